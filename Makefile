@@ -1,0 +1,35 @@
+# Gauntlet hosts multiplayer games and finds out how far they can be pushed.
+# `make` alone explains what there is. Every target works a second time.
+
+SHELL := /bin/bash
+CARGO_BUILD_JOBS ?= 2
+export CARGO_BUILD_JOBS
+TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
+
+.DEFAULT_GOAL := help
+
+help: ## Say what the targets do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## Build, then play a short leaderboard trial against a server of its own, and report (about a minute)
+	@$(TARGET_DIR)/release/gauntlet run demo
+
+build: deps ## Build the release binary: target/release/gauntlet
+	cargo build --release --locked -p gauntlet
+
+test: deps-test ## Everything that must hold: format, lints, all tests, documentation
+	@scripts/test.sh
+
+format: ## Format the code in place
+	cargo fmt --all
+
+bench: build ## Say which measurements there are, and how each is run
+	@sed -n '/^## Commands/,/^## /p' bench/README.md | sed '$$d'
+
+deps: ## Check for (and on Debian install) what building needs
+	@scripts/install-deps.sh build
+
+deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL's programs
+	@scripts/install-deps.sh build test
+
+.PHONY: help demo build test format bench deps deps-test

@@ -1,0 +1,146 @@
+//! The characters: each a pure function of request and seed. No clock, no memory between requests, no allocation.
+//! They know the rules only as far as a snake must see them (`sight`), and nothing of HTTP or faults.
+
+mod cells;
+mod chance;
+mod flood;
+mod hungry;
+mod random;
+mod sight;
+
+use wire::webhook::Request;
+
+pub(crate) use chance::{Chance, Purpose};
+use sight::{Sight, Ways};
+
+/// What is said when every way is deadly.
+const CORNERED: &str = "cornered";
+
+/// How a bot plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Character {
+    /// Any safe move.
+    Random,
+    /// The nearest food.
+    Hungry,
+    /// The largest space, food only when it must.
+    Flood,
+}
+
+/// One of the four moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// y + 1
+    Up,
+    /// y - 1
+    Down,
+    /// x - 1
+    Left,
+    /// x + 1
+    Right,
+}
+
+/// What a character answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    /// The move.
+    pub direction: Direction,
+    /// Something to say with it.
+    pub shout: Option<&'static str>,
+}
+
+impl Character {
+    /// All of them.
+    pub const ALL: [Character; 3] = [Character::Random, Character::Hungry, Character::Flood];
+
+    /// The character of that name, as it stands in a path.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Character> {
+        Character::ALL.into_iter().find(|character| character.name() == name)
+    }
+
+    /// The name as it stands in a path.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Character::Random => "random",
+            Character::Hungry => "hungry",
+            Character::Flood => "flood",
+        }
+    }
+
+    /// One sentence for people.
+    #[must_use]
+    pub fn about(self) -> &'static str {
+        match self {
+            Character::Random => "any safe move",
+            Character::Hungry => "the nearest food that can be reached",
+            Character::Flood => "the largest space, food only when it must",
+        }
+    }
+
+    /// The answer to `GET /{character}`, as JSON.
+    pub(crate) fn index_json(self) -> &'static str {
+        match self {
+            Character::Random => {
+                r##"{"apiversion":"1","author":"gauntlet","color":"#7a8b99","head":"default","tail":"default","version":"random"}"##
+            }
+            Character::Hungry => {
+                r##"{"apiversion":"1","author":"gauntlet","color":"#d1495b","head":"default","tail":"default","version":"hungry"}"##
+            }
+            Character::Flood => {
+                r##"{"apiversion":"1","author":"gauntlet","color":"#00798c","head":"default","tail":"default","version":"flood"}"##
+            }
+        }
+    }
+
+    /// The move for `request`. Deadly moves only when all are deadly, and a lost head-to-head (the other one at least
+    /// as long) only when nothing better is left. On a board it does not understand, any direction.
+    #[must_use]
+    pub fn decide(self, request: &Request<'_>, seed: u64) -> Decision {
+        let mut chance = Chance::of(seed, request, Purpose::Move);
+        let Some(sight) = Sight::of(request) else { return Decision::blind(&mut chance, None) };
+        let Some(ways) = Ways::best(&sight) else { return Decision::blind(&mut chance, Some(CORNERED)) };
+        let direction = match self {
+            Character::Random => random::choose(&sight, &ways, &mut chance),
+            Character::Hungry => hungry::choose(&sight, &ways, &mut chance),
+            Character::Flood => flood::choose(&sight, &ways, &mut chance),
+        };
+        Decision { direction, shout: None }
+    }
+}
+
+impl Decision {
+    fn blind(chance: &mut Chance, shout: Option<&'static str>) -> Decision {
+        Decision { direction: Direction::ALL[chance.below(Direction::ALL.len())], shout }
+    }
+}
+
+impl Direction {
+    /// All four.
+    pub const ALL: [Direction; 4] = [Direction::Up, Direction::Down, Direction::Left, Direction::Right];
+
+    /// The word of the webhook API.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+            Direction::Left => "left",
+            Direction::Right => "right",
+        }
+    }
+
+    /// The whole answer of a bot that says nothing else.
+    pub(crate) fn reply_json(self) -> &'static str {
+        match self {
+            Direction::Up => r#"{"move":"up"}"#,
+            Direction::Down => r#"{"move":"down"}"#,
+            Direction::Left => r#"{"move":"left"}"#,
+            Direction::Right => r#"{"move":"right"}"#,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

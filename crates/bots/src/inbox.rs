@@ -1,0 +1,129 @@
+//! Bytes from a socket to whole requests. An idle connection owns no buffer: bytes are read into memory that all
+//! connections of a thread share, and only what is left of an unfinished request moves to memory of its own.
+//! Knows neither how answers travel nor how long anybody waits.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::TcpStream;
+
+use crate::answer::House;
+use crate::http::{Memo, Progress};
+use crate::limits::READ_BYTES_MAX;
+use crate::reply::Reply;
+
+thread_local! {
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES_MAX].into());
+}
+
+const INTERIM: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// What a client has sent and nobody has answered yet.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    /// Boxed, because most connections have none most of the time.
+    pending: Option<Box<Pending>>,
+}
+
+/// The beginning of a request, or requests that came while an earlier one was being answered.
+#[derive(Debug)]
+struct Pending {
+    bytes: Vec<u8>,
+    memo: Memo,
+}
+
+/// What came out of some bytes.
+struct Cut {
+    /// The answer to the request at their front; without one, the request is incomplete.
+    reply: Option<Reply>,
+    /// Bytes that this request takes.
+    used: usize,
+    wants_continue: bool,
+}
+
+impl Inbox {
+    /// Whether the beginning of a request is here without its end.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// The answer to the next request; nothing once the client is gone.
+    ///
+    /// Reads with `poll_read`, which knows from a short read that the socket is empty: a readiness loop would ask
+    /// the kernel once more for every request.
+    pub(crate) fn poll_next(
+        &mut self,
+        stream: &mut TcpStream,
+        house: &House,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Reply>> {
+        if let Some(reply) = self.cut_pending(stream, house) {
+            return Poll::Ready(Some(reply));
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            loop {
+                let mut buffer = ReadBuf::new(scratch);
+                let read = ready!(Pin::new(&mut *stream).poll_read(context, &mut buffer));
+                if read.is_err() || buffer.filled().is_empty() {
+                    return Poll::Ready(None);
+                }
+                if let Some(reply) = self.take(buffer.filled(), stream, house) {
+                    return Poll::Ready(Some(reply));
+                }
+            }
+        })
+    }
+
+    /// Adds `fresh` bytes and cuts one request, if that makes one whole.
+    fn take(&mut self, fresh: &[u8], stream: &TcpStream, house: &House) -> Option<Reply> {
+        if let Some(pending) = &mut self.pending {
+            pending.bytes.extend_from_slice(fresh);
+            return self.cut_pending(stream, house);
+        }
+        let mut memo = Memo::default();
+        let cut = cut(fresh, &mut memo, house);
+        ask_for_body(&cut, stream);
+        if cut.reply.is_some() {
+            memo = Memo::default();
+        }
+        if cut.used < fresh.len() {
+            self.pending = Some(Box::new(Pending { bytes: fresh[cut.used..].to_vec(), memo }));
+        }
+        cut.reply
+    }
+
+    fn cut_pending(&mut self, stream: &TcpStream, house: &House) -> Option<Reply> {
+        let pending = self.pending.as_mut()?;
+        let cut = cut(&pending.bytes, &mut pending.memo, house);
+        ask_for_body(&cut, stream);
+        let reply = cut.reply?;
+        if cut.used < pending.bytes.len() {
+            pending.bytes.drain(..cut.used);
+            pending.memo = Memo::default();
+        } else {
+            self.pending = None;
+        }
+        Some(reply)
+    }
+}
+
+/// Answers the request at the front of `bytes`, if it is complete. After noise, all bytes are used up.
+fn cut(bytes: &[u8], memo: &mut Memo, house: &House) -> Cut {
+    match memo.read(bytes) {
+        Ok(Progress::Complete(message)) => {
+            Cut { used: message.used, reply: Some(house.answer(&message)), wants_continue: false }
+        }
+        Ok(Progress::Partial { wants_continue }) => Cut { used: 0, reply: None, wants_continue },
+        Err(problem) => Cut { used: bytes.len(), reply: Some(house.answer_noise(problem)), wants_continue: false },
+    }
+}
+
+/// Tells a client that waits for it to go on. A few bytes on a socket with nothing else to send: should they not fit
+/// all the same, the client goes on after a wait of its own.
+fn ask_for_body(cut: &Cut, stream: &TcpStream) {
+    if cut.wants_continue {
+        let _ = stream.try_write(INTERIM);
+    }
+}

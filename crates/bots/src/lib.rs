@@ -1,0 +1,54 @@
+//! Sample bots for many matches at once, all behind one port.
+//!
+//! Why it exists: a server of bot matches can only be tried against bots, and bots that are slower than the server
+//! measure themselves. So these are lean: HTTP/1.1 straight on TCP, no memory for an idle connection but its task, one
+//! timer only while a bot pretends to think.
+//!
+//! # Addresses
+//! A bot is a base URL; what is asked of it is joined to the path, as the webhook API has it:
+//!
+//! ```text
+//! path      = "/" character *( "/" modifier ) [ "/" call ]
+//! character = "random" | "hungry" | "flood"
+//! modifier  = "think-" duration      200ms, 1s, 0
+//!           | "late-" probability    0 to 1: answers after the timeout of the match
+//!           | "garbage-" probability 0 to 1: answers nonsense
+//!           | "refuse-" probability  0 to 1: hangs up or answers 500
+//!           | "seed-" integer        0 to 2^64-1
+//! call      = "start" | "move" | "end"                 (POST; without a call it is GET: who the bot is)
+//! ```
+//!
+//! Each modifier stands at most once, in any order; what is not said is as the command line has it. So one process
+//! hosts the calm and the faulty: `/hungry`, `/hungry/think-300ms`, `/flood/late-0.1/seed-7`. Beside the bots there
+//! are `GET /` (the characters), `GET /healthz` and `GET /metrics` (Prometheus text).
+//!
+//! # Laws
+//! - An answer is a pure function of the request, the path and the seed: no clock, no dice, nothing remembered. The
+//!   same request gets the same move and the same fault, on any connection, in any process.
+//! - Thinking time and faults belong to `/move`; `/start` and `/end` are answered at once.
+//! - Every amount has a number in [`limits`].
+//!
+//! It refuses to know the rules of the game beyond what a bot must see, and everything about the server that asks.
+
+mod accept;
+mod answer;
+mod characters;
+mod cli;
+mod config;
+mod connection;
+mod counters;
+mod duration;
+mod fault;
+mod http;
+mod inbox;
+pub mod limits;
+mod reply;
+mod route;
+mod server;
+
+pub use characters::{Character, Decision, Direction};
+pub use cli::BotsArgs;
+pub use config::{Config, Faults};
+pub use counters::Totals;
+pub use duration::parse_duration;
+pub use server::{bind, serve};

@@ -1,0 +1,76 @@
+//! Every amount that has an end, with its unit and its reason. Nothing here can be set: flags choose behaviour,
+//! these numbers keep a misbehaving peer from choosing it for us.
+
+use std::time::Duration;
+
+/// Bytes of a request line with its headers. Callers of bots send about 200; 8 KiB is what most servers accept.
+pub const HEAD_BYTES_MAX: usize = 8 * 1024;
+
+/// Header lines in one request.
+pub const HEADERS_MAX: usize = 48;
+
+/// Bytes of a request body. Eight snakes that fill a 25x25 board, with hazards four deep, stay under 100 KiB.
+pub const BODY_BYTES_MAX: usize = 256 * 1024;
+
+/// Bytes of a chunked body as it travels, sizes and extensions included: bounds what useless extensions may cost.
+pub const CHUNKED_BYTES_MAX: usize = 4 * BODY_BYTES_MAX;
+
+/// Bytes taken from a socket at once, into memory that all connections of a thread share.
+pub const READ_BYTES_MAX: usize = 64 * 1024;
+
+/// Connections open at once; further ones wait in the listener's backlog.
+pub const CONNECTIONS_MAX: usize = 32 * 1024;
+
+/// Bytes that a connection's task may take: all the memory of an idle connection outside the kernel.
+pub const CONNECTION_TASK_BYTES_MAX: usize = 1024;
+
+/// Connections that wait to be accepted. A burst of matches opens all of its connections within milliseconds, and a
+/// connection that finds no room tries again a second later: a late move that would be our fault.
+pub const BACKLOG: u32 = 4096;
+
+/// Time between two beats: the one clock that ends idle connections and unfinished requests, none has its own timer.
+pub const BEAT: Duration = Duration::from_secs(15);
+
+/// Beats after which a request that does not arrive completely is given up: 15 to 30 seconds.
+pub const PARTIAL_BEATS_MAX: u32 = 2;
+
+/// Beats after which an idle connection is closed: 5 minutes. Longer than clients keep theirs (60 to 90 seconds as a
+/// rule), so that it is the client who closes and no request meets a closing door.
+pub const IDLE_BEATS_MAX: u32 = 20;
+
+/// Time for a peer to take an answer which did not fit into the socket at once.
+pub const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Time and bytes for which a closing connection still takes what the peer sends, so that the peer can read our last
+/// answer before it learns that we are gone.
+pub const LINGER_TIME_MAX: Duration = Duration::from_secs(1);
+/// See [`LINGER_TIME_MAX`].
+pub const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+/// The longest thinking time that can be asked for.
+pub const THINK_MAX: Duration = Duration::from_secs(60);
+
+/// How far behind the timeout of its match a late answer comes.
+pub const LATE_MARGIN: Duration = Duration::from_millis(250);
+
+/// The longest that any answer is held back, whatever timeout a request names.
+pub const DELAY_MAX: Duration = Duration::from_secs(120);
+
+/// Bytes of the body of a garbage answer that is too large for a sane reader.
+pub const HUGE_BODY_BYTES: usize = 1024 * 1024;
+
+/// Time in which answers that are being thought about may still go out after the call to shut down.
+pub const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// First and longest pause after an accept that found no file descriptor or memory free.
+pub const ACCEPT_PAUSE_FIRST: Duration = Duration::from_millis(10);
+/// See [`ACCEPT_PAUSE_FIRST`].
+pub const ACCEPT_PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Cells on the longer side of a board which the characters understand; on larger ones they move at random.
+pub const BOARD_SIDE_MAX: usize = 25;
+
+const _: () = assert!(HEAD_BYTES_MAX <= READ_BYTES_MAX, "the head of an ordinary request arrives in one read");
+const _: () = assert!(BODY_BYTES_MAX < CHUNKED_BYTES_MAX, "a chunked body costs more bytes than it holds");
+const _: () = assert!(PARTIAL_BEATS_MAX < IDLE_BEATS_MAX, "an unfinished request is worth less patience than silence");
+const _: () = assert!(BOARD_SIDE_MAX <= u32::BITS as usize, "a row of the board is one word of bits");

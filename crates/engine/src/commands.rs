@@ -1,0 +1,215 @@
+//! Everything that may be asked of what lasts, as values: a store commits a batch of [`Command`]s and gives one
+//! [`Outcome`] for each, in order. Nobody is told anything before that commit.
+//!
+//! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
+//! outcome, never an error: an error means that nothing at all of the batch was saved, or that nobody knows.
+
+use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use crate::matches::life::State;
+use crate::matches::outcome::MatchResult;
+use crate::matches::spec::MatchSpec;
+use crate::rows::{Account, Bot, LogRow, Token};
+use crate::time::UnixMs;
+use std::time::Duration;
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Add an account, or find the one that has this name already. → [`Outcome::AccountIs`]
+    EnsureAccount(Account),
+    /// Add a token. → `Done` | `TooMany` (of the account's live tokens) | `Missing` (no such account)
+    CreateToken(Token),
+    /// Forget a token of this account, or of any when `account` is `None`. → `Done` | `Missing`
+    DeleteToken {
+        /// Which.
+        id: TokenId,
+        /// Whose.
+        account: Option<AccountId>,
+    },
+    /// Register a bot. → `Done` | `Duplicate` (name taken in the account) | `TooMany` | `Missing` (no such account)
+    CreateBot(Bot),
+    /// Change name, URL and visibility of a bot of `bot.account`. → `Done` | `Missing` | `Duplicate`
+    UpdateBot(Bot),
+    /// Forget a bot of this account; matches keep their own copy of its name and URL. → `Done` | `Missing`
+    DeleteBot {
+        /// Which.
+        id: BotId,
+        /// Whose.
+        account: AccountId,
+    },
+    /// Put matches into the queue: all or none. → `Done` | `Replayed` | `KeyReused` | `Missing` (no such account)
+    CreateMatches(CreateMatches),
+    /// Call off a match of this account, or of any when `account` is `None`. → `Done` | `Missing` | `WrongState`
+    CancelMatch {
+        /// Which.
+        id: MatchId,
+        /// Whose.
+        account: Option<AccountId>,
+        /// When.
+        now: UnixMs,
+    },
+    /// Put a failed match back into the queue, its log kept, its attempts forgiven. → `Done` | `Missing` | `WrongState`
+    RequeueMatch {
+        /// Which.
+        id: MatchId,
+        /// When.
+        now: UnixMs,
+    },
+    /// Write a worker's lease, new or renewed. A lease that has ended is not renewed. → `Done` | `LeaseLost`
+    RenewLease {
+        /// Whose.
+        worker: WorkerId,
+        /// Where its rooms can be reached: `host:port`.
+        address: String,
+        /// When this is written.
+        now: UnixMs,
+        /// Until when it holds.
+        until: UnixMs,
+    },
+    /// Give a lease up; what the worker still runs is free to be taken over at once. → `Done`
+    EndLease {
+        /// Whose.
+        worker: WorkerId,
+    },
+    /// Take up to `max` matches for this worker: first the orphans (running, and their worker's lease has ended), then the
+    /// queue in fair order. Orphans out of attempts are failed instead, and do not count. → [`Outcome::Claimed`] |
+    /// `LeaseLost` (this worker's own lease does not hold at `now`)
+    Claim {
+        /// For whom.
+        worker: WorkerId,
+        /// When.
+        now: UnixMs,
+        /// How many at most.
+        max: usize,
+        /// Claims without progress after which an orphan is failed.
+        attempts_max: u32,
+    },
+    /// Add entries to a match's log. → `Done` | `Fenced` | `VersionIs`
+    Append(Append),
+    /// Add the last entries and end the match with its result. → `Done` | `Fenced` | `VersionIs`
+    Finish {
+        /// The last entries (there may be none).
+        append: Append,
+        /// How it ended.
+        result: MatchResult,
+        /// The whole log, last entries included, packed for the archive (see [`crate::matches::archive`]).
+        archive: Vec<u8>,
+        /// When.
+        now: UnixMs,
+    },
+    /// End the match without a result, its log kept for study. → `Done` | `Fenced`
+    Fail {
+        /// Which.
+        id: MatchId,
+        /// The writer's fencing token.
+        epoch: u32,
+        /// Why, for the reader who must act.
+        reason: String,
+        /// When.
+        now: UnixMs,
+    },
+    /// Give a running match up, so that any worker may take it over at once. → `Done` | `Fenced`
+    Release {
+        /// Which.
+        id: MatchId,
+        /// The writer's fencing token.
+        epoch: u32,
+        /// Whether the attempt is given back (a drain) or stays charged (the attempt went wrong).
+        is_refunded: bool,
+    },
+    /// Forget what is old: ended matches beyond the age or the size, oldest first, and idempotency keys past their time.
+    /// At most `max` matches a call. → [`Outcome::Retired`]
+    Retire {
+        /// When.
+        now: UnixMs,
+        /// Ended matches older than this are forgotten.
+        keep_for: Option<Duration>,
+        /// Archives together may take this many bytes; the oldest go first.
+        keep_archive_bytes: Option<u64>,
+        /// Matches forgotten by one call, so that nobody waits long behind it.
+        max: usize,
+    },
+}
+
+/// Matches to be created, all or none, and the answer to repeat should the same request come again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreateMatches {
+    /// Who asks.
+    pub account: AccountId,
+    /// What to remember about the request, when it came with an idempotency key.
+    pub idempotency: Option<Idempotency>,
+    /// The matches, in the order in which they join the queue.
+    pub matches: Vec<MatchSpec>,
+    /// When.
+    pub now: UnixMs,
+}
+
+/// An idempotency key with what it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// The caller's key, unique within the account.
+    pub key: String,
+    /// A digest of the request: the same key with another request is a mistake of the caller's.
+    pub fingerprint: [u8; 32],
+    /// The answer, to be given again as it was.
+    pub answer: Vec<u8>,
+}
+
+/// Entries for a match's log, and the two fences that guard it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Append {
+    /// Which match.
+    pub id: MatchId,
+    /// The writer's fencing token: a later claim makes it void.
+    pub epoch: u32,
+    /// The entries, in order; the first one's version is what the log must hold now.
+    pub rows: Vec<LogRow>,
+    /// How many entries the log holds before these.
+    pub expected_version: u32,
+    /// Set with the first entry: when the first /start is about to be sent.
+    pub started_at: Option<UnixMs>,
+}
+
+/// A match in a worker's hands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claimed {
+    /// What is played.
+    pub spec: MatchSpec,
+    /// The fencing token of this claim.
+    pub epoch: u32,
+    /// Entries in its log: 0 for a fresh match.
+    pub version: u32,
+    /// Claims without progress, this one included.
+    pub attempts_charged: u32,
+}
+
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// The account of that name has this id.
+    AccountIs(AccountId),
+    /// The same request was answered before; this was the answer.
+    Replayed(Vec<u8>),
+    /// The key was used before, for another request.
+    KeyReused,
+    /// These matches are the worker's now, in the order in which they should start.
+    Claimed(Vec<Claimed>),
+    /// So many matches were forgotten.
+    Retired(usize),
+    /// There is no such thing (or not for this account).
+    Missing,
+    /// The name is taken.
+    Duplicate,
+    /// The account has as many as it may have.
+    TooMany,
+    /// The match is in a state in which this cannot happen.
+    WrongState(State),
+    /// The match is not this writer's any more: a later epoch, or no longer running.
+    Fenced,
+    /// The log holds this many entries, not the expected number.
+    VersionIs(u32),
+    /// The worker's lease has ended: it must stop and begin a new life.
+    LeaseLost,
+}

@@ -1,0 +1,150 @@
+//! Names of things: 128-bit ids in the RFC 9562 layout, one newtype a thing, so that a bot never stands where a match should.
+//!
+//! New ids are version 7 (time-ordered): a table keyed by id grows at its end, and ids sort by age. Time and randomness are
+//! handed in; nothing here has a clock or dice.
+
+use crate::time::UnixMs;
+use std::fmt;
+use std::str::FromStr;
+
+/// A text that is not an id in the form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an id: expected 32 hexadecimal digits in the form 8-4-4-4-12, such as 0190b5a4-7c1e-7000-8000-000000000001")]
+pub struct NotAnId;
+
+/// The 16 bytes of a version 7 id: 48 bits of milliseconds, then 74 random bits around the version and the variant.
+fn v7(now: UnixMs, random: [u8; 10]) -> u128 {
+    let ms = u128::from(u64::try_from(now.0).unwrap_or(0)) & 0xffff_ffff_ffff;
+    let mut tail = [0u8; 16];
+    tail[6..].copy_from_slice(&random);
+    tail[6] = tail[6] & 0x0f | 0x70;
+    tail[8] = tail[8] & 0x3f | 0x80;
+    ms << 80 | u128::from_be_bytes(tail)
+}
+
+fn write_hyphenated(id: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let (a, b, c) = ((id >> 96) as u32, (id >> 80) as u16, (id >> 64) as u16);
+    let (d, e) = ((id >> 48) as u16, id & 0xffff_ffff_ffff);
+    write!(f, "{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
+}
+
+fn parse_hyphenated(text: &str) -> Result<u128, NotAnId> {
+    let bytes = text.as_bytes();
+    let hyphens = [8, 13, 18, 23];
+    if bytes.len() != 36 || hyphens.iter().any(|&at| bytes[at] != b'-') {
+        return Err(NotAnId);
+    }
+    let digits = bytes.iter().enumerate().filter(|(at, _)| !hyphens.contains(at)).map(|(_, byte)| *byte);
+    digits.into_iter().try_fold(0u128, |id, byte| {
+        let digit = char::from(byte).to_digit(16).ok_or(NotAnId)?;
+        Ok(id << 4 | u128::from(digit))
+    })
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u128);
+
+        impl $name {
+            /// A new id, ordered by `now`; `random` must come from the operating system's generator.
+            #[must_use]
+            pub fn new(now: UnixMs, random: [u8; 10]) -> Self {
+                Self(v7(now, random))
+            }
+
+            /// When it was made: the time that a version 7 id carries.
+            #[must_use]
+            pub fn created_at(self) -> UnixMs {
+                UnixMs((self.0 >> 80) as i64)
+            }
+
+            /// The 16 bytes in network order, as the stores keep them: they sort as the ids do.
+            #[must_use]
+            pub fn to_bytes(self) -> [u8; 16] {
+                self.0.to_be_bytes()
+            }
+
+            /// The id of 16 bytes in network order.
+            #[must_use]
+            pub fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(u128::from_be_bytes(bytes))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_hyphenated(self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_hyphenated(self.0, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                parse_hyphenated(text).map(Self)
+            }
+        }
+    };
+}
+
+id! {
+    /// A match.
+    MatchId
+}
+id! {
+    /// A registered bot ("snake" in the API).
+    BotId
+}
+id! {
+    /// An account: owns bots, tokens and a fair share of the queue.
+    AccountId
+}
+id! {
+    /// A bearer token (not its secret).
+    TokenId
+}
+id! {
+    /// One life of one runner: a process that starts again is another worker.
+    WorkerId
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: Result<u128, NotAnId>) {
+        assert_eq!(text.parse::<MatchId>().map(|id| id.0), want, "{text}");
+    }
+
+    #[test]
+    fn ids_are_read_strictly() {
+        check("00000000-0000-0000-0000-00000000000a", Ok(10));
+        check("0190B5A4-7c1e-7000-8000-000000000001", Ok(0x0190b5a47c1e70008000000000000001));
+        check("", Err(NotAnId));
+        check("0190b5a47c1e70008000000000000001", Err(NotAnId));
+        check("0190b5a4-7c1e-7000-8000-00000000000g", Err(NotAnId));
+        check("0190b5a4-7c1e-7000-8000-0000000000011", Err(NotAnId));
+        check("0190b5a4-7c1e-7000-8000+000000000001", Err(NotAnId));
+        check("+190b5a4-7c1e-7000-8000-000000000001", Err(NotAnId));
+        check("é190b5a4-7c1e-7000-8000-00000000001", Err(NotAnId));
+    }
+
+    #[test]
+    fn new_ids_are_version_7_and_sort_by_time() {
+        let early = MatchId::new(UnixMs(1_700_000_000_000), [0xff; 10]);
+        let late = MatchId::new(UnixMs(1_700_000_000_001), [0; 10]);
+        assert!(early < late);
+        assert_eq!(late.created_at(), UnixMs(1_700_000_000_001));
+        assert_eq!(early.to_string(), "018bcfe5-6800-7fff-bfff-ffffffffffff");
+        assert_eq!(early.to_string().parse(), Ok(early));
+        assert_eq!(MatchId::from_bytes(late.to_bytes()), late);
+    }
+}

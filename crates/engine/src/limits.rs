@@ -1,0 +1,96 @@
+//! Every hard ceiling of the house: a name with its unit, a sentence, and the relations between them, proved at compile time.
+//!
+//! Configuration may choose anything below a ceiling; `server::config` checks the same relations for chosen values.
+
+use std::time::Duration;
+
+/// Seats of one match. The official maps admit at most 16 snakes.
+pub const SEATS_MAX: usize = 16;
+/// Games of one bulk creation: one body, one commit, one answer of a readable size.
+pub const BULK_GAMES_MAX: usize = 1_000;
+/// Ids of one bulk status request.
+pub const STATUS_IDS_MAX: usize = 500;
+/// Rows of one page of any list.
+pub const PAGE_MAX: usize = 100;
+/// Rows of a page when nobody asks for a number.
+pub const PAGE_DEFAULT: usize = 20;
+
+/// Longest request body that the gateway reads: a bulk creation of 1,000 games with 16 seats each fits.
+pub const REQUEST_BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Longest answer of a bot that is read; the official answer needs under 400 bytes.
+pub const BOT_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// Longest head (status line and headers) of a bot's answer.
+pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
+/// Longest shout, in characters: the webhook API's own limit.
+pub const SHOUT_CHARS_MAX: usize = 256;
+/// Longest name of a bot, an account or a token, in characters.
+pub const NAME_CHARS_MAX: usize = 100;
+/// Longest URL of a bot, in bytes.
+pub const URL_BYTES_MAX: usize = 500;
+/// Bots of one account.
+pub const BOTS_PER_ACCOUNT_MAX: usize = 10_000;
+/// Live tokens of one account.
+pub const TOKENS_PER_ACCOUNT_MAX: usize = 100;
+/// Longest idempotency key, in bytes.
+pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
+/// How long an idempotency key is remembered.
+pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// Longest description of why a match failed that is kept, in bytes.
+pub const FAILURE_BYTES_MAX: usize = 1_000;
+
+/// Shortest and longest time that a bot may be given for an answer.
+pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
+/// See [`BOT_TIMEOUT_MIN`].
+pub const BOT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
+/// A bot's time when the creation names none: the webhook API's usual value.
+pub const BOT_TIMEOUT_DEFAULT: Duration = Duration::from_millis(500);
+/// How long a bot may take to say what it looks like (`GET /`); after that it gets the default looks.
+pub const BOT_INDEX_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A match ends at the latest after this many turns, as a draw among the living.
+pub const TURNS_MAX: u32 = 5_000;
+/// Claims without any progress after which a match is failed and kept for study.
+pub const ATTEMPTS_MAX: u32 = 5;
+
+/// How long a worker's lease lasts from the moment it is written.
+pub const LEASE: Duration = Duration::from_secs(5);
+/// How often the owner renews it.
+pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);
+/// The owner stops acting this long before the lease ends, by its own monotonic clock.
+pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
+/// A draining process has released everything and ended after this time.
+pub const DRAIN_MAX: Duration = Duration::from_secs(5);
+
+/// Commands that wait for the store's writer; one more is refused as overloaded.
+pub const COMMANDS_WAITING_MAX: usize = 65_536;
+/// Commands of one group commit.
+pub const COMMIT_COMMANDS_MAX: usize = 1_024;
+/// Matches that one claim may take.
+pub const CLAIM_MAX: usize = 1_024;
+/// Matches that one process may run at once.
+pub const MATCHES_AT_ONCE_MAX: usize = 100_000;
+/// Spectators of one process.
+pub const SPECTATORS_MAX: usize = 10_000;
+/// Frames that one page of a game's frames holds: the viewer API's own limit.
+pub const FRAMES_PAGE_MAX: usize = 100;
+
+const _: () = assert!(
+    LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
+    "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
+);
+const _: () = assert!(LEASE_MARGIN.as_millis() >= 1_000, "the owner stops well before a rival with a clock a little ahead starts");
+const _: () = assert!(BOT_TIMEOUT_MIN.as_millis() < BOT_TIMEOUT_DEFAULT.as_millis());
+const _: () = assert!(BOT_TIMEOUT_DEFAULT.as_millis() < BOT_TIMEOUT_MAX.as_millis());
+const _: () = assert!(
+    BOT_TIMEOUT_MAX.as_millis() <= u16::MAX as u128,
+    "a measured latency fits the two bytes that the match log gives it"
+);
+const _: () = assert!(BULK_GAMES_MAX <= COMMIT_COMMANDS_MAX, "a bulk creation fits one group commit");
+const _: () = assert!(
+    BULK_GAMES_MAX * SEATS_MAX * 40 + BULK_GAMES_MAX * 256 < REQUEST_BODY_BYTES_MAX,
+    "the largest bulk creation fits the largest body"
+);
+const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
+const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
+const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
+const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");

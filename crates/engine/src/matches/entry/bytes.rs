@@ -1,0 +1,88 @@
+//! The small alphabet that log entries and archives are written in: fixed integers, varints, texts.
+
+use super::BadEntry;
+
+/// Reads forward through bytes; every read says when they end too early.
+pub struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Starts at the first byte.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes }
+    }
+
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], BadEntry> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(BadEntry("it ends too early"))?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], BadEntry> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8, BadEntry> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, BadEntry> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, BadEntry> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    /// An unsigned LEB128 number in its shortest form, of at most 32 bits.
+    ///
+    /// # Errors
+    /// When it ends too early, is larger, or could have been written shorter.
+    pub fn varint(&mut self) -> Result<u64, BadEntry> {
+        let mut value = 0u64;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                let is_shortest = byte != 0 || shift == 0;
+                return if is_shortest { Ok(value) } else { Err(BadEntry("a number not in its shortest form")) };
+            }
+        }
+        Err(BadEntry("a number beyond 32 bits"))
+    }
+
+    pub(super) fn text(&mut self) -> Result<&'a str, BadEntry> {
+        let length = self.varint()? as usize;
+        str::from_utf8(self.take(length)?).map_err(|_| BadEntry("a text that is not UTF-8"))
+    }
+
+    /// Refuses leftovers.
+    ///
+    /// # Errors
+    /// When bytes are left.
+    pub fn finish(&self) -> Result<(), BadEntry> {
+        if self.rest.is_empty() { Ok(()) } else { Err(BadEntry("something follows its end")) }
+    }
+}
+
+/// Writes an unsigned LEB128 number.
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_varint(out, text.len() as u64);
+    out.extend(text.as_bytes());
+}

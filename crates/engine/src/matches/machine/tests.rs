@@ -1,0 +1,161 @@
+use super::*;
+use crate::ids::{BotId, MatchId};
+use crate::matches::spec::SeatSpec;
+use proptest::prelude::*;
+use rules::chance::Seed;
+use rules::snake::{Map, Rules, Ruleset, Settings};
+
+fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
+    let seat = |seat: u8| SeatSpec { bot: BotId(u128::from(seat)), name: format!("bot {seat}"), url: "http://x".into() };
+    MatchSpec {
+        id: MatchId(7),
+        rules: Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), seats),
+        width: 11,
+        height: 11,
+        seed: Seed(seed),
+        timeout_ms: 500,
+        turns_max,
+        seats: (0..seats).map(seat).collect(),
+    }
+}
+
+fn valid(mv: Move, latency_ms: u16) -> Option<Heard> {
+    Some(Heard { class: Class::Valid, mv: Some(mv), latency_ms, shout: String::new() })
+}
+
+/// Plays to the end with the answers that `bot` gives for (turn, seat); the log, and the machine after each saved row.
+fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<Heard>) -> (Vec<LogRow>, Vec<Machine>) {
+    let mut machine = Machine::new(spec).unwrap();
+    let (mut log, mut history) = (Vec::new(), vec![machine.clone()]);
+    loop {
+        let step = match machine.next() {
+            Next::Open => machine.opened(Vec::new()),
+            Next::Notify { notice, seats } => machine.delivered(notice, seats.iter().next().unwrap(), Class::Valid, 1),
+            Next::Ask { seats } => {
+                let heard = 0..machine.spec().seats.len();
+                let heard = heard.map(|seat| seats.contains(seat).then(|| bot(machine.turns(), seat)).flatten());
+                machine.turn(heard.collect()).unwrap()
+            }
+            Next::Finish => return (log, history),
+        };
+        log.push(step.row.clone());
+        machine.accept(step);
+        history.push(machine.clone());
+    }
+}
+
+/// A bot that lives long: it goes round four cells.
+fn circler(turn: u32, _seat: usize) -> Option<Heard> {
+    valid([Move::Up, Move::Right, Move::Down, Move::Left][turn as usize % 4], 10)
+}
+
+/// A bot that is a pure function of turn and seat, and misses one turn in eleven.
+fn wanderer(turn: u32, seat: usize) -> Option<Heard> {
+    let at = (turn as usize / 3 + seat * 2) % 4;
+    if turn % 11 == 7 { None } else { valid([Move::Up, Move::Right, Move::Down, Move::Left][at], 3) }
+}
+
+#[test]
+fn the_order_of_a_match() {
+    let (log, history) = play(spec(2, 3, 1), circler);
+    let kinds: Vec<_> = log
+        .iter()
+        .map(|row| match Entry::decode(&row.bytes).unwrap() {
+            Entry::Opened { .. } => "opened".to_owned(),
+            Entry::Delivered { notice, seat, .. } => format!("{notice:?} {seat}"),
+            Entry::Turn { turn, .. } => format!("turn {turn}"),
+        })
+        .collect();
+    let want = ["opened", "Start 0", "Start 1", "turn 1", "turn 2", "turn 3", "End 0", "End 1"];
+    assert_eq!(kinds, want);
+    assert_eq!(log.iter().map(|row| row.version).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+    assert_eq!(history.last().unwrap().next(), Next::Finish);
+}
+
+#[test]
+fn the_turns_run_out_as_a_draw_among_the_living() {
+    let (_, history) = play(spec(2, 2, 1), circler);
+    let result = history.last().unwrap().result();
+    assert_eq!((result.winner, result.is_draw, result.turns), (None, true, 2));
+    assert_eq!(result.placements, [1, 1]);
+}
+
+#[test]
+fn a_match_whose_bots_never_answer_ends_and_counts_them_late() {
+    let (log, history) = play(spec(2, 5_000, 4), |_, _| None);
+    let result = history.last().unwrap().result();
+    assert!(result.turns < 20, "snakes that always go up meet the wall, not after {} turns", result.turns);
+    assert_eq!(result.late_moves, log.last().unwrap().late_moves);
+    assert!(result.late_moves >= result.turns);
+}
+
+#[test]
+fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
+    #[track_caller]
+    fn check(machine: &Machine, heard: Option<Heard>, want: (Move, Class)) {
+        let step = machine.turn(vec![heard, valid(Move::Up, 1)]).unwrap();
+        let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
+        let played = played[0].clone().unwrap();
+        assert_eq!((played.mv, played.class), want);
+    }
+    let (_, history) = play(spec(2, 2, 1), |_, _| valid(Move::Left, 9));
+    let broken = |class| Some(Heard { class, mv: None, latency_ms: 500, shout: String::new() });
+    let (first, second) = (&history[3], &history[4]);
+    check(first, None, (Move::Up, Class::Late));
+    check(first, broken(Class::Malformed), (Move::Up, Class::Malformed));
+    check(second, None, (Move::Left, Class::Late));
+    check(second, broken(Class::Unreachable), (Move::Left, Class::Unreachable));
+    check(second, valid(Move::Down, 1), (Move::Down, Class::Valid));
+}
+
+#[test]
+fn shouts_are_cut_to_the_limit() {
+    let (_, history) = play(spec(2, 1, 1), |_, _| valid(Move::Up, 9));
+    let heard = Heard { class: Class::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
+    let step = history[3].turn(vec![Some(heard), None]).unwrap();
+    let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
+    assert_eq!(played[0].as_ref().unwrap().shout.chars().count(), SHOUT_CHARS_MAX);
+}
+
+#[test]
+fn a_log_that_does_not_fit_is_refused() {
+    #[track_caller]
+    fn check(log: &[LogRow], want: &str) {
+        let refused = Machine::resume(spec(2, 30, 5), log).unwrap_err();
+        assert_eq!(refused.to_string(), want);
+    }
+    let (log, _) = play(spec(2, 30, 5), wanderer);
+    let mut gap = log.clone();
+    gap.remove(2);
+    check(&gap, "log entry 2 does not fit the match: it is not the next one");
+    let mut cut = log.clone();
+    cut[4].bytes.pop();
+    check(&cut, "log entry 4 cannot be read: not a match log entry: it ends too early");
+    let mut hash = log.clone();
+    *hash[3].bytes.last_mut().unwrap() ^= 1;
+    check(&hash, "log entry 3 does not fit the match: the board after it is another one than when it was written");
+    let mut figures = log.clone();
+    figures[5].late_moves += 1;
+    check(&figures, "log entry 5 does not fit the match: its figures are not those of the replay");
+    let mut twice = log.clone();
+    twice[2].bytes = log[1].bytes.clone();
+    check(&twice, "log entry 2 does not fit the match: it is not what comes next");
+    let mut future = log.clone();
+    future[0].bytes[2] = 9;
+    check(&future, "the match was begun under version 9 of the rules and cannot be continued under version 1");
+    let other_seed = Machine::resume(spec(2, 30, 6), &log).unwrap_err();
+    assert!(matches!(other_seed, Broken::Log { .. }), "another seed gives other boards: {other_seed}");
+}
+
+proptest! {
+    /// A crash is a pause: whatever prefix was saved, the resumed machine is the one that was lost.
+    #[test]
+    fn every_prefix_resumes_to_the_same_machine(seats in 1u8..=8, seed: u64, turns_max in 1u32..60) {
+        let (log, history) = play(spec(seats, turns_max, seed), wanderer);
+        for (cut, lost) in history.iter().enumerate() {
+            let resumed = Machine::resume(spec(seats, turns_max, seed), &log[..cut]).unwrap();
+            prop_assert_eq!(resumed.next(), lost.next());
+            prop_assert_eq!(format!("{resumed:?}"), format!("{lost:?}"));
+        }
+    }
+}

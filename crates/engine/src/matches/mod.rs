@@ -1,0 +1,8 @@
+//! Bot matches: their life, what is played, what is logged, and the machine that decides what happens next.
+
+pub mod archive;
+pub mod entry;
+pub mod life;
+pub mod machine;
+pub mod outcome;
+pub mod spec;

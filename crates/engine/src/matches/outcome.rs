@@ -1,0 +1,29 @@
+//! How a match ended, with ties said as ties.
+
+use rules::snake::{Cause, Outcome};
+
+/// The result of a finished match.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchResult {
+    /// The winner's seat, if one snake is best alone.
+    pub winner: Option<u8>,
+    /// Nobody won: several are best together, or the turns ran out.
+    pub is_draw: bool,
+    /// Place of each seat, 1 is best; equals share a place.
+    pub placements: Vec<u8>,
+    /// Why each seat is out; `None` for the living.
+    pub causes: Vec<Option<Cause>>,
+    /// Turns played.
+    pub turns: u32,
+    /// Moves, over all seats, that came after the deadline or never.
+    pub late_moves: u32,
+}
+
+impl MatchResult {
+    /// The result of a rule-book outcome after `turns` turns.
+    #[must_use]
+    pub fn new(outcome: Outcome, causes: Vec<Option<Cause>>, turns: u32, late_moves: u32) -> Self {
+        let winner = outcome.winner.map(|seat| seat.0);
+        Self { winner, is_draw: outcome.is_draw, placements: outcome.placements, causes, turns, late_moves }
+    }
+}

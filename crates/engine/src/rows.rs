@@ -1,0 +1,221 @@
+//! What the house remembers, as the engine sees it: the rows that a store gives back, free of SQL and of JSON.
+
+use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use crate::matches::life::State;
+use crate::matches::outcome::MatchResult;
+use crate::matches::spec::MatchSpec;
+use crate::time::UnixMs;
+
+/// What a token's holder may do. Each role may do what the ones below it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Look, but own nothing.
+    Guest,
+    /// Own bots, create and cancel matches of the own account.
+    Player,
+    /// See the statistics and act on everybody's matches.
+    Operator,
+    /// Everything, accounts and tokens included.
+    Admin,
+}
+
+impl Role {
+    /// Every role, weakest first.
+    pub const ALL: [Self; 4] = [Self::Guest, Self::Player, Self::Operator, Self::Admin];
+
+    /// The name on the wire and in the store.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::Player => "player",
+            Self::Operator => "operator",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The role of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// An account: who owns bots, tokens and matches, and who gets a fair share of the queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Its id.
+    pub id: AccountId,
+    /// Its unique name.
+    pub name: String,
+    /// When it was made.
+    pub created_at: UnixMs,
+}
+
+/// A bearer token. The secret itself is nowhere: only its SHA-256 digest is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// Its id.
+    pub id: TokenId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// What its holder calls it.
+    pub name: String,
+    /// What its holder may do.
+    pub role: Role,
+    /// SHA-256 of the secret.
+    pub digest: [u8; 32],
+    /// When it was made.
+    pub created_at: UnixMs,
+}
+
+/// A registered bot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bot {
+    /// Its id.
+    pub id: BotId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Unique within the account.
+    pub name: String,
+    /// The base URL of its webhooks.
+    pub url: String,
+    /// Whether other accounts may put it into matches.
+    pub is_public: bool,
+    /// When it was registered.
+    pub created_at: UnixMs,
+    /// When it was last changed.
+    pub updated_at: UnixMs,
+}
+
+/// A match as it is listed and looked up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MatchRow {
+    /// What is played, by whom.
+    pub spec: MatchSpec,
+    /// Who asked for it.
+    pub account: AccountId,
+    /// Where it is and how far it got.
+    pub status: MatchStatus,
+    /// How it ended; present exactly when the state is finished.
+    pub result: Option<MatchResult>,
+}
+
+/// Where a match is: the part that pollers ask for, in bulk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchStatus {
+    /// Which match.
+    pub id: MatchId,
+    /// Its state of life.
+    pub state: State,
+    /// When it was created.
+    pub created_at: UnixMs,
+    /// When its state last changed.
+    pub updated_at: UnixMs,
+    /// When it (last) entered the queue.
+    pub enqueued_at: UnixMs,
+    /// When the first /start was about to be sent.
+    pub started_at: Option<UnixMs>,
+    /// When it finished, failed or was cancelled; present exactly in those states.
+    pub ended_at: Option<UnixMs>,
+    /// Turns played and saved.
+    pub turns: u32,
+    /// Moves, over all seats, that came after the deadline or never.
+    pub late_moves: u32,
+    /// Entries in its log.
+    pub version: u32,
+    /// Claims since it last made progress.
+    pub attempts_charged: u32,
+    /// The fencing token of the last claim; 0 before the first.
+    pub epoch: u32,
+    /// Why it failed; present exactly when the state is failed.
+    pub failure: Option<String>,
+    /// Who runs it, while somebody does.
+    pub worker: Option<WorkerId>,
+}
+
+/// One entry of a match log as it is stored: its place, the figures after it, its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRow {
+    /// Its place in the log, from 0, without gaps.
+    pub version: u32,
+    /// Turns played once this entry counts.
+    pub turns: u32,
+    /// Late moves so far once this entry counts.
+    pub late_moves: u32,
+    /// The entry, as [`crate::matches::entry`] writes it.
+    pub bytes: Vec<u8>,
+}
+
+/// A part of a match's log with the state that it was read with, in one snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPage {
+    /// The state of the match at that moment.
+    pub state: State,
+    /// Entries in the log at that moment, this page's or not.
+    pub version: u32,
+    /// The rows asked for, in order.
+    pub rows: Vec<LogRow>,
+}
+
+/// Matches by state, kept as counters: reading them never counts rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// In the queue.
+    pub waiting: u64,
+    /// Claimed by a worker, alive or not.
+    pub running: u64,
+    /// Ended with a result.
+    pub finished: u64,
+    /// Ended without one.
+    pub failed: u64,
+    /// Called off.
+    pub cancelled: u64,
+}
+
+impl Counts {
+    /// All matches that are known.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.waiting + self.running + self.finished + self.failed + self.cancelled
+    }
+}
+
+/// How many matches were created or finished in recent windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recent {
+    /// In the last hour.
+    pub last_hour: u64,
+    /// In the last 24 hours.
+    pub last_24h: u64,
+    /// In the last 7 days.
+    pub last_7d: u64,
+}
+
+/// A failure that an operator should look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentFailure {
+    /// How many matches failed for this reason in the last 24 hours.
+    pub count: u64,
+    /// The reason, as [`MatchStatus::failure`] gives it.
+    pub message: String,
+    /// When it last happened.
+    pub last_at: UnixMs,
+}
+
+/// What `/api/admin/stats` is made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Matches by state.
+    pub counts: Counts,
+    /// Running matches whose worker's lease has ended: they wait to be taken over.
+    pub orphaned: u64,
+    /// Matches created.
+    pub created: Recent,
+    /// Matches finished.
+    pub finished: Recent,
+    /// Mean time from `started_at` to `ended_at` of matches finished in the last 24 hours, in milliseconds.
+    pub duration_ms_avg: Option<f64>,
+    /// The commonest failures of the last 24 hours, at most ten.
+    pub failures: Vec<RecentFailure>,
+}

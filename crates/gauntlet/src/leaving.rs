@@ -1,0 +1,35 @@
+//! The signals to leave: the first asks, the second does not wait.
+
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+/// 128 and the number of the signal, as shells have it.
+const INTERRUPTED: i32 = 130;
+const TERMINATED: i32 = 143;
+
+/// Ends at the first Ctrl-C or SIGTERM; the second one ends the process at once. Signals count from this call on.
+///
+/// # Errors
+/// The system's, when signals cannot be heard.
+pub(crate) fn leaving() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let mut terminations = signal(SignalKind::terminate())?;
+    let (leave, left) = oneshot::channel();
+    tokio::spawn(async move {
+        next(&mut interrupts, &mut terminations).await;
+        let _ = leave.send(());
+        let code = next(&mut interrupts, &mut terminations).await;
+        std::process::exit(code);
+    });
+    Ok(async {
+        let _ = left.await;
+    })
+}
+
+async fn next(interrupts: &mut Signal, terminations: &mut Signal) -> i32 {
+    tokio::select! {
+        _ = interrupts.recv() => INTERRUPTED,
+        _ = terminations.recv() => TERMINATED,
+    }
+}

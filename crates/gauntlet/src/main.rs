@@ -1,0 +1,54 @@
+//! The program: reads what was typed, and hands over to the room that does it.
+//!
+//! Exit codes: 0 done, 1 could not, 2 typed or configured wrongly, 130 interrupted; `run` has more (see its help).
+
+mod allocator;
+mod leaving;
+mod output;
+mod serve;
+mod settings;
+mod token;
+
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use output::Failure;
+use std::process::ExitCode;
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("GAUNTLET_COMMIT"), ")");
+
+fn main() -> ExitCode {
+    let typed = command().get_matches();
+    match dispatch(&typed) {
+        Ok(code) => code,
+        Err(failure) => failure.tell(),
+    }
+}
+
+fn command() -> Command {
+    Command::new("gauntlet")
+        .about("Hosts multiplayer games and finds out how far they can be pushed")
+        .version(VERSION)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(serve::serve_command())
+        .subcommand(serve::config_command())
+        .subcommand(token::command())
+        .subcommand(bots::BotsArgs::augment_args(Command::new("bots").about("Serves sample bots to play against")))
+        .subcommand(lab::RunArgs::augment_args(Command::new("run").about("Puts a service through a trial and reports")))
+}
+
+fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
+    match typed.subcommand() {
+        Some(("serve", typed)) => serve::serve(typed),
+        Some(("config", typed)) => serve::show_config(typed),
+        Some(("token", typed)) => token::run(typed),
+        Some(("bots", typed)) => serve_bots(args(typed)),
+        Some(("run", typed)) => lab::run(args(typed)),
+        Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
+    }
+    .map(ExitCode::from)
+}
+
+/// What clap checked already against the same definition.
+fn args<T: FromArgMatches>(typed: &ArgMatches) -> Result<T, Failure> {
+    T::from_arg_matches(typed).map_err(|error| Failure::usage(error.to_string()))
+}

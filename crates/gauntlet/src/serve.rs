@@ -1,0 +1,106 @@
+//! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to look at.
+
+use crate::leaving::leaving;
+use crate::output::{Failure, OK, note, say};
+use crate::settings::{load, with_settings};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use server::config::{Config, Entry, StorePlace};
+use server::{logs, process};
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+
+/// What is still on a thread when everything has been left is not waited for any longer than this.
+const THREADS_LEFT_MAX: Duration = Duration::from_millis(200);
+const JSON: &str = "json";
+
+pub(crate) fn serve_command() -> Command {
+    with_settings(Command::new("serve").about("Serves games: the API, the queue and the runners"), |_| true)
+}
+
+pub(crate) fn config_command() -> Command {
+    let json = Arg::new(JSON).long(JSON).action(ArgAction::SetTrue).help("As JSON, for programs");
+    let about = "Prints the settings in force and where each came from, and starts nothing";
+    with_settings(Command::new("config").about(about), |_| true).arg(json)
+}
+
+/// Serves until a signal to leave.
+pub(crate) fn serve(typed: &ArgMatches) -> Result<u8, Failure> {
+    let config = load(typed)?;
+    logs::install(&config);
+    let open_files_max = process::raise_file_limit(config.open_files_max);
+    let runtime = runtime(config.threads)?;
+    let served = runtime.block_on(async {
+        let shutdown = leaving()?;
+        let listener = process::bind(config.address)?;
+        let address = listener.local_addr()?;
+        tracing::info!(open_files_max, threads = config.threads, "starting");
+        let hello = hello(&config, address);
+        process::serve(config, listener, async move {
+            let _ = say(hello);
+            shutdown.await;
+        })
+        .await
+        .map_err(Failure::from)
+    });
+    runtime.shutdown_timeout(THREADS_LEFT_MAX);
+    served.map(|()| OK)
+}
+
+/// The one line that says where to go and what is used. Said once everything is open.
+fn hello(config: &Config, address: SocketAddr) -> String {
+    let store = match config.store() {
+        StorePlace::Sqlite(path) => format!("sqlite {}", path.display()),
+        StorePlace::Postgres(url) => format!("postgres {}", url.masked_url()),
+    };
+    format!("gauntlet serves http://{address} (store: {store}, process: {})", std::process::id())
+}
+
+/// A runtime with so many threads, all of whose parts work.
+pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
+    let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    if threads > 1 {
+        builder.worker_threads(threads);
+    }
+    builder.enable_all().build().map_err(|error| Failure::cannot(format_args!("no threads could be started: {error}")))
+}
+
+/// Prints what is in force.
+pub(crate) fn show_config(typed: &ArgMatches) -> Result<u8, Failure> {
+    let config = load(typed)?;
+    config.warnings().iter().for_each(|warning| note(format_args!("warning: {warning}")));
+    let entries = config.entries();
+    say(if typed.get_flag(JSON) { as_json(&entries) } else { as_file(&entries) })?;
+    Ok(OK)
+}
+
+/// A configuration file that says the same, with the source of each value behind it.
+fn as_file(entries: &[Entry]) -> String {
+    let lines: Vec<(&str, String, &str)> = entries.iter().map(line).collect();
+    let width = lines.iter().map(|(_, line, _)| line.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut last = "";
+    for (section, line, source) in lines {
+        if section != last {
+            let gap = if last.is_empty() { "" } else { "\n" };
+            let _ = writeln!(text, "{gap}[{section}]");
+            last = section;
+        }
+        let _ = writeln!(text, "{line:width$}  # {source}");
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn line(entry: &Entry) -> (&str, String, &str) {
+    let (section, key) = entry.key.split_once('.').unwrap_or(("", entry.key));
+    let is_bare = entry.value.parse::<i64>().is_ok() || entry.value.parse::<bool>().is_ok();
+    let value = if is_bare { entry.value.clone() } else { format!("{:?}", entry.value) };
+    (section, format!("{key} = {value}"), &entry.source)
+}
+
+fn as_json(entries: &[Entry]) -> String {
+    let entries = entries.iter().map(|entry| serde_json::json!({"key": entry.key, "value": entry.value, "source": entry.source}));
+    format!("{:#}", serde_json::json!({"entries": entries.collect::<Vec<_>>()}))
+}

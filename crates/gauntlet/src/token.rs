@@ -1,0 +1,137 @@
+//! `gauntlet token`: make, list and revoke tokens in the store itself, whether or not a server runs on it.
+
+use crate::output::{Failure, OK, note, say};
+use crate::settings::{load, with_settings};
+use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use engine::commands::{Command as Save, Outcome};
+use engine::ids::{AccountId, TokenId};
+use engine::limits::NAME_CHARS_MAX;
+use engine::rows::{Account, Role, Token};
+use server::clock::{Clock, random_bytes};
+use server::config::Config;
+use server::gateway::auth::{digest, new_secret};
+use server::metrics::Metrics;
+use server::process::open_store;
+use std::sync::Arc;
+use store::Store;
+
+const ACCOUNT: &str = "account";
+const ROLE: &str = "role";
+const NAME: &str = "name";
+const ID: &str = "id";
+
+pub(crate) fn command() -> Command {
+    let account = || {
+        let help = "The account that the token speaks for; it is made if there is none of this name";
+        Arg::new(ACCOUNT).long(ACCOUNT).value_name("NAME").default_value("default").help(help)
+    };
+    let role = Arg::new(ROLE)
+        .long(ROLE)
+        .value_parser(PossibleValuesParser::new(Role::ALL.map(Role::name)))
+        .default_value(Role::Player.name())
+        .help("What its holder may do");
+    let name = Arg::new(NAME).long(NAME).value_name("NAME").default_value("command line").help("What its holder calls it");
+    let id = Arg::new(ID).required(true).value_name("ID").help("The token's id, as list shows it");
+    let create = Command::new("create").about("Makes a token and prints its secret, once");
+    let list = Command::new("list").about("Lists the tokens of an account; secrets are not kept anywhere");
+    let revoke = Command::new("revoke").about("Ends a token; a server that saw it just now notices within two seconds");
+    Command::new("token")
+        .about("Makes, lists and revokes tokens, also while a server runs on the same store")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(with_store(create).arg(role).arg(account()).arg(name))
+        .subcommand(with_store(list).arg(account()))
+        .subcommand(with_store(revoke).arg(id))
+}
+
+fn with_store(command: Command) -> Command {
+    with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url"))
+}
+
+pub(crate) fn run(typed: &ArgMatches) -> Result<u8, Failure> {
+    let (what, typed) = typed.subcommand().ok_or_else(|| Failure::usage("create, list or revoke?"))?;
+    let config = load(typed)?;
+    let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
+    crate::serve::runtime(1)?.block_on(async {
+        match what {
+            "create" => create(&open(config).await?, &text(ACCOUNT), &text(ROLE), &text(NAME)).await,
+            "list" => list(&open(config).await?, text(ACCOUNT)).await,
+            _ => revoke(&config, &text(ID)).await,
+        }
+    })?;
+    Ok(OK)
+}
+
+async fn open(mut config: Config) -> Result<Store, Failure> {
+    config.store_connections = 1;
+    Ok(open_store(&config, Arc::new(Metrics::default())).await?)
+}
+
+async fn create(store: &Store, account: &str, role: &str, name: &str) -> Result<(), Failure> {
+    let role = Role::from_name(role).ok_or_else(|| Failure::usage(format_args!("there is no role {role}")))?;
+    let (account, name) = (checked(ACCOUNT, account)?, checked(NAME, name)?);
+    let now = Clock::default().now();
+    let new = Account { id: AccountId::new(now, random_bytes()), name: account.clone(), created_at: now };
+    let Outcome::AccountIs(id) = store.commit(Save::EnsureAccount(new)).await? else {
+        return Err(Failure::cannot(format_args!("the account {account} could not be made")));
+    };
+    let secret = new_secret();
+    let token = Token {
+        id: TokenId::new(now, random_bytes()),
+        account: id,
+        name,
+        role,
+        digest: digest(&secret),
+        created_at: now,
+    };
+    let token_id = token.id;
+    match store.commit(Save::CreateToken(token)).await? {
+        Outcome::Done => {}
+        Outcome::TooMany => {
+            let text = format!("the account {account} has as many tokens as it may have; revoke one with gauntlet token revoke");
+            return Err(Failure::cannot(text));
+        }
+        other => return Err(Failure::cannot(format_args!("the store refused the token: {other:?}"))),
+    }
+    store.close().await;
+    note(format_args!("token {token_id}: {} of account {account}; its secret is shown this once", role.name()));
+    say(secret)
+}
+
+fn checked(what: &str, name: &str) -> Result<String, Failure> {
+    let name = name.trim();
+    let chars = name.chars().count();
+    if (1..=NAME_CHARS_MAX).contains(&chars) && !name.chars().any(char::is_control) {
+        return Ok(name.to_owned());
+    }
+    Err(Failure::usage(format_args!("--{what} has {chars} characters; expected: 1 to {NAME_CHARS_MAX}, none of them a control character")))
+}
+
+async fn list(store: &Store, account: String) -> Result<(), Failure> {
+    let name = account.clone();
+    let tokens = store.read(move |reader| match reader.account_named(&name)? {
+        Some(account) => reader.tokens(account.id).map(Some),
+        None => Ok(None),
+    });
+    let tokens = tokens.await?.ok_or_else(|| Failure::cannot(format_args!("there is no account {account}")))?;
+    let lines = tokens.iter().map(|token| format!("{}  {:<8}  {}", token.id, token.role.name(), token.name));
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        note(format_args!("the account {account} has no tokens"));
+        return Ok(());
+    }
+    say(lines.join("\n"))
+}
+
+async fn revoke(config: &Config, id: &str) -> Result<(), Failure> {
+    let id: TokenId = id.parse().map_err(|error| Failure::usage(format_args!("{id} is {error}")))?;
+    let store = open(config.clone()).await?;
+    match store.commit(Save::DeleteToken { id, account: None }).await? {
+        Outcome::Done => {
+            store.close().await;
+            note(format_args!("token {id} is revoked"));
+            Ok(())
+        }
+        _ => Err(Failure::cannot(format_args!("there is no token {id}"))),
+    }
+}

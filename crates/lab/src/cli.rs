@@ -1,0 +1,183 @@
+//! The command line of a trial: from arguments to an exit code. Knows files, signals and the terminal, so that
+//! the rest does not have to.
+//!
+//! Exit codes: 0 passed · 1 could not run · 2 usage · 3 a gate failed · 4 void · 130 interrupted.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::report::{Screen, summary};
+use crate::scenario::{Base, Document, Scenario, builtin, builtins};
+use crate::trial::{CouldNotRun, Finished, Trial};
+
+const COULD_NOT_RUN: u8 = 1;
+const USAGE: u8 = 2;
+const INTERRUPTED: u8 = 130;
+
+/// Put a service through a trial, and say how much it took.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RunArgs {
+    /// A built-in scenario by its name, or the path of a scenario file
+    #[arg(required_unless_present = "list")]
+    pub scenario: Option<String>,
+    /// Put the service that runs at this URL on trial, instead of starting one
+    #[arg(long, value_name = "URL")]
+    pub target: Option<String>,
+    /// Change a variable of the scenario, or any key by its dotted path, such as phase.create.arrivals.batch=10
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub settings: Vec<String>,
+    /// Where the directory of the run is made
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// The seed of the plan; by default a new one, which the record names
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Watch memory and CPU of this process as the target's, where the lab does not start it
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Write every sample as a row of samples.csv
+    #[arg(long)]
+    pub samples: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// List the built-in scenarios
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// Why there is no finished trial.
+enum Stopped {
+    Usage(String),
+    CouldNotRun(String),
+    Killed,
+}
+
+/// Runs a trial and says on the terminal what it showed.
+#[must_use]
+pub fn run(args: RunArgs) -> ExitCode {
+    if args.list {
+        say(&listing());
+        return ExitCode::SUCCESS;
+    }
+    match carry_out(args) {
+        Ok(finished) => {
+            let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            say(&summary(&finished.run, &finished.dir, colour));
+            ExitCode::from(finished.run.verdict.exit_code())
+        }
+        Err(Stopped::Usage(message)) => fail(USAGE, &message),
+        Err(Stopped::CouldNotRun(message)) => fail(COULD_NOT_RUN, &message),
+        Err(Stopped::Killed) => fail(INTERRUPTED, "ended at once; there is no report"),
+    }
+}
+
+fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
+    let name = args.scenario.as_deref().unwrap_or_default();
+    let text = scenario_text(name)?;
+    let mut document = Document::parse(&text).map_err(|mistakes| wrong(name, &mistakes))?;
+    for setting in &args.settings {
+        document.set(setting).map_err(|mistakes| wrong(name, &mistakes))?;
+    }
+    if let Some(target) = &args.target {
+        Base::parse(target).map_err(|message| Stopped::Usage(format!("--target {message}")))?;
+        document.set_target(target.trim_end_matches('/'));
+    }
+    let free = document.free_ports();
+    for (variable, port) in free.iter().zip(free_ports(free.len())?) {
+        document.set_port(variable, port);
+    }
+    let scenario = Scenario::read(&document).map_err(|mistakes| wrong(name, &mistakes))?;
+    if args.pid.is_some() && scenario.target.spawn.is_some() {
+        return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
+    }
+    let seed = match args.seed {
+        Some(seed) => seed,
+        None => u64::from(getrandom::u32().map_err(|error| Stopped::CouldNotRun(error.to_string()))?),
+    };
+    let (interrupt, interrupted) = watch::channel(false);
+    let trial = Trial {
+        scenario,
+        hash: document.hash(),
+        settings: document.settings().to_vec(),
+        out: args.out,
+        seed,
+        pid: args.pid,
+        samples: args.samples,
+        interrupt: interrupted,
+        screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
+    };
+    // One thread: the lab shares the machine with what it measures.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Stopped::CouldNotRun(format!("no runtime: {error}")))?;
+    runtime.block_on(until_killed(trial, interrupt))
+}
+
+/// The first signal ends the trial with a report. The second one drops it, which kills what it started.
+async fn until_killed(trial: Trial, interrupt: watch::Sender<bool>) -> Result<Finished, Stopped> {
+    let listen = |kind| signal(kind).map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")));
+    let (mut int, mut term) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let killed = async {
+        either(&mut int, &mut term).await;
+        interrupt.send_replace(true);
+        either(&mut int, &mut term).await;
+    };
+    tokio::select! {
+        finished = crate::trial::run(trial) => finished.map_err(|CouldNotRun(message)| Stopped::CouldNotRun(message)),
+        () = killed => Err(Stopped::Killed),
+    }
+}
+
+async fn either(int: &mut Signal, term: &mut Signal) {
+    tokio::select! {
+        _ = int.recv() => {}
+        _ = term.recv() => {}
+    }
+}
+
+fn scenario_text(name: &str) -> Result<String, Stopped> {
+    if let Some(found) = builtin(name) {
+        return Ok(found.text.to_owned());
+    }
+    let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "toml");
+    if !is_path {
+        return Err(Stopped::Usage(format!("there is no built-in scenario `{name}`. There are:\n{}", listing())));
+    }
+    std::fs::read_to_string(name).map_err(|error| Stopped::Usage(format!("{name}: {error}")))
+}
+
+fn wrong(name: &str, mistakes: &dyn std::fmt::Display) -> Stopped {
+    Stopped::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{mistakes}"))
+}
+
+/// Loopback ports that nobody listens on. All are held until all are found, so that no two are the same.
+fn free_ports(count: usize) -> Result<Vec<u16>, Stopped> {
+    let none = |error: std::io::Error| Stopped::CouldNotRun(format!("no free port: {error}"));
+    let held: Vec<TcpListener> =
+        (0..count).map(|_| TcpListener::bind(("127.0.0.1", 0))).collect::<Result<_, _>>().map_err(none)?;
+    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<Result<_, _>>().map_err(none)
+}
+
+fn listing() -> String {
+    let line = |name: &str, text: &str| {
+        let document = Document::parse(text).ok();
+        let summary = document.as_ref().and_then(Document::summary).unwrap_or_default();
+        format!("  {name:<18} {summary}\n")
+    };
+    builtins().iter().map(|builtin| line(builtin.name, builtin.text)).collect()
+}
+
+/// Nobody may be listening any more; the exit code says it all the same.
+fn say(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn fail(code: u8, message: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "gauntlet run: {message}");
+    ExitCode::from(code)
+}

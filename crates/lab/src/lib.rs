@@ -1,0 +1,34 @@
+//! The lab: puts a service through a trial and says how much it took.
+//!
+//! The spine, in the order in which a trial walks it:
+//!
+//! ```text
+//! scenario  PURE  text -> a checked trial, or every mistake of the text at once
+//! plan      PURE  (phases, seed) -> arrivals, lazily
+//! drive           arrivals -> exchanges; an open loop with a visible in-flight cap
+//! work            pieces that outlive their request: followed, counted, reconciled
+//! record          samples and timeline, as they happen
+//! fold      PURE  samples -> figures, mergeable, in constant memory
+//! verdict   PURE  figures and gates -> passed, failed or void
+//! report    PURE  one record -> every view of it
+//! ```
+//!
+//! `trial` is the edge that ties them to clocks, sockets and files; `cli` is its command line. The lab tests
+//! services from outside: it refuses to know the code of any of them, ours included.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+pub mod cli;
+pub mod clock;
+pub mod drive;
+pub mod fold;
+pub mod limits;
+pub mod machine;
+pub mod metrics;
+pub mod plan;
+pub mod record;
+pub mod report;
+pub mod scenario;
+pub mod trial;
+pub mod verdict;
+pub mod work;

@@ -1,0 +1,99 @@
+//! Files that grow while a trial runs. A full disk must not end a trial, so the first error is kept and told at
+//! the end. Refuses to know what the rows are for.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::sample::Sample;
+
+/// One JSON object per line, written at once: a few rows a second.
+#[derive(Debug)]
+pub struct Lines {
+    file: File,
+    failed: Option<io::Error>,
+}
+
+impl Lines {
+    /// A new file.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::create(path)?, failed: None })
+    }
+
+    /// Appends a row.
+    pub fn write(&mut self, row: &impl Serialize) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = serde_json::to_vec(row).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            self.file.write_all(&line)
+        });
+        self.failed = written.err();
+    }
+
+    /// What went wrong first, if anything did.
+    pub fn failure(&mut self) -> Option<io::Error> {
+        self.failed.take()
+    }
+}
+
+/// Every sample as a row of comma-separated microseconds.
+#[derive(Debug)]
+pub struct SampleFile {
+    file: BufWriter<File>,
+    failed: Option<io::Error>,
+}
+
+impl SampleFile {
+    /// A new file with its heading.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let mut file = BufWriter::new(File::create(path)?);
+        writeln!(file, "phase,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
+        Ok(Self { file, failed: None })
+    }
+
+    /// Appends a sample.
+    pub fn write(&mut self, sample: &Sample) {
+        if self.failed.is_some() {
+            return;
+        }
+        let us = |moment: Duration| moment.as_micros();
+        let written = writeln!(
+            self.file,
+            "{},{},{},{},{},{},{},{},{},{},{}",
+            sample.phase,
+            sample.index,
+            sample.journey,
+            sample.step.map_or_else(String::new, |step| step.to_string()),
+            us(sample.intended),
+            us(sample.sent),
+            sample.first_byte.map_or_else(String::new, |moment| us(moment).to_string()),
+            us(sample.done),
+            us(sample.lag),
+            sample.retries,
+            sample.class.word(),
+        );
+        self.failed = written.err();
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    /// The first error of this file.
+    pub fn close(&mut self) -> io::Result<()> {
+        match self.failed.take() {
+            Some(error) => Err(error),
+            None => self.file.flush(),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! One row of what happened: the four moments of an exchange, and how it ended. Refuses to know histograms and
+//! files.
+
+use std::time::Duration;
+
+use crate::fold::Point;
+
+/// One arrival's journey, or one step of it. Moments count from the start of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The phase.
+    pub phase: usize,
+    /// The arrival's place in its phase.
+    pub index: u64,
+    /// The journey.
+    pub journey: usize,
+    /// The step; none for the journey as a whole.
+    pub step: Option<usize>,
+    /// When it was due: by the plan, or, for a later step, at the end of the step before.
+    pub intended: Duration,
+    /// When the first byte of the request was handed over.
+    pub sent: Duration,
+    /// When the head of the answer had come, if one came.
+    pub first_byte: Option<Duration>,
+    /// When all was over.
+    pub done: Duration,
+    /// How much of the wait before `sent` was the lab's own doing: an arrival that waits for a free place in
+    /// flight waits for the target.
+    pub lag: Duration,
+    /// Repeats after tries that got no answer.
+    pub retries: u64,
+    /// How it ended.
+    pub class: Class,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// As was hoped for.
+    Ok,
+    /// Refused politely, as the scenario said it might be.
+    Denied,
+    /// Otherwise.
+    Error(Trouble),
+}
+
+/// Why there was no good answer. Closed, so that reports can group without comparing sentences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trouble {
+    /// No connection.
+    Connect,
+    /// The connection ended before the answer did.
+    Closed,
+    /// The time was over.
+    Timeout,
+    /// A longer answer than the lab reads.
+    TooLarge,
+    /// A status that is neither expected nor a denial.
+    Status,
+    /// An answer that does not hold what the scenario keeps from it.
+    Answer,
+    /// The request could not be put together.
+    Request,
+}
+
+impl Trouble {
+    /// The word that stands in records.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Connect => "connect",
+            Self::Closed => "closed",
+            Self::Timeout => "timeout",
+            Self::TooLarge => "too_large",
+            Self::Status => "status",
+            Self::Answer => "answer",
+            Self::Request => "request",
+        }
+    }
+
+    /// Whether no answer came at all, so that a repeat with the same key is right.
+    #[must_use]
+    pub fn is_transport(self) -> bool {
+        matches!(self, Self::Connect | Self::Closed | Self::Timeout)
+    }
+}
+
+impl Class {
+    /// The word that stands in records.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Denied => "denied",
+            Self::Error(trouble) => trouble.word(),
+        }
+    }
+}
+
+/// The row of a timeline that one round of status requests gives.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct WorkRow<'a> {
+    /// Always `work`.
+    pub kind: &'static str,
+    /// The work's name.
+    pub work: &'a str,
+    /// The counts.
+    #[serde(flatten)]
+    pub point: Point,
+    /// Status requests of this round that got no good answer.
+    pub poll_errors: u64,
+}

@@ -1,0 +1,31 @@
+//! The trials that come with the lab: the files of /scenarios, as they stand there. Refuses to treat them
+//! differently from a file that a stranger wrote.
+
+/// A trial that needs no file.
+#[derive(Clone, Copy, Debug)]
+pub struct Builtin {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Its TOML.
+    pub text: &'static str,
+}
+
+const BUILTINS: [Builtin; 5] = [
+    Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml") },
+    Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml") },
+    Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml") },
+    Builtin { name: "games-300-instant", text: include_str!("../../../../scenarios/games-300-instant.toml") },
+    Builtin { name: "leaderboard", text: include_str!("../../../../scenarios/leaderboard.toml") },
+];
+
+/// All of them, by name.
+#[must_use]
+pub fn builtins() -> &'static [Builtin] {
+    &BUILTINS
+}
+
+/// The one of that name.
+#[must_use]
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTINS.iter().find(|builtin| builtin.name == name)
+}

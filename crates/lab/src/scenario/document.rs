@@ -1,0 +1,272 @@
+//! A scenario as a tree of values that remember where they were written, so that arguments can change any of
+//! them and every complaint can name its place. Refuses to know what the keys mean.
+
+use sha2::{Digest, Sha256};
+use toml::de::{DeTable, DeValue};
+
+use super::mistakes::{Mistakes, Origin};
+use crate::limits::SCENARIO_BYTES_MAX;
+
+/// The word that asks for a free loopback port as the value of a variable.
+const FREE: &str = "free";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) value: Value,
+    pub(crate) origin: Origin,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    Int(i64),
+    Float(f64),
+    Flag(bool),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a text",
+            Value::Int(_) => "a whole number",
+            Value::Float(_) => "a number",
+            Value::Flag(_) => "true or false",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        let Value::Table(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key).map(|entry| &entry.node)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
+    fn put(&mut self, key: &str, node: Node) {
+        match self.get_mut(key) {
+            Some(old) => *old = node,
+            None => {
+                if let Value::Table(entries) = &mut self.value {
+                    entries.push(Entry { key: key.to_owned(), node });
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Value::Table(entries) = &mut self.value {
+            entries.retain(|entry| entry.key != key);
+        }
+    }
+}
+
+/// A scenario file as it was written, with the arguments that change it.
+#[derive(Clone, Debug)]
+pub struct Document {
+    pub(crate) root: Node,
+    digest: Sha256,
+    settings: Vec<String>,
+}
+
+impl Document {
+    /// Reads the text of a scenario file.
+    ///
+    /// # Errors
+    /// The text is not TOML, or longer than a scenario can be.
+    pub fn parse(text: &str) -> Result<Self, Mistakes> {
+        if text.len() > SCENARIO_BYTES_MAX {
+            let message = format!("a scenario has at most {SCENARIO_BYTES_MAX} bytes, this text has {}", text.len());
+            return Err(Mistakes::one(Origin::Line(1), "", message));
+        }
+        let table = DeTable::parse(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            Mistakes::one(Origin::Line(line), "", format!("this is not TOML: {}", error.message()))
+        })?;
+        let origin = |at: usize| Origin::Line(line_of(text, at));
+        let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
+        Ok(Self { root, digest: Sha256::new_with_prefix(text), settings: Vec::new() })
+    }
+
+    /// Applies one `KEY=VALUE` of the command line: a variable by its name, or any key by its dotted path, where
+    /// the tables of a list are named by their `name`.
+    ///
+    /// # Errors
+    /// The path leads nowhere, or the variable does not exist.
+    pub fn set(&mut self, setting: &str) -> Result<(), Mistakes> {
+        let origin = Origin::Argument(format!("--set {setting}"));
+        let Some((key, text)) = setting.split_once('=') else {
+            return Err(Mistakes::one(origin, "", "expected KEY=VALUE"));
+        };
+        let node = Node { value: typed(text, &origin), origin: origin.clone() };
+        let path = if self.is_variable(key) { format!("vars.{key}") } else { key.to_owned() };
+        put_at(&mut self.root, "", &path, node).map_err(|message| Mistakes::one(origin, key, message))?;
+        self.digest.update(b"\0set\0");
+        self.digest.update(setting);
+        self.settings.push(setting.to_owned());
+        Ok(())
+    }
+
+    /// Aims the trial at a service that runs already: nothing is spawned for it.
+    pub fn set_target(&mut self, url: &str) {
+        let origin = Origin::Argument(format!("--target {url}"));
+        let url = Node { value: Value::Text(url.to_owned()), origin };
+        if let Some(target) = self.root.get_mut("target") {
+            target.put("url", url);
+            target.remove("spawn");
+            target.remove("env");
+        }
+    }
+
+    /// What the trial does, in the scenario's own sentence.
+    #[must_use]
+    pub fn summary(&self) -> Option<&str> {
+        match &self.root.get("summary")?.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The variables whose value is `free`: each asks for a loopback port that nobody listens on.
+    #[must_use]
+    pub fn free_ports(&self) -> Vec<String> {
+        let Some(Value::Table(vars)) = self.root.get("vars").map(|node| &node.value) else { return Vec::new() };
+        let free = |entry: &&Entry| matches!(&entry.node.value, Value::Text(text) if text == FREE);
+        vars.iter().filter(free).map(|entry| entry.key.clone()).collect()
+    }
+
+    /// Fills in the port of one such variable. Which port it is does not change the scenario's identity.
+    pub fn set_port(&mut self, variable: &str, port: u16) {
+        if let Some(node) = self.root.get_mut("vars").and_then(|vars| vars.get_mut(variable)) {
+            node.value = Value::Int(i64::from(port));
+        }
+    }
+
+    /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The settings that were applied, in their order.
+    #[must_use]
+    pub fn settings(&self) -> &[String] {
+        &self.settings
+    }
+
+    fn is_variable(&self, key: &str) -> bool {
+        self.root.get("vars").is_some_and(|vars| vars.get(key).is_some())
+    }
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+fn table_value(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Value, Mistakes> {
+    let mut written: Vec<_> = table.iter().collect();
+    written.sort_by_key(|(key, _)| key.span().start);
+    let mut entries = Vec::with_capacity(written.len());
+    for (key, value) in written {
+        // The key's place, not the value's: a value may start lines below its key.
+        let node = Node { value: value_of(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
+        entries.push(Entry { key: key.get_ref().to_string(), node });
+    }
+    Ok(Value::Table(entries))
+}
+
+fn value_of(
+    value: &DeValue<'_>,
+    span: &std::ops::Range<usize>,
+    origin: &dyn Fn(usize) -> Origin,
+) -> Result<Value, Mistakes> {
+    let refuse = |message: &str| Mistakes::one(origin(span.start), "", message);
+    Ok(match value {
+        DeValue::String(text) => Value::Text(text.to_string()),
+        DeValue::Integer(int) => {
+            let digits = i64::from_str_radix(int.as_str(), int.radix());
+            Value::Int(digits.map_err(|_| refuse("a whole number must fit 64 bits"))?)
+        }
+        DeValue::Float(float) => {
+            Value::Float(float.as_str().parse().map_err(|_| refuse("this number cannot be read"))?)
+        }
+        DeValue::Boolean(flag) => Value::Flag(*flag),
+        DeValue::Datetime(_) => return Err(refuse("dates have no meaning in a scenario: write a text in quotes")),
+        DeValue::Array(items) => {
+            let item = |item: &toml::Spanned<DeValue<'_>>| {
+                let value = value_of(item.get_ref(), &item.span(), origin)?;
+                Ok(Node { value, origin: origin(item.span().start) })
+            };
+            Value::List(items.iter().map(item).collect::<Result<_, Mistakes>>()?)
+        }
+        DeValue::Table(table) => table_value(table, origin)?,
+    })
+}
+
+/// What stands on the right of `--set`: a TOML value where it reads as one, else the text itself.
+fn typed(text: &str, origin: &Origin) -> Value {
+    let line = format!("v = {text}");
+    let same = |_: usize| origin.clone();
+    let table = DeTable::parse(&line).ok().filter(|table| table.get_ref().len() == 1);
+    let value = table.and_then(|table| value_of(table.get_ref().get("v")?.get_ref(), &(0..0), &same).ok());
+    value.unwrap_or_else(|| Value::Text(text.to_owned()))
+}
+
+/// Walks down a dotted path. A key may itself contain dots (a gate's does), so the whole rest is tried first.
+fn put_at(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
+    match node.value {
+        Value::Table(_) if node.get(path).is_some() || !path.contains('.') || walked == "gates" => {
+            if walked == "vars" && node.get(path).is_none() {
+                return Err("is not a variable of this scenario".to_owned());
+            }
+            if walked.is_empty() && node.get(path).is_none() {
+                return Err("is neither a variable nor a key of this scenario".to_owned());
+            }
+            node.put(path, new);
+            Ok(())
+        }
+        Value::Table(_) => {
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            let next = node.get_mut(first).ok_or_else(|| nowhere(first, walked))?;
+            put_at(next, &join(walked, first), rest, new)
+        }
+        Value::List(ref mut items) => {
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            let index = find_item(items, first).ok_or_else(|| nowhere(first, walked))?;
+            if rest.is_empty() {
+                items[index] = new;
+                return Ok(());
+            }
+            put_at(&mut items[index], &join(walked, first), rest, new)
+        }
+        _ => Err(format!("leads nowhere: `{walked}` is {}", node.kind())),
+    }
+}
+
+fn find_item(items: &[Node], name: &str) -> Option<usize> {
+    let named =
+        |item: &Node| matches!(item.get("name").map(|node| &node.value), Some(Value::Text(text)) if text == name);
+    items.iter().position(named).or_else(|| name.parse().ok().filter(|&index: &usize| index < items.len()))
+}
+
+fn nowhere(name: &str, walked: &str) -> String {
+    match walked {
+        "" => format!("leads nowhere: this scenario has no `{name}`"),
+        walked => format!("leads nowhere: there is no `{name}` in `{walked}`"),
+    }
+}
+
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
+}

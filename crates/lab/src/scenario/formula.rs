@@ -1,0 +1,193 @@
+//! The tiny arithmetic of gates and derived figures: numbers, figures by their path, + - * / and parentheses.
+//! Refuses to know where figures come from: evaluation asks its caller, and a figure that is missing has no value.
+
+use std::fmt;
+
+use crate::limits::FORMULA_BYTES_MAX;
+
+/// A parsed formula.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Formula {
+    /// A number as written.
+    Number(f64),
+    /// A figure by its dotted path.
+    Figure(String),
+    /// Two formulas joined.
+    Join(Box<Formula>, Join, Box<Formula>),
+    /// The negative of a formula.
+    Minus(Box<Formula>),
+}
+
+/// How two formulas are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// `a + b`
+    Plus,
+    /// `a - b`
+    Less,
+    /// `a * b`
+    Times,
+    /// `a / b`; by zero there is no value
+    Over,
+}
+
+impl Formula {
+    /// Reads a formula.
+    ///
+    /// # Errors
+    /// A sentence that says what was expected, and where.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > FORMULA_BYTES_MAX {
+            return Err(format!("a formula has at most {FORMULA_BYTES_MAX} characters"));
+        }
+        let mut rest = Rest { text, at: 0 };
+        let formula = rest.sum()?;
+        match rest.peek() {
+            None => Ok(formula),
+            Some(c) => Err(rest.expected("the end or one of + - * /", c)),
+        }
+    }
+
+    /// The value, when every figure has one and the result is a finite number.
+    pub fn value(&self, figure: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+        let value = match self {
+            Self::Number(number) => *number,
+            Self::Figure(path) => figure(path)?,
+            Self::Minus(of) => -of.value(figure)?,
+            Self::Join(left, join, right) => {
+                let (left, right) = (left.value(figure)?, right.value(figure)?);
+                match join {
+                    Join::Plus => left + right,
+                    Join::Less => left - right,
+                    Join::Times => left * right,
+                    Join::Over => left / right,
+                }
+            }
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// The paths of all figures in it.
+    #[must_use]
+    pub fn figures(&self) -> Vec<&str> {
+        match self {
+            Self::Number(_) => Vec::new(),
+            Self::Figure(path) => vec![path],
+            Self::Minus(of) => of.figures(),
+            Self::Join(left, _, right) => [left.figures(), right.figures()].concat(),
+        }
+    }
+}
+
+/// What remains to be read.
+struct Rest<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Rest<'_> {
+    fn peek(&mut self) -> Option<char> {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+        self.text[self.at..].chars().next()
+    }
+
+    fn take(&mut self, wanted: &[char]) -> Option<char> {
+        let c = self.peek().filter(|c| wanted.contains(c))?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    fn expected(&self, what: &str, found: impl fmt::Display) -> String {
+        format!("expected {what} at character {}, found `{found}`", self.at + 1)
+    }
+
+    fn sum(&mut self) -> Result<Formula, String> {
+        let mut left = self.product()?;
+        while let Some(c) = self.take(&['+', '-']) {
+            let join = if c == '+' { Join::Plus } else { Join::Less };
+            left = Formula::Join(Box::new(left), join, Box::new(self.product()?));
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Formula, String> {
+        let mut left = self.atom()?;
+        while let Some(c) = self.take(&['*', '/']) {
+            let join = if c == '*' { Join::Times } else { Join::Over };
+            left = Formula::Join(Box::new(left), join, Box::new(self.atom()?));
+        }
+        Ok(left)
+    }
+
+    fn atom(&mut self) -> Result<Formula, String> {
+        if self.take(&['-']).is_some() {
+            return Ok(Formula::Minus(Box::new(self.atom()?)));
+        }
+        if self.take(&['(']).is_some() {
+            let inner = self.sum()?;
+            return match self.take(&[')']) {
+                Some(_) => Ok(inner),
+                None => Err(self.expected("`)`", self.text[self.at..].chars().next().unwrap_or(' '))),
+            };
+        }
+        match self.peek() {
+            Some(c) if c.is_ascii_digit() => self.number(),
+            Some(c) if c.is_ascii_lowercase() => Ok(Formula::Figure(self.word())),
+            Some(c) => Err(self.expected("a number, a figure or `(`", c)),
+            None => Err("expected a number, a figure or `(`, found the end".to_owned()),
+        }
+    }
+
+    fn word(&mut self) -> String {
+        let rest = &self.text[self.at..];
+        let len = rest
+            .find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '.'))
+            .unwrap_or(rest.len());
+        self.at += len;
+        rest[..len].to_owned()
+    }
+
+    fn number(&mut self) -> Result<Formula, String> {
+        let word = self.word();
+        word.parse().map(Formula::Number).map_err(|_| self.expected("a plain number before here", word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Result<Option<f64>, &str>) {
+        let figure = |path: &str| match path {
+            "a" => Some(2.0),
+            "game.turns.max" => Some(100.0),
+            "nil" => Some(0.0),
+            _ => None,
+        };
+        let value = Formula::parse(text).map(|formula| formula.value(&figure));
+        assert_eq!(value, expected.map_err(str::to_owned), "{text}");
+    }
+
+    #[test]
+    fn formulas() {
+        check("3", Ok(Some(3.0)));
+        check("1.5", Ok(Some(1.5)));
+        check("1 + 2 * 3", Ok(Some(7.0)));
+        check("(1 + 2) * 3", Ok(Some(9.0)));
+        check("10 - 2 - 3", Ok(Some(5.0)));
+        check("8 / 2 / 2", Ok(Some(2.0)));
+        check("-a + 3", Ok(Some(1.0)));
+        check("game.turns.max * 0.2 + 15", Ok(Some(35.0)));
+        check("a / nil", Ok(None));
+        check("missing + 1", Ok(None));
+        check("", Err("expected a number, a figure or `(`, found the end"));
+        check("1 +", Err("expected a number, a figure or `(`, found the end"));
+        check("(1 + 2", Err("expected `)` at character 7, found ` `"));
+        check("1 2", Err("expected the end or one of + - * / at character 3, found `2`"));
+        check("1.2.3", Err("expected a plain number before here at character 6, found `1.2.3`"));
+        check("a & 1", Err("expected the end or one of + - * / at character 3, found `&`"));
+        check(&"(".repeat(401), Err("a formula has at most 400 characters"));
+    }
+}

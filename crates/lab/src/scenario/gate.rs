@@ -1,0 +1,101 @@
+//! Gates: a figure, a comparison, a limit. Refuses to judge: the verdict does.
+
+use super::formula::Formula;
+use super::reader::At;
+
+/// A sentence about a figure that must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// The path of the figure.
+    pub name: String,
+    /// The limit as it was written, such as `<= 20`.
+    pub limit: String,
+    /// How the figure is compared.
+    pub op: Op,
+    /// What it is compared with.
+    pub with: Formula,
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `=`
+    Equal,
+    /// `!=`
+    Unequal,
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
+impl Op {
+    // The longer ones first: `<` is a prefix of `<=`.
+    const ALL: [(&'static str, Self); 6] = [
+        ("<=", Self::AtMost),
+        (">=", Self::AtLeast),
+        ("!=", Self::Unequal),
+        ("=", Self::Equal),
+        ("<", Self::Below),
+        (">", Self::Above),
+    ];
+
+    /// Whether the comparison holds.
+    #[must_use]
+    pub fn holds(self, value: f64, limit: f64) -> bool {
+        match self {
+            Self::Equal => value == limit,
+            Self::Unequal => value != limit,
+            Self::Below => value < limit,
+            Self::AtMost => value <= limit,
+            Self::Above => value > limit,
+            Self::AtLeast => value >= limit,
+        }
+    }
+
+    /// The comparison as it is written.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(sign, _)| sign)
+    }
+}
+
+impl Gate {
+    /// Reads `name` = `limit`, where the limit is a comparison and a formula.
+    ///
+    /// # Errors
+    /// A sentence that says what was expected.
+    pub fn parse(name: &str, limit: &str) -> Result<Self, String> {
+        let text = limit.trim();
+        let found = Op::ALL.iter().find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?)));
+        let (op, rest) = found.ok_or("must start with one of = != < <= > >=")?;
+        Ok(Self { name: name.to_owned(), limit: text.to_owned(), op, with: Formula::parse(rest)? })
+    }
+
+    /// Reads the limits of one figure: one, or a list of several that must all hold.
+    pub(crate) fn read(name: &str, at: &At<'_>, known: &dyn Fn(&str) -> Result<(), String>) -> Vec<Self> {
+        if let Err(message) = known(name) {
+            at.wrong(message);
+        }
+        let mut gates = Vec::new();
+        for limit in at.one_or_many() {
+            let Some(text) = limit.text() else { continue };
+            match Self::parse(name, text) {
+                Ok(gate) => {
+                    gate.with
+                        .figures()
+                        .iter()
+                        .filter_map(|path| known(path).err())
+                        .for_each(|message| limit.wrong(message));
+                    gates.push(gate);
+                }
+                Err(message) => limit.wrong(message),
+            }
+        }
+        gates
+    }
+}

@@ -1,0 +1,210 @@
+//! Requests: one step of a journey or of the setup, and what its answers mean. Refuses to know when a journey
+//! is taken and over which connection.
+
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+
+use super::document::Value;
+use super::reader::{At, Fields, name_of, pointer_of};
+use super::template::{Names, Template};
+use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
+
+/// What one arrival does, step after step.
+#[derive(Clone, Debug)]
+pub struct Journey {
+    /// Its name: figures are found under it.
+    pub name: String,
+    /// Its steps, at least one.
+    pub steps: Vec<Step>,
+}
+
+/// One request and what its answers mean.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The step's name: figures of journeys with several steps are found under it.
+    pub name: String,
+    /// The method.
+    pub method: Method,
+    /// Path and query on the target.
+    pub path: Template,
+    /// Headers besides the target's own.
+    pub headers: Vec<(HeaderName, Template)>,
+    /// The body, serialized.
+    pub json: Option<Template>,
+    /// Statuses that are what was hoped for.
+    pub expect: Statuses,
+    /// Statuses that refuse politely: denied is not error.
+    pub denied: Vec<u16>,
+    /// Names for values of the answer, by JSON pointer.
+    pub keep: Vec<(String, String)>,
+    /// The work that this step starts; its id is the kept value of that name.
+    pub starts: Option<String>,
+    /// How long connecting, sending and the whole answer may take together.
+    pub timeout: Duration,
+    /// What to do when no answer came.
+    pub retry: Option<Retry>,
+}
+
+/// Expected statuses; an empty list stands for any 2xx.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Statuses(pub Vec<u16>);
+
+impl Statuses {
+    /// Whether `status` is one of them.
+    #[must_use]
+    pub fn hold(&self, status: u16) -> bool {
+        if self.0.is_empty() { (200..300).contains(&status) } else { self.0.contains(&status) }
+    }
+}
+
+/// Repeats of a request that got no answer at all, with the same idempotency key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// Repeats after the first try.
+    pub times: u64,
+    /// The pause before each.
+    pub backoff: Duration,
+}
+
+impl Journey {
+    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String]) -> Option<Self> {
+        let fields = at.fields()?;
+        let name = fields.need("name", "phases and gates refer to it").and_then(|at| name_of(&at));
+        let mut names = Names { arrival: true, ..names.clone() };
+        let mut steps = Vec::new();
+        match fields.need("step", "at least one [[journey.step]]").and_then(|at| at.list()) {
+            Some(list) if list.is_empty() => at.wrong("needs at least one [[journey.step]]"),
+            Some(list) => steps.extend(list.iter().filter_map(|at| Step::read(at, &mut names, works))),
+            None => {}
+        }
+        fields.close();
+        Some(Self { name: name?, steps })
+    }
+}
+
+impl Step {
+    /// Reads one step. What it keeps is known to the steps after it.
+    pub(crate) fn read(at: &At<'_>, names: &mut Names, works: &[String]) -> Option<Self> {
+        let fields = at.fields()?;
+        let name = fields.take("name").and_then(|at| name_of(&at));
+        let request = fields.need("request", "method and path, such as \"POST /api/games\"");
+        let request = request.and_then(|at| request_of(&at, names));
+        let headers = fields.take("headers").map_or_else(Vec::new, |at| headers_of(&at, names));
+        let json = fields.take("json").and_then(|at| Template::read_json(&at, names));
+        let expect = Statuses(fields.take("expect").map_or_else(Vec::new, |at| statuses_of(&at)));
+        let denied = fields.take("denied").map_or_else(Vec::new, |at| statuses_of(&at));
+        let keep = fields.take("keep").map_or_else(Vec::new, |at| keep_of(&at));
+        let starts = fields.take("starts").and_then(|at| starts_of(&at, &keep, works));
+        let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let retry = fields.take("retry").and_then(|at| Retry::read(&at));
+        fields.close();
+        names.known.extend(keep.iter().map(|(name, _)| name.clone()));
+        let (method, path) = request?;
+        let step = Self {
+            name: name.unwrap_or_else(|| method.as_str().to_ascii_lowercase()),
+            method,
+            path,
+            headers,
+            json,
+            expect,
+            denied,
+            keep,
+            starts,
+            timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
+            retry,
+        };
+        if step.retry.is_some() && !step.is_repeatable() {
+            at.wrong("has `retry`, but a repeat could do its work twice: give it an `idempotency-key` header");
+        }
+        Some(step)
+    }
+
+    /// Whether sending it twice does what sending it once does.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.method.is_idempotent() || self.headers.iter().any(|(name, _)| name == "idempotency-key")
+    }
+}
+
+impl Retry {
+    fn read(at: &At<'_>) -> Option<Self> {
+        let fields = at.fields()?;
+        let times = fields.need("times", "repeats after the first try").and_then(|at| at.int(1..=RETRIES_MAX));
+        let backoff = fields.need("backoff", "the pause before each repeat");
+        let backoff = backoff.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        fields.close();
+        Some(Self { times: times?, backoff: backoff? })
+    }
+}
+
+/// Method and path of "POST /path".
+pub(crate) fn request_of(at: &At<'_>, names: &Names) -> Option<(Method, Template)> {
+    let template = Template::read(at, names)?;
+    let text = at.text()?;
+    let parts = text.split_once(' ').filter(|(_, path)| path.starts_with('/') && !path.contains(' '));
+    let Some((method, path)) = parts else {
+        at.wrong("must be a method and a path, such as \"POST /api/games\"");
+        return None;
+    };
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method);
+    let Some(method) = Method::from_bytes(method.as_bytes()).ok().filter(|_| known) else {
+        at.wrong(format!("must start with GET, HEAD, POST, PUT, PATCH or DELETE, not \"{method}\""));
+        return None;
+    };
+    Some((method, template.without_prefix(text.len() - path.len())))
+}
+
+pub(crate) fn headers_of(at: &At<'_>, names: &Names) -> Vec<(HeaderName, Template)> {
+    let header = |(name, at): (&str, At<'_>)| {
+        let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
+            at.wrong("is not the name of a header");
+            return None;
+        };
+        Some((name, Template::read(&at, names)?))
+    };
+    at.named().unwrap_or_default().into_iter().filter_map(header).collect()
+}
+
+fn statuses_of(at: &At<'_>) -> Vec<u16> {
+    at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
+}
+
+fn keep_of(at: &At<'_>) -> Vec<(String, String)> {
+    let kept = |(name, at): (&str, At<'_>)| {
+        if !super::reader::is_name(name) {
+            at.wrong("must be named with small letters, digits and _");
+        }
+        Some((name.to_owned(), pointer_of(&at)?))
+    };
+    at.named().unwrap_or_default().into_iter().filter_map(kept).collect()
+}
+
+fn starts_of(at: &At<'_>, keep: &[(String, String)], works: &[String]) -> Option<String> {
+    let work = at.text()?;
+    if !works.iter().any(|known| known == work) {
+        at.wrong(format!("starts \"{work}\", but there is no [work.{work}]"));
+    } else if !keep.iter().any(|(name, _)| name == work) {
+        at.wrong(format!("needs the id of what it starts: keep = {{ {work} = \"/id\" }}"));
+    }
+    Some(work.to_owned())
+}
+
+/// A command line: words, the first of which is the program.
+pub(crate) fn command_of(at: &At<'_>, names: &Names) -> Option<Vec<Template>> {
+    let words = at.list()?;
+    if words.is_empty() {
+        at.wrong("must name a program");
+    }
+    let word = |at: &At<'_>| match &at.node.value {
+        Value::Int(int) => Some(Template::plain(int.to_string())),
+        _ => Template::read(at, names),
+    };
+    words.iter().map(word).collect()
+}
+
+/// Environment variables of a spawned process.
+pub(crate) fn env_of(fields: &Fields<'_>, names: &Names) -> Vec<(String, Template)> {
+    let entries = fields.take("env").and_then(|at| at.named()).unwrap_or_default();
+    entries.iter().filter_map(|(name, at)| Some(((*name).to_owned(), Template::read(at, names)?))).collect()
+}

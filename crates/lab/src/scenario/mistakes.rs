@@ -1,0 +1,81 @@
+//! What is wrong in a scenario, all of it at once, in the words of the person who must mend it.
+//! Refuses to know what a scenario means: it holds places and sentences.
+
+use std::cell::RefCell;
+use std::fmt;
+
+/// Where a value of a scenario was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A line of the file, counted from 1.
+    Line(usize),
+    /// An argument of the command line, as it was typed.
+    Argument(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Argument(argument) => f.write_str(argument),
+        }
+    }
+}
+
+/// One thing that is wrong: where, which key, what was expected.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mistake {
+    /// Where it was written.
+    pub origin: Origin,
+    /// The dotted key; empty for the whole file.
+    pub key: String,
+    /// What was wrong and what was expected.
+    pub message: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key.as_str() {
+            "" => write!(f, "{}: {}", self.origin, self.message),
+            key => write!(f, "{}: `{key}` {}", self.origin, self.message),
+        }
+    }
+}
+
+/// All mistakes of one scenario, in the order of their lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl Mistakes {
+    pub(crate) fn one(origin: Origin, key: &str, message: impl Into<String>) -> Self {
+        Self(vec![Mistake { origin, key: key.to_owned(), message: message.into() }])
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, mistake) in self.0.iter().enumerate() {
+            write!(f, "{}{mistake}", if i == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// The notebook that every reader of a scenario writes into.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(RefCell<Vec<Mistake>>);
+
+impl Notes {
+    pub(crate) fn add(&self, origin: &Origin, key: &str, message: impl Into<String>) {
+        self.0.borrow_mut().push(Mistake { origin: origin.clone(), key: key.to_owned(), message: message.into() });
+    }
+
+    pub(crate) fn close(self) -> Result<(), Mistakes> {
+        let mut all = self.0.into_inner();
+        all.sort();
+        all.dedup();
+        if all.is_empty() { Ok(()) } else { Err(Mistakes(all)) }
+    }
+}

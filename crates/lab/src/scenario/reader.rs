@@ -1,0 +1,198 @@
+//! Reads typed values out of a document and writes down every mistake on the way instead of stopping at the
+//! first. Refuses to know scenarios: only texts, numbers, durations, lists and tables with a stated set of keys.
+
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::document::{Entry, Node, Value, join};
+use super::mistakes::Notes;
+
+/// One value, its path, and the notebook for complaints about it.
+#[derive(Clone)]
+pub(crate) struct At<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) path: String,
+    pub(crate) notes: &'a Notes,
+}
+
+impl<'a> At<'a> {
+    pub(crate) fn new(node: &'a Node, path: &str, notes: &'a Notes) -> Self {
+        Self { node, path: path.to_owned(), notes }
+    }
+
+    /// Writes down what is wrong with this value.
+    pub(crate) fn wrong(&self, message: impl Into<String>) {
+        self.notes.add(&self.node.origin, &self.path, message);
+    }
+
+    fn expected<T>(&self, what: &str) -> Option<T> {
+        self.wrong(format!("must be {what}, not {}", self.node.kind()));
+        None
+    }
+
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        match &self.node.value {
+            Value::Text(text) if text.is_empty() => {
+                self.wrong("must not be empty");
+                None
+            }
+            Value::Text(text) => Some(text),
+            _ => self.expected("a text"),
+        }
+    }
+
+    pub(crate) fn flag(&self) -> Option<bool> {
+        match self.node.value {
+            Value::Flag(flag) => Some(flag),
+            _ => self.expected("true or false"),
+        }
+    }
+
+    pub(crate) fn int(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        let (low, high) = (range.start(), range.end());
+        let Value::Int(int) = self.node.value else {
+            return self.expected(&format!("a whole number from {low} to {high}"));
+        };
+        let int = u64::try_from(int).ok().filter(|int| range.contains(int));
+        if int.is_none() {
+            self.wrong(format!("must be from {low} to {high}"));
+        }
+        int
+    }
+
+    /// A number above zero.
+    pub(crate) fn positive(&self) -> Option<f64> {
+        let number = match self.node.value {
+            Value::Int(int) => int as f64,
+            Value::Float(float) => float,
+            _ => return self.expected("a number"),
+        };
+        if number.is_finite() && number > 0.0 {
+            return Some(number);
+        }
+        self.wrong("must be above 0");
+        None
+    }
+
+    pub(crate) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
+        let Value::Text(text) = &self.node.value else {
+            return self.expected("a duration such as \"500ms\", \"30s\" or \"5m\"");
+        };
+        match parse_duration(text) {
+            Some(duration) if range.contains(&duration) => Some(duration),
+            Some(_) => {
+                self.wrong(format!("must be from {:?} to {:?}", range.start(), range.end()));
+                None
+            }
+            None => {
+                self.wrong(format!("must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"{text}\""));
+                None
+            }
+        }
+    }
+
+    pub(crate) fn list(&self) -> Option<Vec<At<'a>>> {
+        let Value::List(items) = &self.node.value else { return self.expected("a list") };
+        Some(items.iter().enumerate().map(|(i, node)| self.item(node, i)).collect())
+    }
+
+    /// A list, or a single value that stands for a list of one.
+    pub(crate) fn one_or_many(&self) -> Vec<At<'a>> {
+        match &self.node.value {
+            Value::List(items) => items.iter().enumerate().map(|(i, node)| self.item(node, i)).collect(),
+            _ => vec![self.clone()],
+        }
+    }
+
+    fn item(&self, node: &'a Node, index: usize) -> At<'a> {
+        let name = match node.get("name").map(|name| &name.value) {
+            Some(Value::Text(name)) => name.clone(),
+            _ => index.to_string(),
+        };
+        At { node, path: join(&self.path, &name), notes: self.notes }
+    }
+
+    pub(crate) fn fields(&self) -> Option<Fields<'a>> {
+        let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
+        Some(Fields { at: self.clone(), entries, asked: RefCell::default() })
+    }
+
+    /// The entries of a table whose keys are names that the scenario chooses.
+    pub(crate) fn named(&self) -> Option<Vec<(&'a str, At<'a>)>> {
+        let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
+        let entry = |entry: &'a Entry| (entry.key.as_str(), self.entry(entry));
+        Some(entries.iter().map(entry).collect())
+    }
+
+    fn entry(&self, entry: &'a Entry) -> At<'a> {
+        At { node: &entry.node, path: join(&self.path, &entry.key), notes: self.notes }
+    }
+}
+
+/// A table with a stated set of keys: what nobody asked for is unknown, and unknown keys are refused.
+pub(crate) struct Fields<'a> {
+    pub(crate) at: At<'a>,
+    entries: &'a [Entry],
+    asked: RefCell<Vec<&'static str>>,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn take(&self, key: &'static str) -> Option<At<'a>> {
+        self.asked.borrow_mut().push(key);
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| self.at.entry(entry))
+    }
+
+    pub(crate) fn need(&self, key: &'static str, what: &str) -> Option<At<'a>> {
+        let found = self.take(key);
+        if found.is_none() {
+            self.at.wrong(format!("needs `{key}`: {what}"));
+        }
+        found
+    }
+
+    /// Refuses the keys that nobody asked for.
+    pub(crate) fn close(self) {
+        let asked = self.asked.into_inner();
+        for entry in self.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
+            self.at.entry(entry).wrong(format!("is not a key that stands here; known: {}", asked.join(", ")));
+        }
+    }
+}
+
+/// A name that other parts of the scenario refer to; it becomes part of figures' paths.
+pub(crate) fn name_of(at: &At<'_>) -> Option<String> {
+    let text = at.text()?;
+    if is_name(text) {
+        return Some(text.to_owned());
+    }
+    at.wrong(format!("must be a name of small letters, digits and _ that starts with a letter, not \"{text}\""));
+    None
+}
+
+pub(crate) fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// A JSON pointer (RFC 6901): empty for the whole value, or steps that each start with `/`.
+pub(crate) fn pointer_of(at: &At<'_>) -> Option<String> {
+    match &at.node.value {
+        Value::Text(text) if text.is_empty() || text.starts_with('/') => Some(text.clone()),
+        _ => at.expected("a JSON pointer such as \"/id\""),
+    }
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let number: f64 = text[..split].trim().parse().ok()?;
+    let seconds_each = match &text[split..] {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number * seconds_each).ok()
+}

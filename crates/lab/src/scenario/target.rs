@@ -1,0 +1,171 @@
+//! Whom the trial is about: the service under test, and the processes that the trial needs beside it.
+//! Refuses to know how processes are started and watched.
+
+use std::time::Duration;
+
+use http::HeaderName;
+
+use super::journey::{command_of, env_of, headers_of, request_of};
+use super::reader::{At, Fields, name_of};
+use super::template::{Names, Template};
+use crate::limits::{READY_WITHIN, WAIT_MAX};
+
+/// The service under test.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where it answers.
+    pub url: Base,
+    /// How to start it; without a command it runs already.
+    pub spawn: Option<Command>,
+    /// The path that answers 2xx when the service can take requests.
+    pub ready: Option<String>,
+    /// How long it may take until then.
+    pub ready_within: Duration,
+    /// The path of its metrics in Prometheus text.
+    pub metrics: Option<String>,
+    /// The path of its configuration in JSON, copied into the run's record.
+    pub config: Option<Template>,
+    /// Headers of every request to it.
+    pub headers: Vec<(HeaderName, Template)>,
+}
+
+/// A process that the trial needs beside the target.
+#[derive(Clone, Debug)]
+pub struct Helper {
+    /// Its name: its log is called after it.
+    pub name: String,
+    /// How to start it; without a command it runs already.
+    pub spawn: Option<Command>,
+    /// The host that must be free before and answer after the start.
+    pub base: Base,
+    /// The path that answers 2xx when it is ready.
+    pub ready: String,
+    /// How long it may take until then.
+    pub ready_within: Duration,
+}
+
+/// A program, its arguments and its additions to the environment.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// The words; a first word `gauntlet` means the running executable.
+    pub argv: Vec<Template>,
+    /// Additions to the environment.
+    pub env: Vec<(String, Template)>,
+}
+
+/// Host and port of an `http://` URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The host, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// What stands in the Host header.
+    pub authority: String,
+}
+
+impl Base {
+    /// Reads `http://host[:port][/path]`; the path comes back beside it.
+    ///
+    /// # Errors
+    /// A sentence that says what was expected.
+    pub fn parse(url: &str) -> Result<(Self, String), String> {
+        let uri: http::Uri =
+            url.parse().map_err(|_| format!("must be a URL such as \"http://127.0.0.1:4000\", not \"{url}\""))?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => return Err("must start with http://: this lab does not speak TLS".to_owned()),
+            _ => return Err(format!("must start with http://, not \"{url}\"")),
+        }
+        let authority = uri.authority().ok_or_else(|| format!("must name a host, not \"{url}\""))?;
+        if authority.as_str().contains('@') {
+            return Err("must not carry a user name: use `headers` and a secret".to_owned());
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = authority.port_u16().unwrap_or(80);
+        let base = Self { host, port, authority: authority.as_str().to_owned() };
+        Ok((base, uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned())))
+    }
+
+    /// The URL of the host alone.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.authority)
+    }
+}
+
+impl Target {
+    /// Command lines may use `public` names only: everybody on the machine can read them.
+    pub(crate) fn read(at: &At<'_>, names: &Names, public: &Names) -> Option<Self> {
+        let fields = at.fields()?;
+        let url = fields.need("url", "where the service answers").and_then(|at| base_of(&at, true));
+        let argv = fields.take("spawn").and_then(|at| command_of(&at, public));
+        let env = env_of(&fields, names);
+        let ready = fields.take("ready").and_then(|at| path_of(&at));
+        let ready_within = ready_within_of(&fields);
+        let metrics = fields.take("metrics").and_then(|at| path_of(&at));
+        let config = fields.take("config").and_then(|at| get_of(&at, names));
+        let headers = fields.take("headers").map_or_else(Vec::new, |at| headers_of(&at, names));
+        fields.close();
+        if argv.is_some() && ready.is_none() {
+            at.wrong("needs `ready` beside `spawn`: the path that answers 2xx when the service is ready");
+        }
+        let spawn = argv.map(|argv| Command { argv, env });
+        Some(Self { url: url?.0, spawn, ready, ready_within, metrics, config, headers })
+    }
+}
+
+impl Helper {
+    pub(crate) fn read(at: &At<'_>, names: &Names, public: &Names) -> Option<Self> {
+        let fields = at.fields()?;
+        let name = fields.need("name", "its log is called after it").and_then(|at| name_of(&at));
+        let argv = fields.need("command", "the program and its arguments").and_then(|at| command_of(&at, public));
+        let env = env_of(&fields, names);
+        let ready = fields.need("ready", "the URL that answers 2xx when it is ready");
+        let ready = ready.and_then(|at| base_of(&at, false));
+        let ready_within = ready_within_of(&fields);
+        let start = fields.take("start").and_then(|at| at.flag()).unwrap_or(true);
+        fields.close();
+        let (base, ready) = ready?;
+        let command = Command { argv: argv?, env };
+        Some(Self { name: name?, spawn: start.then_some(command), base, ready, ready_within })
+    }
+}
+
+fn ready_within_of(fields: &Fields<'_>) -> Duration {
+    let within = fields.take("ready_within").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+    within.unwrap_or(READY_WITHIN)
+}
+
+fn base_of(at: &At<'_>, bare: bool) -> Option<(Base, String)> {
+    match Base::parse(at.text()?) {
+        Ok((_, path)) if bare && path != "/" => {
+            at.wrong(format!("must end with the port: requests carry their own paths, not \"{path}\""));
+            None
+        }
+        Ok(parts) => Some(parts),
+        Err(message) => {
+            at.wrong(message);
+            None
+        }
+    }
+}
+
+fn path_of(at: &At<'_>) -> Option<String> {
+    let path = at.text()?;
+    if path.starts_with('/') && path.parse::<http::uri::PathAndQuery>().is_ok() {
+        return Some(path.to_owned());
+    }
+    at.wrong(format!("must be a path such as \"/readyz\", not \"{path}\""));
+    None
+}
+
+/// The path of a request that only reads.
+pub(crate) fn get_of(at: &At<'_>, names: &Names) -> Option<Template> {
+    let (method, path) = request_of(at, names)?;
+    if method == http::Method::GET {
+        return Some(path);
+    }
+    at.wrong("must only read: \"GET /path\"");
+    None
+}

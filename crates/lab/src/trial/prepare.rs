@@ -1,0 +1,91 @@
+//! Between a checked scenario and its first arrival: the values of the run, the setup's requests, the target's
+//! totals and configuration before anything happens. Refuses to drive load.
+
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::{CouldNotRun, Secrets};
+use crate::drive::{Answer, Client, perform, target_headers};
+use crate::fold::TotalsFigures;
+use crate::record::Trouble;
+use crate::scenario::{Scenario, Scope};
+use crate::work::{read_json, read_totals};
+
+/// Everything that arrivals need to know.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) globals: BTreeMap<String, String>,
+    pub(crate) picks: Vec<Vec<String>>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) config: Option<Value>,
+    /// One for each kind of work.
+    pub(crate) totals: Vec<Option<TotalsFigures>>,
+}
+
+/// Takes the requests of the setup, one after the other.
+pub(crate) async fn prepare(
+    scenario: &Scenario,
+    client: &Client,
+    mut globals: BTreeMap<String, String>,
+    secrets: &Secrets,
+) -> Result<Prepared, CouldNotRun> {
+    let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
+    for step in &scenario.setup {
+        let scope = Scope { globals: &globals, kept: &[], picks: &[], draw: None };
+        let exchange = perform(client, step, &headers, &scope).await;
+        match exchange.outcome {
+            Ok(Answer::Ok(kept)) => globals.extend(kept),
+            Ok(Answer::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
+            Err(failure) => {
+                let path = step.path.render(&scope).unwrap_or_default();
+                let hint = hint(failure.trouble, &failure.message, secrets);
+                let message = format!("the setup's {} {path} failed: {}{hint}", step.method, failure.message);
+                return Err(CouldNotRun(message));
+            }
+        }
+    }
+    let scope = Scope { globals: &globals, kept: &[], picks: &[], draw: None };
+    let pick =
+        |(_, items): &(String, Vec<crate::scenario::Template>)| items.iter().map(|item| item.render(&scope)).collect();
+    let picks: Vec<Vec<String>> =
+        scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(CouldNotRun)?;
+    let config = match &scenario.target.config {
+        Some(path) => Some(read_json(client, path, &headers, &globals).await.map_err(CouldNotRun)?),
+        None => None,
+    };
+    let totals = totals(scenario, client, &headers, &globals).await.map_err(CouldNotRun)?;
+    Ok(Prepared { globals, picks, headers, config, totals })
+}
+
+/// The server's totals of every kind of work that has some.
+pub(crate) async fn totals(
+    scenario: &Scenario,
+    client: &Client,
+    headers: &HeaderMap,
+    globals: &BTreeMap<String, String>,
+) -> Result<Vec<Option<TotalsFigures>>, String> {
+    let mut all = Vec::with_capacity(scenario.works.len());
+    for work in &scenario.works {
+        all.push(match &work.totals {
+            Some(totals) => Some(read_totals(totals, &read_json(client, &totals.path, headers, globals).await?)),
+            None => None,
+        });
+    }
+    Ok(all)
+}
+
+/// A token that was made up for a server that runs already cannot be right.
+fn hint(trouble: Trouble, message: &str, secrets: &Secrets) -> String {
+    let refused = trouble == Trouble::Status && (message.starts_with("401") || message.starts_with("403"));
+    match secrets.generated() {
+        generated @ [_, ..] if refused => {
+            format!(
+                "\nThe secret was made up for this run; for a service that runs already, set {}",
+                generated.join(", ")
+            )
+        }
+        _ => String::new(),
+    }
+}

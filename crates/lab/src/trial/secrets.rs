@@ -1,0 +1,98 @@
+//! Values that are never printed or written: read from the environment or made at random for one run, and struck
+//! out of everything that leaves the lab as text.
+
+use std::fmt;
+
+use super::CouldNotRun;
+use crate::scenario::Secret;
+
+/// Resolved secrets. Its debug form shows names only.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    values: Vec<(String, String)>,
+    generated: Vec<String>,
+}
+
+impl Secrets {
+    /// Resolves every secret of a scenario; `env` looks a variable of the environment up.
+    ///
+    /// # Errors
+    /// A secret has no value and must not be made up.
+    pub fn resolve(secrets: &[Secret], env: &dyn Fn(&str) -> Option<String>) -> Result<Self, CouldNotRun> {
+        let mut resolved = Self::default();
+        for secret in secrets {
+            let found = secret.env.as_deref().and_then(env).filter(|value| !value.is_empty());
+            let value = match found {
+                Some(value) => value,
+                None if secret.generate => {
+                    resolved.generated.push(secret.env.clone().unwrap_or_else(|| secret.name.clone()));
+                    super::random_hex(16)?
+                }
+                None => return Err(CouldNotRun(missing(secret))),
+            };
+            resolved.values.push((secret.name.clone(), value));
+        }
+        Ok(resolved)
+    }
+
+    /// Names and values, for templates.
+    pub fn values(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The environment variables that would have been used, had they been set.
+    #[must_use]
+    pub fn generated(&self) -> &[String] {
+        &self.generated
+    }
+
+    /// The text without any secret in it.
+    #[must_use]
+    pub fn strike(&self, text: &str) -> String {
+        let strike = |text: String, (name, value): &(String, String)| text.replace(value, &format!("[secret {name}]"));
+        self.values.iter().fold(text.to_owned(), strike)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.values.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+fn missing(secret: &Secret) -> String {
+    let variable = secret.env.as_deref().unwrap_or_default();
+    format!("the secret `{}` has no value: set the environment variable {variable}", secret.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(env: Option<&str>, generate: bool) -> Secret {
+        Secret { name: "token".to_owned(), env: env.map(str::to_owned), generate }
+    }
+
+    fn resolve(secret: Secret) -> Result<Secrets, String> {
+        let env = |name: &str| (name == "SET").then(|| "hunter2".to_owned());
+        Secrets::resolve(&[secret], &env).map_err(|error| error.0)
+    }
+
+    #[test]
+    fn the_environment_comes_first() {
+        let secrets = resolve(secret(Some("SET"), true)).unwrap();
+        assert_eq!(secrets.values().collect::<Vec<_>>(), [("token", "hunter2")]);
+        assert_eq!(secrets.strike("Bearer hunter2!"), "Bearer [secret token]!");
+        assert_eq!(format!("{secrets:?}"), "[\"token\"]");
+        assert!(secrets.generated().is_empty());
+    }
+
+    #[test]
+    fn what_is_missing_is_made_up_only_on_request() {
+        let (one, two) = (resolve(secret(Some("UNSET"), true)).unwrap(), resolve(secret(None, true)).unwrap());
+        assert_ne!(one.values().next(), two.values().next());
+        assert_eq!(one.generated(), ["UNSET"]);
+        let message = "the secret `token` has no value: set the environment variable UNSET";
+        assert_eq!(resolve(secret(Some("UNSET"), false)).unwrap_err(), message);
+    }
+}

@@ -1,0 +1,113 @@
+//! Rounds of status requests: asks in bulk for the pieces that have not ended, over a connection of its own so
+//! that the load is not disturbed. A target that does not answer for a while is not an error here; its work then
+//! simply makes no progress. Refuses to interpret answers: the tracker does.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::Board;
+use crate::drive::{Call, Client, excerpt};
+use crate::limits::REQUEST_TIMEOUT;
+use crate::record::{Lines, WorkRow};
+use crate::scenario::{Scenario, Scope, Work};
+
+/// Everything that rounds share.
+#[derive(Debug)]
+pub struct Follow {
+    /// The trial.
+    pub scenario: Arc<Scenario>,
+    /// The target, over connections that carry no load.
+    pub client: Client,
+    /// Headers of every request.
+    pub headers: HeaderMap,
+    /// Values of the whole run.
+    pub globals: BTreeMap<String, String>,
+    /// The trackers.
+    pub board: Arc<Board>,
+    /// Where rows go.
+    pub timeline: Arc<Mutex<Lines>>,
+    /// The moment that the plan counts from.
+    pub start: Instant,
+    /// The first answer that could not be understood, for the report.
+    pub misread: Mutex<Option<String>>,
+}
+
+impl Follow {
+    /// Follows the work at that place until, after the last arrival, nothing is left that could still move, or
+    /// the scenario gives up, or `stop` says so.
+    pub async fn run(&self, place: usize, driven: watch::Receiver<bool>, mut stop: watch::Receiver<bool>) {
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = self.rounds(place, driven) => {}
+        }
+        let now = self.start.elapsed();
+        self.board.tracker(place).mark(now);
+    }
+
+    async fn rounds(&self, place: usize, driven: watch::Receiver<bool>) {
+        let work = &self.scenario.works[place];
+        let mut ticks = tokio::time::interval_at(self.start + work.poll, work.poll);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut driven_since = None;
+        loop {
+            ticks.tick().await;
+            // Read before the round: the round then sees everything that was created until the end.
+            if *driven.borrow() && driven_since.is_none() {
+                driven_since = Some(Instant::now());
+            }
+            let poll_errors = self.round(place, work).await;
+            let now = self.start.elapsed();
+            let point = self.board.tracker(place).mark(now);
+            let row = WorkRow { kind: "work", work: &work.name, point, poll_errors };
+            self.timeline.lock().unwrap_or_else(PoisonError::into_inner).write(&row);
+            let Some(since) = driven_since else { continue };
+            if self.board.tracker(place).is_settled(now) || since.elapsed() >= work.give_up_after {
+                return;
+            }
+        }
+    }
+
+    /// Asks once for every piece that has not ended; gives the number of requests without a good answer.
+    async fn round(&self, place: usize, work: &Work) -> u64 {
+        let ids = self.board.tracker(place).unfinished();
+        let mut errors = 0;
+        for chunk in ids.chunks(work.bulk) {
+            let answer = self.ask(work, chunk).await;
+            let now = self.start.elapsed();
+            let seen = answer.and_then(|answer| self.board.tracker(place).observe(&answer, now));
+            if let Err(message) = seen {
+                errors += 1;
+                self.misread.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
+            }
+        }
+        errors
+    }
+
+    async fn ask(&self, work: &Work, ids: &[Box<str>]) -> Result<Value, String> {
+        let scope = Scope { globals: &self.globals, kept: &[], picks: &[], draw: None };
+        let path = work.path.render(&scope)?;
+        let mut headers = self.headers.clone();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let call = Call {
+            method: work.method.clone(),
+            path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
+            headers,
+            body: Bytes::from(json!({ &work.ids: ids }).to_string()),
+            timeout: REQUEST_TIMEOUT,
+            // Asking for a status changes nothing, whatever the method.
+            repeatable: true,
+        };
+        let reply = self.client.send(&call).await.map_err(|failure| failure.message)?;
+        if !(200..300).contains(&reply.status) {
+            return Err(format!("{} answered {}: {}", work.path.render(&scope)?, reply.status, excerpt(&reply.body)));
+        }
+        serde_json::from_slice(&reply.body).map_err(|error| format!("not JSON ({error}): {}", excerpt(&reply.body)))
+    }
+}

@@ -1,0 +1,52 @@
+//! Work that outlives its request: a tracker for each kind, the rounds of status requests that feed it, and the
+//! server's own totals that it is reconciled with. Refuses to know journeys and gates.
+
+mod follow;
+mod totals;
+mod tracker;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use follow::Follow;
+pub(crate) use totals::read_json;
+pub use totals::{Mismatch, read_totals, reconcile};
+pub use tracker::Tracker;
+
+use crate::scenario::Work;
+
+/// All trackers of a trial.
+#[derive(Debug)]
+pub struct Board(Vec<(String, Mutex<Tracker>)>);
+
+impl Board {
+    /// One tracker for each kind of work.
+    #[must_use]
+    pub fn new(works: &[Work]) -> Self {
+        Self(works.iter().map(|work| (work.name.clone(), Mutex::new(Tracker::new(work)))).collect())
+    }
+
+    /// Starts to follow a piece.
+    pub fn started(&self, work: &str, id: &str, due: Duration, now: Duration) {
+        if let Some((_, tracker)) = self.0.iter().find(|(name, _)| name == work) {
+            lock(tracker).started(id, due, now);
+        }
+    }
+
+    /// The tracker of the work at that place of the scenario.
+    pub fn tracker(&self, place: usize) -> MutexGuard<'_, Tracker> {
+        lock(&self.0[place].1)
+    }
+
+    /// All names and trackers.
+    pub fn all(&self) -> impl Iterator<Item = (&str, MutexGuard<'_, Tracker>)> {
+        self.0.iter().map(|(name, tracker)| (name.as_str(), lock(tracker)))
+    }
+}
+
+fn lock(tracker: &Mutex<Tracker>) -> MutexGuard<'_, Tracker> {
+    tracker.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,153 @@
+//! The tracker and the totals, as rows: what the target says when, and what that counts as.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Mismatch, Tracker, read_totals, reconcile};
+use crate::fold::{Point, TotalsFigures, WorkFigures};
+use crate::scenario::{Document, Scenario, Totals, Work};
+
+const WORK: &str = r#"
+format = 1
+name = "t"
+summary = "t"
+[target]
+url = "http://127.0.0.1:1"
+[[phase]]
+name = "p"
+arrivals = { batch = 1 }
+in_flight_max = 1
+journey = "j"
+[[journey]]
+name = "j"
+[[journey.step]]
+request = "POST /w"
+keep = { w = "/id" }
+starts = "w"
+[work.w]
+status = "POST /status"
+ids = "ids"
+bulk = 10
+id = "/id"
+state = { at = "/s", waiting = "q", running = "r", finished = "f", failed = "x" }
+stuck_after = "10s"
+times = { created = "/c", started = "/b", finished = "/e" }
+figures = { turns = "/n", late = "/l" }
+progress = "turns"
+derive = { pace = "run_s / turns" }
+"#;
+
+fn work() -> Work {
+    Scenario::read(&Document::parse(WORK).unwrap()).unwrap().works.remove(0)
+}
+
+fn at(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Creates `created` pieces named 0, 1, 2 ... at second 0, lets the target speak, and compares the counts
+/// (waiting, running, finished, failed, stuck) at second `now`.
+#[track_caller]
+fn check(created: usize, answers: &[(u64, Value)], now: u64, expected: [u64; 5], settled: bool) {
+    let mut tracker = Tracker::new(&work());
+    (0..created).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
+    for (second, answer) in answers {
+        tracker.observe(answer, at(*second)).unwrap();
+    }
+    let Point { waiting, running, finished, failed, stuck, .. } = tracker.counts(at(now));
+    assert_eq!([waiting, running, finished, failed, stuck], expected);
+    assert_eq!(waiting + running + finished + failed + stuck, created as u64);
+    assert_eq!(tracker.is_settled(at(now)), settled);
+}
+
+#[test]
+fn states() {
+    let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
+    check(0, &[], 0, [0; 5], true);
+    check(1, &[], 9, [1, 0, 0, 0, 0], false);
+    check(1, &[(1, says("q", 0))], 5, [1, 0, 0, 0, 0], false);
+    check(1, &[(1, says("r", 1))], 5, [0, 1, 0, 0, 0], false);
+    check(1, &[(1, says("f", 9))], 5, [0, 0, 1, 0, 0], true);
+    check(1, &[(1, says("x", 9))], 5, [0, 0, 0, 1, 0], true);
+    check(1, &[(1, says("cancelled", 9))], 5, [0, 0, 0, 1, 0], true);
+    // An end is an end: later answers change nothing.
+    check(1, &[(1, says("f", 9)), (2, says("r", 9))], 5, [0, 0, 1, 0, 0], true);
+    // Left out of the answer: no progress.
+    check(2, &[(1, says("r", 1))], 5, [1, 1, 0, 0, 0], false);
+}
+
+#[test]
+fn stuck_is_no_progress_and_not_age() {
+    let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
+    check(1, &[(1, says("r", 1)), (9, says("r", 1))], 11, [0, 0, 0, 0, 1], true);
+    check(1, &[(1, says("r", 1)), (9, says("r", 1))], 10, [0, 1, 0, 0, 0], false);
+    // Old, but its turns go on.
+    check(1, &[(1, says("r", 1)), (9, says("r", 2)), (18, says("r", 3))], 27, [0, 1, 0, 0, 0], false);
+    // Stuck, and then it moves again.
+    check(1, &[(1, says("r", 1)), (30, says("r", 2))], 31, [0, 1, 0, 0, 0], false);
+}
+
+#[test]
+fn a_moving_queue_is_not_stuck() {
+    let leaves = |id: &str| json!([{ "id": id, "s": "f", "n": 1 }]);
+    check(3, &[], 10, [0, 0, 0, 0, 3], true);
+    check(3, &[(8, leaves("0"))], 12, [2, 0, 1, 0, 0], false);
+    check(3, &[(8, leaves("0")), (16, leaves("1"))], 25, [1, 0, 2, 0, 0], false);
+    check(3, &[(8, leaves("0")), (16, leaves("1"))], 26, [0, 0, 2, 0, 1], true);
+}
+
+#[test]
+fn answers_that_say_nothing_are_told() {
+    let mut tracker = Tracker::new(&work());
+    tracker.started("0", at(0), at(0));
+    let mut say = |answer: Value| tracker.observe(&answer, at(1)).unwrap_err();
+    assert_eq!(say(json!({})), "no list at ``");
+    assert_eq!(say(json!([{}])), "no id at `/id`");
+    assert_eq!(say(json!([{ "id": "0" }])), "no state at `/s`");
+    assert_eq!(say(json!([{ "id": "0", "s": "?" }])), "the state \"?\" has no meaning");
+}
+
+#[test]
+fn figures_come_from_the_servers_own_times() {
+    let mut tracker = Tracker::new(&work());
+    tracker.started("0", at(2), at(3));
+    tracker.started("0", at(2), at(3));
+    let time = |second: u64| format!("2026-01-31T12:00:{second:02}.000Z");
+    let ends = json!([{ "id": "0", "s": "f", "n": 10, "l": 3, "c": time(1), "b": time(2), "e": time(7) }]);
+    tracker.observe(&ends, at(9)).unwrap();
+    let figures = tracker.figures(at(9), None);
+    assert_eq!((figures.created, figures.duplicates, figures.finished), (1, 1, 1));
+    assert_eq!(
+        (figures.queue_wait_s.max, figures.run_s.max, figures.completion_s.max),
+        (Some(1.0), Some(5.0), Some(6.0))
+    );
+    assert_eq!((figures.figures["late"].sum, figures.derived["pace"].max), (Some(3.0), Some(0.5)));
+    assert_eq!((figures.throughput_per_min, figures.drain_s), (Some(10.0), Some(7.0)));
+}
+
+#[track_caller]
+fn check_totals(before: &Value, after: &Value, lab: [u64; 2], expected: &[Mismatch]) {
+    let totals = Totals {
+        created: vec!["/all".to_owned()],
+        finished: vec!["/f".to_owned(), "/g".to_owned()],
+        ..Totals::default()
+    };
+    let rise = read_totals(&totals, after).since(read_totals(&totals, before));
+    let work =
+        WorkFigures { created: lab[0], finished: lab[1], failed: 99, totals: Some(rise), ..WorkFigures::default() };
+    assert_eq!(reconcile(&totals, &work), expected);
+}
+
+#[test]
+fn totals_are_reconciled() {
+    let before = json!({ "all": 5, "f": 1, "g": 1 });
+    check_totals(&before, &json!({ "all": 8, "f": 2, "g": 3 }), [3, 3], &[]);
+    let lost = Mismatch { count: "finished", lab: 3, server: Some(2) };
+    check_totals(&before, &json!({ "all": 8, "f": 2, "g": 2 }), [3, 3], &[lost]);
+    let unread = Mismatch { count: "finished", lab: 3, server: None };
+    check_totals(&before, &json!({ "all": 8, "f": 2 }), [3, 3], std::slice::from_ref(&unread));
+    let fell = Mismatch { count: "created", lab: 3, server: Some(-5) };
+    check_totals(&before, &json!({ "all": 0 }), [3, 3], &[fell, unread]);
+    assert_eq!(TotalsFigures::default().since(TotalsFigures::default()), TotalsFigures::default());
+}

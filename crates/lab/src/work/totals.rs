@@ -1,0 +1,85 @@
+//! The server's own totals, before and after, against what the lab saw. A difference is a finding: either work
+//! was done that nobody asked for, or some was lost or counted twice.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use serde_json::Value;
+
+use crate::drive::{Call, Client, excerpt};
+use crate::fold::{TotalsFigures, WorkFigures};
+use crate::limits::REQUEST_TIMEOUT;
+use crate::scenario::{Scope, Template, Totals};
+
+/// Where the server's count and the lab's differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Which count.
+    pub count: &'static str,
+    /// The lab's.
+    pub lab: u64,
+    /// The server's; nothing when it could not be read.
+    pub server: Option<i64>,
+}
+
+/// A JSON document of the target.
+pub(crate) async fn read_json(
+    client: &Client,
+    path: &Template,
+    headers: &HeaderMap,
+    globals: &BTreeMap<String, String>,
+) -> Result<Value, String> {
+    let path = path.render(&Scope { globals, kept: &[], picks: &[], draw: None })?;
+    let call = Call {
+        method: Method::GET,
+        path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
+        headers: headers.clone(),
+        body: Bytes::new(),
+        timeout: REQUEST_TIMEOUT,
+        repeatable: true,
+    };
+    let reply = client.send(&call).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
+    if reply.status != 200 {
+        return Err(format!("GET {path} answered {}: {}", reply.status, excerpt(&reply.body)));
+    }
+    serde_json::from_slice(&reply.body).map_err(|error| format!("GET {path}: not JSON ({error})"))
+}
+
+/// Reads the server's totals out of its answer. A missing number is nothing, not zero.
+#[must_use]
+pub fn read_totals(totals: &Totals, answer: &Value) -> TotalsFigures {
+    let sum = |pointers: &[String]| {
+        let numbers = pointers.iter().map(|pointer| answer.pointer(pointer).and_then(Value::as_i64));
+        if pointers.is_empty() { None } else { numbers.sum::<Option<i64>>() }
+    };
+    TotalsFigures { created: sum(&totals.created), finished: sum(&totals.finished), failed: sum(&totals.failed) }
+}
+
+impl TotalsFigures {
+    /// By how much they rose since `before`.
+    #[must_use]
+    pub fn since(self, before: Self) -> Self {
+        let rise = |now: Option<i64>, before: Option<i64>| Some(now? - before?);
+        Self {
+            created: rise(self.created, before.created),
+            finished: rise(self.finished, before.finished),
+            failed: rise(self.failed, before.failed),
+        }
+    }
+}
+
+/// Every count of `totals` that differs from the lab's.
+#[must_use]
+pub fn reconcile(totals: &Totals, work: &WorkFigures) -> Vec<Mismatch> {
+    let server = work.totals.unwrap_or_default();
+    let counts = [
+        ("created", &totals.created, work.created, server.created),
+        ("finished", &totals.finished, work.finished, server.finished),
+        ("failed", &totals.failed, work.failed, server.failed),
+    ];
+    let stated = counts.into_iter().filter(|(_, pointers, ..)| !pointers.is_empty());
+    let differs =
+        stated.filter(|(_, _, lab, server)| server.and_then(|server| u64::try_from(server).ok()) != Some(*lab));
+    differs.map(|(count, _, lab, server)| Mismatch { count, lab, server }).collect()
+}

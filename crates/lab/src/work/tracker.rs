@@ -1,0 +1,307 @@
+//! Work that outlives its request, followed from creation to its end. A pure state machine: moments and answers
+//! come in as values, counts and figures come out. Refuses to know how the answers were got.
+//!
+//! Stuck means no progress: no change of state and of none of the scenario's progress figures for the stated
+//! time. Age is not stuckness, and a piece that waits in a queue which moves is not stuck either: it is stuck
+//! when nothing has left the queue for that time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::clock::parse_rfc3339;
+use crate::fold::{Curve, Point, Summary, TotalsFigures, WorkFigures, round};
+use crate::scenario::{Formula, Reading, State, Work};
+
+/// One kind of work.
+#[derive(Debug)]
+pub struct Tracker {
+    reading: Reading,
+    derive: Vec<(String, Formula)>,
+    stuck_after: Duration,
+    live: BTreeMap<Box<str>, Piece>,
+    ended: BTreeSet<Box<str>>,
+    queue_moved_at: Duration,
+    first_due: Option<Duration>,
+    last_due: Duration,
+    last_end: Duration,
+    tally: Tally,
+    curve: Curve,
+}
+
+/// A piece that has not ended.
+#[derive(Debug)]
+struct Piece {
+    state: State,
+    due: Duration,
+    progress_at: Duration,
+    progress: Vec<Option<f64>>,
+}
+
+/// What ended pieces add up to.
+#[derive(Debug, Default)]
+struct Tally {
+    finished: u64,
+    failed: u64,
+    duplicates: u64,
+    first_created_ms: Option<i64>,
+    last_finished_ms: Option<i64>,
+    completion_s: Summary,
+    queue_wait_s: Summary,
+    run_s: Summary,
+    figures: Vec<Summary>,
+    derived: Vec<Summary>,
+}
+
+impl Tracker {
+    /// Nothing created yet.
+    #[must_use]
+    pub fn new(work: &Work) -> Self {
+        let tally = Tally {
+            figures: vec![Summary::default(); work.reading.figures.len()],
+            derived: vec![Summary::default(); work.derive.len()],
+            ..Tally::default()
+        };
+        Self {
+            reading: work.reading.clone(),
+            derive: work.derive.clone(),
+            stuck_after: work.stuck_after,
+            live: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            queue_moved_at: Duration::ZERO,
+            first_due: None,
+            last_due: Duration::ZERO,
+            last_end: Duration::ZERO,
+            tally,
+            curve: Curve::default(),
+        }
+    }
+
+    /// A piece was created by an arrival that was `due` then, and the answer came at `now`.
+    pub fn started(&mut self, id: &str, due: Duration, now: Duration) {
+        if self.live.contains_key(id) || self.ended.contains(id) {
+            self.tally.duplicates += 1;
+            return;
+        }
+        let progress = vec![None; self.reading.progress.len()];
+        self.live.insert(id.into(), Piece { state: State::Waiting, due, progress_at: now, progress });
+        self.first_due = Some(self.first_due.map_or(due, |first| first.min(due)));
+        self.last_due = self.last_due.max(due);
+    }
+
+    /// The ids of all pieces that have not ended.
+    #[must_use]
+    pub fn unfinished(&self) -> Vec<Box<str>> {
+        self.live.keys().cloned().collect()
+    }
+
+    /// Takes an answer to a status request in. Pieces that it leaves out make no progress.
+    ///
+    /// # Errors
+    /// The answer is not what the scenario says; what could be read of it counts.
+    pub fn observe(&mut self, answer: &Value, now: Duration) -> Result<(), String> {
+        let items = answer.pointer(&self.reading.items).and_then(Value::as_array);
+        let items = items.ok_or_else(|| format!("no list at `{}`", self.reading.items))?;
+        items.iter().map(|item| self.observe_one(item, now)).fold(Ok(()), Result::and)
+    }
+
+    fn observe_one(&mut self, item: &Value, now: Duration) -> Result<(), String> {
+        let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str);
+        let id = text(&self.reading.id).ok_or_else(|| format!("no id at `{}`", self.reading.id))?;
+        let Some(piece) = self.live.get_mut(id) else { return Ok(()) };
+        let word = text(&self.reading.state).ok_or_else(|| format!("no state at `{}`", self.reading.state))?;
+        let state = self.reading.meaning(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;
+        let number = |figure: &usize| item.pointer(&self.reading.figures[*figure].1).and_then(Value::as_f64);
+        let progress: Vec<Option<f64>> = self.reading.progress.iter().map(number).collect();
+        if piece.state != state || piece.progress != progress {
+            piece.progress_at = now;
+            piece.progress = progress;
+        }
+        if piece.state == State::Waiting && state != State::Waiting {
+            self.queue_moved_at = now;
+        }
+        piece.state = state;
+        if matches!(state, State::Finished | State::Failed) {
+            let due = piece.due;
+            self.end(id, state, item, due, now);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, id: &str, state: State, item: &Value, due: Duration, now: Duration) {
+        if let Some((id, _)) = self.live.remove_entry(id) {
+            self.ended.insert(id);
+        }
+        self.last_end = self.last_end.max(now);
+        if state == State::Failed {
+            self.tally.failed += 1;
+            return;
+        }
+        self.tally.finished += 1;
+        let [created, started, finished] = self.reading.times.each_ref().map(|pointer| {
+            let text = item.pointer(pointer.as_deref()?)?.as_str()?;
+            parse_rfc3339(text)
+        });
+        let seconds = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1000.0);
+        let by_lab = self.reading.times.iter().all(Option::is_none);
+        let observed = by_lab.then(|| now.saturating_sub(due).as_secs_f64());
+        let piece = PieceFigures {
+            completion_s: seconds(created, finished).or(observed),
+            queue_wait_s: seconds(created, started),
+            run_s: seconds(started, finished),
+            own: self
+                .reading
+                .figures
+                .iter()
+                .map(|(_, pointer)| item.pointer(pointer).and_then(Value::as_f64))
+                .collect(),
+        };
+        self.tally.note_times(created, finished);
+        self.tally.add(&piece, &self.reading, &self.derive);
+    }
+
+    fn is_stuck(&self, piece: &Piece, now: Duration) -> bool {
+        let moved_at = match piece.state {
+            State::Waiting => piece.progress_at.max(self.queue_moved_at),
+            State::Running | State::Finished | State::Failed => piece.progress_at,
+        };
+        now.saturating_sub(moved_at) >= self.stuck_after
+    }
+
+    /// The counts at a moment; they add up to what was created.
+    #[must_use]
+    pub fn counts(&self, now: Duration) -> Point {
+        let mut point = Point {
+            t_s: round(now.as_secs_f64()),
+            finished: self.tally.finished,
+            failed: self.tally.failed,
+            ..Point::default()
+        };
+        for piece in self.live.values() {
+            match piece.state {
+                _ if self.is_stuck(piece, now) => point.stuck += 1,
+                State::Waiting => point.waiting += 1,
+                State::Running | State::Finished | State::Failed => point.running += 1,
+            }
+        }
+        point
+    }
+
+    /// Adds the counts at a moment to the curve.
+    pub fn mark(&mut self, now: Duration) -> Point {
+        let point = self.counts(now);
+        self.curve.push(point);
+        point
+    }
+
+    /// Whether nothing is left that could still move.
+    #[must_use]
+    pub fn is_settled(&self, now: Duration) -> bool {
+        self.live.values().all(|piece| self.is_stuck(piece, now))
+    }
+
+    /// Pieces created so far.
+    #[must_use]
+    pub fn created(&self) -> u64 {
+        (self.live.len() + self.ended.len()) as u64
+    }
+
+    /// The figures at the end.
+    #[must_use]
+    pub fn figures(&self, now: Duration, totals: Option<TotalsFigures>) -> WorkFigures {
+        let point = self.counts(now);
+        let tally = &self.tally;
+        let names = |names: &[String], sums: &[Summary]| {
+            names.iter().cloned().zip(sums.iter().map(Summary::figures)).collect::<BTreeMap<_, _>>()
+        };
+        let figure_names: Vec<String> = self.reading.figures.iter().map(|(name, _)| name.clone()).collect();
+        let derived_names: Vec<String> = self.derive.iter().map(|(name, _)| name.clone()).collect();
+        WorkFigures {
+            created: self.created(),
+            finished: point.finished,
+            failed: point.failed,
+            stuck: point.stuck,
+            waiting: point.waiting,
+            running: point.running,
+            duplicates: tally.duplicates,
+            throughput_per_min: self.throughput_per_min(),
+            drain_s: self.drained_in().map(|drain| round(drain.as_secs_f64())),
+            completion_s: tally.completion_s.figures(),
+            queue_wait_s: tally.queue_wait_s.figures(),
+            run_s: tally.run_s.figures(),
+            figures: names(&figure_names, &tally.figures),
+            progress_per_s: self.progress_per_s(),
+            derived: names(&derived_names, &tally.derived),
+            totals,
+            drain_curve: self.curve.points(),
+        }
+    }
+
+    fn drained_in(&self) -> Option<Duration> {
+        let drained = self.live.is_empty() && !self.ended.is_empty();
+        drained.then(|| self.last_end.saturating_sub(self.last_due))
+    }
+
+    fn throughput_per_min(&self) -> Option<f64> {
+        (self.tally.finished > 0).then_some(self.tally.finished as f64 * 60.0 / self.span_s()?).map(round)
+    }
+
+    fn progress_per_s(&self) -> BTreeMap<String, f64> {
+        let Some(span_s) = self.span_s() else { return BTreeMap::new() };
+        let per_s = |place: &usize| {
+            let sum = self.tally.figures[*place].figures().sum?;
+            Some((self.reading.figures[*place].0.clone(), round(sum / span_s)))
+        };
+        self.reading.progress.iter().filter_map(per_s).collect()
+    }
+
+    /// Seconds from the first creation to the last finish, by the server's own times where it has them: they are
+    /// finer than the lab's polling.
+    fn span_s(&self) -> Option<f64> {
+        let by_server = self.tally.first_created_ms.zip(self.tally.last_finished_ms);
+        let span_s = match by_server {
+            Some((first, last)) => (last - first) as f64 / 1000.0,
+            None => self.last_end.checked_sub(self.first_due?)?.as_secs_f64(),
+        };
+        (span_s > 0.0).then_some(span_s)
+    }
+}
+
+/// The figures of one finished piece.
+struct PieceFigures {
+    completion_s: Option<f64>,
+    queue_wait_s: Option<f64>,
+    run_s: Option<f64>,
+    own: Vec<Option<f64>>,
+}
+
+impl Tally {
+    fn note_times(&mut self, created: Option<i64>, finished: Option<i64>) {
+        self.first_created_ms = self.first_created_ms.into_iter().chain(created).min();
+        self.last_finished_ms = self.last_finished_ms.max(finished);
+    }
+
+    fn add(&mut self, piece: &PieceFigures, reading: &Reading, derive: &[(String, Formula)]) {
+        let own = |name: &str| {
+            let place = reading.figures.iter().position(|(figure, _)| figure == name)?;
+            piece.own[place]
+        };
+        let value = |name: &str| match name {
+            "completion_s" => piece.completion_s,
+            "queue_wait_s" => piece.queue_wait_s,
+            "run_s" => piece.run_s,
+            name => own(name),
+        };
+        let times = [
+            (&mut self.completion_s, piece.completion_s),
+            (&mut self.queue_wait_s, piece.queue_wait_s),
+            (&mut self.run_s, piece.run_s),
+        ];
+        let figures = self.figures.iter_mut().zip(piece.own.iter().copied());
+        let derived = self.derived.iter_mut().zip(derive.iter().map(|(_, formula)| formula.value(&value)));
+        for (summary, value) in times.into_iter().chain(figures).chain(derived) {
+            value.into_iter().for_each(|value| summary.record(value));
+        }
+    }
+}

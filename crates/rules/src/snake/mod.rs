@@ -1,0 +1,82 @@
+//! Battlesnake: the official rules as a pure function from board, orders and seed to the next board.
+//!
+//! Quirks of the official rules are kept, because bots have learned them; each is named where it lives and has a row in the
+//! tests. The quirks of the official command line program (one question after the end, another language's random numbers)
+//! are not rules and not here.
+//!
+//! Life of a game: [`Rules::check`] what was asked for, [`setup`] the board, then one [`turn`] after the other until
+//! [`is_over`], then [`outcome()`].
+
+mod board;
+mod encode;
+mod error;
+mod maps;
+mod outcome;
+mod pipeline;
+mod placement;
+mod rulebook;
+mod stages;
+
+pub use board::{
+    Board, Cause, Elimination, HEALTH_MAX, Move, Order, Point, SIDE_MAX, SNAKES_MAX, START_LENGTH, Seat, Snake,
+};
+pub use encode::{DecodeError, ENCODING_VERSION, state_hash};
+pub use error::RuleError;
+pub use maps::Map;
+pub use outcome::{Outcome, outcome};
+pub use rulebook::{Rules, Ruleset, Settings};
+
+use crate::chance::Seed;
+use pipeline::{Call, Played};
+
+/// The version of the rules in this crate. It rises whenever the same seed and orders would give another board, so that a stored
+/// match is replayed only by the rules that played it.
+pub const RULES_VERSION: u16 = 1;
+
+/// The board before the first turn.
+///
+/// Plays any board within [`SIDE_MAX`] and [`SNAKES_MAX`], as the official program does; whether the map takes such a board is the
+/// question of [`Rules::check`].
+///
+/// # Errors
+/// [`RuleError::BeyondLimits`], or there is no room for the snakes or for the food of the start.
+pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Result<Board, RuleError> {
+    let side = 1..=SIDE_MAX;
+    if !side.contains(&width) || !side.contains(&height) || !(1..=SNAKES_MAX).contains(&snakes) {
+        return Err(RuleError::BeyondLimits { width, height, snakes });
+    }
+    let mut board = Board::new(width, height);
+    maps::setup_board(rules, &mut board, snakes, seed)?;
+    let call = Call { settings: &rules.settings, orders: &[], seed };
+    pipeline::of(rules).run(&mut board, &call)?;
+    Ok(board)
+}
+
+/// The board after one more turn. Give one order for every living snake.
+///
+/// Orders for seats that are empty or eliminated are ignored. Two orders for one seat are both carried out, one after the other,
+/// as the official rules do. Orders of different seats may come in any order.
+///
+/// Without any order nothing moves; on turn 0 that is taken for the setup of the board and nothing else happens either.
+///
+/// # Errors
+/// [`RuleError::GameIsOver`]; [`RuleError::MoveMissing`] and [`RuleError::BodyMissing`] for living snakes;
+/// [`RuleError::ShrinkTooOften`]. The given board is untouched in any case.
+pub fn turn(rules: &Rules, board: &Board, orders: &[Order], seed: Seed) -> Result<Board, RuleError> {
+    let mut next = board.clone();
+    maps::pre_update(rules, &mut next);
+    let call = Call { settings: &rules.settings, orders, seed };
+    match pipeline::of(rules).run(&mut next, &call)? {
+        Played::GameWasOver => return Err(RuleError::GameIsOver),
+        Played::Yes => {}
+    }
+    maps::post_update(rules, &mut next, seed)?;
+    next.turn = next.turn_in_play();
+    Ok(next)
+}
+
+/// Whether the game has ended: there is nobody left to ask for a move that could matter.
+#[must_use]
+pub fn is_over(rules: &Rules, board: &Board) -> bool {
+    (pipeline::of(rules).game_over.test)(board)
+}

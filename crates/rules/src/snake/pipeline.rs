@@ -1,0 +1,107 @@
+//! A rule set is a short list of named stages over one board. This file is the table of contents of the rule book.
+//!
+//! The end of the game is tested before everything else, so the turn that decides a game is played completely and the call after
+//! it changes nothing. A stage that fails stops the turn; the caller's board is untouched because stages work on a copy.
+
+use super::stages::{constrictor, elimination, game_over, health, movement, royale};
+use super::{Board, Order, RuleError, Rules, Ruleset, Settings};
+use crate::chance::Seed;
+
+/// What a stage may look at besides the board.
+pub(crate) struct Call<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) orders: &'a [Order],
+    pub(crate) seed: Seed,
+}
+
+/// One step of a turn.
+pub(crate) struct Stage {
+    name: &'static str,
+    /// Whether it also runs when the board is being set up: before the first turn, without orders.
+    runs_at_setup: bool,
+    run: fn(&mut Board, &Call<'_>) -> Result<(), RuleError>,
+}
+
+impl Stage {
+    /// The official name: what it does, then in which variant.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// The test for the end of the game.
+pub(crate) struct GameOver {
+    pub(crate) name: &'static str,
+    pub(crate) test: fn(&Board) -> bool,
+}
+
+/// All that happens in a turn.
+pub(crate) struct Pipeline {
+    pub(crate) game_over: &'static GameOver,
+    pub(crate) stages: &'static [Stage],
+}
+
+/// Whether the turn was played.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Played {
+    /// All stages ran.
+    Yes,
+    /// The game was over already; nothing was changed.
+    GameWasOver,
+}
+
+const LAST_SNAKE_WINS: GameOver = GameOver { name: "game_over.standard", test: game_over::one_or_none_left };
+const PLAY_TO_THE_END: GameOver = GameOver { name: "game_over.solo_snake", test: game_over::none_left };
+
+const MOVE: Stage = stage("movement.standard", movement::move_snakes);
+const MOVE_AND_WRAP: Stage = stage("movement.wrap_boundaries", movement::move_snakes_and_wrap);
+const STARVE: Stage = stage("starvation.standard", health::starve_snakes);
+const HURT: Stage = stage("hazard_damage.standard", health::damage_on_hazards);
+const FEED: Stage = stage("feed_snakes.standard", health::feed_snakes);
+const ELIMINATE: Stage = stage("elimination.standard", elimination::eliminate_snakes);
+const SHRINK: Stage = stage("spawn_hazards.shrink_map", royale::shrink);
+const NO_FOOD: Stage = stage_also_at_setup("spawn_food.no_food", constrictor::remove_food);
+const GROW: Stage = stage_also_at_setup("modify_snakes.always_grow", constrictor::grow_snakes);
+
+static STANDARD: [Stage; 5] = [MOVE, STARVE, HURT, FEED, ELIMINATE];
+static ROYALE: [Stage; 6] = [MOVE, STARVE, HURT, FEED, ELIMINATE, SHRINK];
+static WRAPPED: [Stage; 5] = [MOVE_AND_WRAP, STARVE, HURT, FEED, ELIMINATE];
+static CONSTRICTOR: [Stage; 7] = [MOVE, STARVE, HURT, FEED, ELIMINATE, NO_FOOD, GROW];
+static WRAPPED_CONSTRICTOR: [Stage; 7] = [MOVE_AND_WRAP, STARVE, HURT, FEED, ELIMINATE, NO_FOOD, GROW];
+
+/// The stages of these rules.
+pub(crate) fn of(rules: &Rules) -> Pipeline {
+    let stages: &'static [Stage] = match rules.ruleset {
+        Ruleset::Standard | Ruleset::Solo => &STANDARD,
+        Ruleset::Royale => &ROYALE,
+        Ruleset::Wrapped => &WRAPPED,
+        Ruleset::Constrictor => &CONSTRICTOR,
+        Ruleset::WrappedConstrictor => &WRAPPED_CONSTRICTOR,
+    };
+    let plays_to_the_end = rules.solo || rules.ruleset == Ruleset::Solo;
+    Pipeline { game_over: if plays_to_the_end { &PLAY_TO_THE_END } else { &LAST_SNAKE_WINS }, stages }
+}
+
+impl Pipeline {
+    /// Runs the stages in their order on a board that the caller may throw away.
+    ///
+    /// Turn 0 without orders means that the board is being set up: only the stages marked for it run.
+    pub(crate) fn run(&self, board: &mut Board, call: &Call<'_>) -> Result<Played, RuleError> {
+        if (self.game_over.test)(board) {
+            return Ok(Played::GameWasOver);
+        }
+        let at_setup = board.turn == 0 && call.orders.is_empty();
+        for stage in self.stages.iter().filter(|stage| stage.runs_at_setup || !at_setup) {
+            (stage.run)(board, call)?;
+        }
+        Ok(Played::Yes)
+    }
+}
+
+const fn stage(name: &'static str, run: fn(&mut Board, &Call<'_>) -> Result<(), RuleError>) -> Stage {
+    Stage { name, runs_at_setup: false, run }
+}
+
+const fn stage_also_at_setup(name: &'static str, run: fn(&mut Board, &Call<'_>) -> Result<(), RuleError>) -> Stage {
+    Stage { name, runs_at_setup: true, run }
+}

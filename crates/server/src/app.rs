@@ -1,0 +1,84 @@
+//! What every part of the server shares: one value, cheap to clone, made once at the start.
+
+use crate::bell::Bells;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::gateway::auth::Bootstrap;
+use crate::metrics::Metrics;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use store::Store;
+use tokio::sync::{Semaphore, watch};
+
+/// The shared handles of one process.
+#[derive(Clone)]
+pub struct App {
+    /// What lasts.
+    pub store: Store,
+    /// Who waits for what.
+    pub bells: Bells,
+    /// The time.
+    pub clock: Clock,
+    /// What is in force.
+    pub config: Arc<Config>,
+    /// What is measured.
+    pub metrics: Arc<Metrics>,
+    /// Whether and why this process is leaving.
+    pub drain: Drain,
+    /// The admin token that lives as long as this process, if one was handed in.
+    pub bootstrap: Option<Bootstrap>,
+    /// Places for spectators.
+    pub spectators: Arc<Semaphore>,
+}
+
+impl App {
+    /// The handles of a process that begins now. Make [`crate::process`] do it: it opens what these stand for.
+    #[must_use]
+    pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
+        let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        Self {
+            store,
+            bells: Bells::default(),
+            clock: Clock::default(),
+            config,
+            metrics,
+            drain: Drain::default(),
+            bootstrap,
+            spectators,
+        }
+    }
+}
+
+/// The one signal to leave: set once, seen by all.
+#[derive(Clone)]
+pub struct Drain {
+    flag: Arc<AtomicBool>,
+    sender: Arc<watch::Sender<bool>>,
+}
+
+impl Default for Drain {
+    fn default() -> Self {
+        Self { flag: Arc::default(), sender: Arc::new(watch::channel(false).0) }
+    }
+}
+
+impl Drain {
+    /// Begins to leave. Repeating it changes nothing.
+    pub fn begin(&self) {
+        self.flag.store(true, Ordering::Release);
+        self.sender.send_replace(true);
+    }
+
+    /// Whether this process is leaving.
+    #[must_use]
+    pub fn has_begun(&self) -> bool {
+        self.flag.load(Ordering::Acquire)
+    }
+
+    /// Waits until this process is leaving.
+    pub async fn begun(&self) {
+        let mut receiver = self.sender.subscribe();
+        // The sender lives in `self`, so the wait can only end with the flag set.
+        let _ = receiver.wait_for(|is_leaving| *is_leaving).await;
+    }
+}

@@ -1,0 +1,149 @@
+//! Chores: what must be done now and then and by nobody in particular. Each is idempotent, takes no input, and finds out
+//! for itself what there is to do; a chore that fails is tried again at its next turn, and an episode of failures is one line.
+
+use crate::app::App;
+use crate::metrics::Metrics;
+use engine::commands::{Command, Outcome};
+use std::time::Duration;
+use store::StoreError;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+/// How often old matches and idempotency keys are looked for.
+const RETIRE_EVERY: Duration = Duration::from_secs(60);
+/// Matches forgotten by one command, so that no write waits long behind it.
+const RETIRE_BATCH: usize = 256;
+/// Commands of one turn: a backlog is worked off over several turns.
+const RETIRE_BATCHES_MAX: usize = 64;
+/// How often this node's clock is compared with a shared database's.
+const CLOCK_EVERY: Duration = Duration::from_secs(30);
+/// How often the recent past is written down.
+const TICK_EVERY: Duration = Duration::from_secs(1);
+/// How long the probe sleeps to see how late it wakes.
+const PROBE_SLEEP: Duration = Duration::from_millis(10);
+
+/// Does every chore in its rhythm until the drain.
+pub async fn run(app: App) {
+    let all = async {
+        tokio::join!(
+            every(RETIRE_EVERY, "retire", &app, retire),
+            every(CLOCK_EVERY, "clock", &app, compare_clocks),
+            keep_recent_past(&app.metrics),
+            probe_scheduler(&app.metrics),
+        );
+    };
+    tokio::select! {
+        () = app.drain.begun() => {}
+        () = all => {}
+    }
+}
+
+async fn every<D>(period: Duration, name: &'static str, app: &App, chore: impl Fn(App) -> D)
+where
+    D: Future<Output = Result<(), StoreError>>,
+{
+    let mut turns = interval(period);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut episode = Episode { name, is_failing: false };
+    loop {
+        turns.tick().await;
+        if episode.note(chore(app.clone()).await) {
+            app.metrics.chore_failed();
+        }
+    }
+}
+
+/// A run of failures of one chore: its beginning and its end are logged, nothing between.
+struct Episode {
+    name: &'static str,
+    is_failing: bool,
+}
+
+impl Episode {
+    /// Takes note of how the chore went; whether it failed.
+    fn note(&mut self, done: Result<(), StoreError>) -> bool {
+        let was_failing = self.is_failing;
+        self.is_failing = done.is_err();
+        match done {
+            Err(error) if !was_failing => {
+                tracing::warn!(chore = self.name, %error, "a chore failed; it is tried again at its next turn");
+            }
+            Ok(()) if was_failing => tracing::info!(chore = self.name, "a chore that had failed is done"),
+            Ok(()) | Err(_) => {}
+        }
+        self.is_failing
+    }
+}
+
+/// Forgets what is beyond the age and size that the configuration keeps, and idempotency keys past their time.
+async fn retire(app: App) -> Result<(), StoreError> {
+    for _ in 0..RETIRE_BATCHES_MAX {
+        let command = Command::Retire {
+            now: app.clock.now(),
+            keep_for: app.config.keep_for,
+            keep_archive_bytes: app.config.keep_archive_bytes,
+            max: RETIRE_BATCH,
+        };
+        match app.store.commit(command).await? {
+            Outcome::Retired(RETIRE_BATCH) => {}
+            Outcome::Retired(_) => return Ok(()),
+            other => {
+                tracing::error!(outcome = ?other, "the store answered a retirement with something else");
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes over the clock of a database that several nodes share; nothing to do for a database of our own.
+///
+/// # Errors
+/// The store's, when it cannot be asked.
+pub async fn correct_clock(app: &App) -> Result<(), StoreError> {
+    let clock = app.clock.clone();
+    let read = app.store.read(move |reader| {
+        // Asked here and not before the wait for a reader, which would count as the database's delay.
+        let asked = clock.raw();
+        Ok(reader.clock()?.map(|database_now| (database_now, asked)))
+    });
+    if let Some((database_now, asked)) = read.await? {
+        app.clock.correct(database_now, asked);
+    }
+    Ok(())
+}
+
+async fn compare_clocks(app: App) -> Result<(), StoreError> {
+    correct_clock(&app).await
+}
+
+/// Writes the recent past down, so that rates and quantiles can look back.
+async fn keep_recent_past(metrics: &Metrics) {
+    let mut turns = interval(TICK_EVERY);
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        metrics.tick(turns.tick().await.into_std());
+    }
+}
+
+/// Measures how late a task comes to its turn once its time has come. Timers are rounded up to a millisecond, so an idle
+/// machine shows up to that much.
+async fn probe_scheduler(metrics: &Metrics) {
+    loop {
+        let due = Instant::now() + PROBE_SLEEP;
+        sleep_until(due).await;
+        metrics.scheduled_late(due.elapsed());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_ends_of_an_episode_are_told() {
+        let lost = || Err(StoreError::Unavailable { why: "gone".to_owned() });
+        let mut episode = Episode { name: "chore", is_failing: false };
+        let noted: Vec<_> = [Ok(()), lost(), lost(), Ok(()), Ok(())].into_iter().map(|done| episode.note(done)).collect();
+        assert_eq!(noted, [false, true, true, false, false]);
+    }
+}

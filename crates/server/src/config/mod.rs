@@ -1,0 +1,202 @@
+//! What is in force: defaults, then the file, then the environment, then the flags, checked as a whole before anything starts.
+//!
+//! One table ([`table::SETTINGS`]) names every setting; the flags, the environment, the file's keys, `gauntlet config` and
+//! `/api/admin/config` are all read off it, so that none can drift from another. Knows nothing of what the values do.
+
+mod load;
+mod relations;
+mod secret;
+mod slot;
+mod table;
+
+pub use load::{ConfigError, Mistake, Sources};
+pub use relations::Machine;
+pub use secret::Secret;
+pub use slot::{LogFormat, LogLevel};
+pub use table::{SETTINGS, Setting};
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The account that the bootstrap token acts for.
+pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";
+
+/// Every setting of one process, typed and checked. `table.rs` says what each means and what it may be.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the API is served (`server.interface` and `server.port`).
+    pub address: SocketAddr,
+    /// Threads that run tasks.
+    pub threads: usize,
+    /// Files and sockets that the process asks to be allowed to hold open.
+    pub open_files_max: usize,
+    /// The SQLite file, unless [`Config::store_url`] is given.
+    pub data: PathBuf,
+    /// The PostgreSQL database, if one is used.
+    pub store_url: Option<Secret>,
+    /// Readers of the store that may be busy at once.
+    pub store_connections: usize,
+    /// Matches that this process plays at once.
+    pub matches_at_once: usize,
+    /// Matches taken from the queue by one claim.
+    pub claim_size: usize,
+    /// How often the queue is looked at when no bell rings.
+    pub claim_period: Duration,
+    /// Turns after which a match ends as a draw among the living.
+    pub turns_max: u32,
+    /// Claims without progress after which a match is failed.
+    pub attempts_max: u32,
+    /// Whether bots may live on loopback and private addresses.
+    pub allow_private_bots: bool,
+    /// Connections to one host of bots.
+    pub bot_connections_per_host: usize,
+    /// What a bot is given for an answer when the creation does not say.
+    pub bot_timeout_default: Duration,
+    /// How long a client may take to send a request's head.
+    pub http_header_timeout: Duration,
+    /// How long a client may take to send a request's body.
+    pub http_body_timeout: Duration,
+    /// How long a connection may be silent between requests.
+    pub http_idle_timeout: Duration,
+    /// Connections served at once.
+    pub http_connections_max: usize,
+    /// Longest request body.
+    pub http_body_bytes_max: usize,
+    /// Spectators at once.
+    pub spectators_max: usize,
+    /// How long ended matches are kept; `None` for ever.
+    pub keep_for: Option<Duration>,
+    /// How much the archives of ended matches may take; `None` without bound.
+    pub keep_archive_bytes: Option<u64>,
+    /// An admin token that lives as long as this process.
+    pub bootstrap_token: Option<Secret>,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// The least severe lines that are logged.
+    pub log_level: LogLevel,
+    /// Where each value came from, in the order of the table.
+    sources: Vec<Source>,
+}
+
+/// Where matches are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StorePlace<'a> {
+    /// In this SQLite file.
+    Sqlite(&'a Path),
+    /// In the PostgreSQL database of this URL.
+    Postgres(&'a Secret),
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Source {
+    /// The table's default.
+    Default,
+    /// Configuration file of this path.
+    File(PathBuf),
+    /// The environment variable of this name.
+    Env(String),
+    /// The flag of this name.
+    Flag(&'static str),
+}
+
+/// One setting that is in force, with its secret parts masked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name, `section.key`.
+    pub key: &'static str,
+    /// Its value as a configuration file would have it; `off` where nothing is set.
+    pub value: String,
+    /// Where it came from.
+    pub source: String,
+}
+
+impl Config {
+    /// What is in force under these sources.
+    ///
+    /// # Errors
+    /// Every mistake at once, each with what was given, where, and what is expected.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        load::load(sources)
+    }
+
+    /// Every setting in the order of the table, for people: secrets are masked.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        let mut copy = self.clone();
+        let rows = SETTINGS.iter().zip(&self.sources);
+        rows.map(|(setting, source)| Entry {
+            key: setting.key,
+            value: (setting.slot)(&mut copy).shown(),
+            source: source.to_string(),
+        })
+        .collect()
+    }
+
+    /// Where matches are kept.
+    #[must_use]
+    pub fn store(&self) -> StorePlace<'_> {
+        self.store_url.as_ref().map_or(StorePlace::Sqlite(&self.data), StorePlace::Postgres)
+    }
+
+    /// What is allowed but probably not meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        relations::warnings(self)
+    }
+
+    /// A value of every field's type, to be overwritten by the table's defaults.
+    fn blank() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            threads: 0,
+            open_files_max: 0,
+            data: PathBuf::new(),
+            store_url: None,
+            store_connections: 0,
+            matches_at_once: 0,
+            claim_size: 0,
+            claim_period: Duration::ZERO,
+            turns_max: 0,
+            attempts_max: 0,
+            allow_private_bots: false,
+            bot_connections_per_host: 0,
+            bot_timeout_default: Duration::ZERO,
+            http_header_timeout: Duration::ZERO,
+            http_body_timeout: Duration::ZERO,
+            http_idle_timeout: Duration::ZERO,
+            http_connections_max: 0,
+            http_body_bytes_max: 0,
+            spectators_max: 0,
+            keep_for: None,
+            keep_archive_bytes: None,
+            bootstrap_token: None,
+            log_format: LogFormat::Text,
+            log_level: LogLevel::Info,
+            sources: vec![Source::Default; SETTINGS.len()],
+        }
+    }
+}
+
+impl Default for Config {
+    /// The table's defaults on a modest machine: no file, no environment and no flag is looked at.
+    fn default() -> Self {
+        load::load(&Sources::default()).expect("a test proves that the table's defaults are free of mistakes")
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Env(name) => write!(f, "environment {name}"),
+            Self::Flag(name) => write!(f, "flag --{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

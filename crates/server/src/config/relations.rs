@@ -1,0 +1,98 @@
+//! Relations between settings: what is derived from what, what contradicts what, and what is allowed but hardly meant.
+
+use super::load::Mistake;
+use super::{Config, StorePlace};
+
+/// What the machine allows, as far as settings are derived from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Threads that can run at the same time.
+    pub cores: usize,
+    /// Files that a process may hold open at most.
+    pub open_files_max: usize,
+}
+
+impl Default for Machine {
+    /// A modest machine: two cores and the file limit that many systems still begin with.
+    fn default() -> Self {
+        Self { cores: 2, open_files_max: 1_024 }
+    }
+}
+
+/// Files that are neither a client's nor a bot's: the store, the log, the runtime, and some to spare.
+const FILES_RESERVED: usize = 256;
+/// Where the file limit is small, clients get at least this part of it.
+const CLIENTS_SHARE: usize = 4;
+const CONNECTIONS_MIN: usize = 16;
+
+/// Fills in what was left to `auto`, in the order in which the values depend on each other.
+pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&str) -> bool) {
+    if is_auto("server.threads") {
+        config.threads = machine.cores.max(1);
+    }
+    if is_auto("server.open_files_max") {
+        config.open_files_max = machine.open_files_max;
+    }
+    if is_auto("store.connections") {
+        config.store_connections = match config.store() {
+            StorePlace::Sqlite(_) => 4,
+            StorePlace::Postgres(_) => 8,
+        };
+    }
+    if is_auto("http.connections_max") {
+        config.http_connections_max = connections_max(config);
+    }
+    if is_auto("spectators.max") {
+        config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);
+    }
+}
+
+fn connections_max(config: &Config) -> usize {
+    let usable = config.open_files_max.saturating_sub(FILES_RESERVED);
+    let left = usable.saturating_sub(config.bot_connections_per_host);
+    left.max(usable / CLIENTS_SHARE).max(CONNECTIONS_MIN)
+}
+
+/// The relations that must hold.
+pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
+    let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
+        if small.1 > large.1 {
+            let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
+            mistakes.push(Mistake { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
+        }
+    };
+    at_most(
+        ("matches.claim_size", config.claim_size),
+        ("matches.at_once", config.matches_at_once),
+        "a claim takes no more matches than can be played",
+    );
+    at_most(
+        ("spectators.max", config.spectators_max),
+        ("http.connections_max", config.http_connections_max),
+        "every spectator holds a connection",
+    );
+}
+
+/// What is allowed, and probably not what was meant.
+pub(super) fn warnings(config: &Config) -> Vec<String> {
+    let needed = config.bot_connections_per_host + config.http_connections_max + FILES_RESERVED;
+    let is_public = !config.address.ip().is_loopback();
+    let found = [
+        (needed > config.open_files_max).then(|| {
+            format!(
+                "bots.connections_per_host ({}), http.connections_max ({}) and {FILES_RESERVED} files for the rest are more \
+                 than server.open_files_max ({}): under full load some connections will be refused; raise the limit \
+                 (ulimit -n) or lower one of them",
+                config.bot_connections_per_host, config.http_connections_max, config.open_files_max
+            )
+        }),
+        (config.allow_private_bots && is_public).then(|| {
+            format!(
+                "bots.allow_private is on while {} can be reached from outside: whoever may register bots can make this \
+                 server call addresses of your own network",
+                config.address
+            )
+        }),
+    ];
+    found.into_iter().flatten().collect()
+}

@@ -1,0 +1,200 @@
+//! Slots: the typed places of a [`super::Config`], and how each is read from text, described, and shown.
+//!
+//! A slot's type decides what texts it accepts, so a row of the table cannot promise one thing and read another.
+
+use super::secret::Secret;
+use super::table::Setting;
+use std::fmt::Display;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
+}
+
+/// The least severe log lines that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// Somebody must act.
+    Error,
+    /// Somebody should look.
+    Warn,
+    /// Starts, stops and what was decided.
+    Info,
+    /// Every request and every match.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+const LEVELS: [(&str, LogLevel); 5] = [
+    ("error", LogLevel::Error),
+    ("warn", LogLevel::Warn),
+    ("info", LogLevel::Info),
+    ("debug", LogLevel::Debug),
+    ("trace", LogLevel::Trace),
+];
+const SPAN_UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+/// The text that leaves an optional value unset.
+const OFF: &str = "off";
+
+/// A place in a configuration, by the type of what stands there.
+pub(super) enum Slot<'a> {
+    /// The IP address of a socket address.
+    Ip(&'a mut SocketAddr),
+    /// The port of a socket address.
+    Port(&'a mut SocketAddr),
+    /// A number.
+    Size(&'a mut usize),
+    /// A smaller number.
+    Count(&'a mut u32),
+    /// A time, written in milliseconds.
+    Millis(&'a mut Duration),
+    /// Yes or no.
+    Switch(&'a mut bool),
+    /// A file.
+    Path(&'a mut PathBuf),
+    /// A database URL, or none.
+    Url(&'a mut Option<Secret>),
+    /// A secret, or none.
+    Secret(&'a mut Option<Secret>),
+    /// A longer time with its unit, or none.
+    Span(&'a mut Option<Duration>),
+    /// A number of bytes, or none.
+    Bytes(&'a mut Option<u64>),
+    /// See [`LogFormat`].
+    Format(&'a mut LogFormat),
+    /// See [`LogLevel`].
+    Level(&'a mut LogLevel),
+}
+
+impl Slot<'_> {
+    /// Reads a text into the slot; `None`, with nothing changed, when the text is not what the setting expects.
+    pub(super) fn put(self, text: &str, setting: &Setting) -> Option<()> {
+        let number = || text.parse().ok().filter(|number| setting.range.contains(number));
+        match self {
+            Self::Ip(place) => place.set_ip(text.parse::<IpAddr>().ok()?),
+            Self::Port(place) => place.set_port(u16::try_from(number()?).ok()?),
+            Self::Size(place) => *place = usize::try_from(number()?).ok()?,
+            Self::Count(place) => *place = u32::try_from(number()?).ok()?,
+            Self::Millis(place) => *place = Duration::from_millis(number()?),
+            Self::Switch(place) => *place = text.parse().ok()?,
+            Self::Path(place) => *place = Some(text).filter(|text| !text.is_empty())?.into(),
+            Self::Url(place) => *place = unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
+            Self::Secret(place) => *place = unless_off(text, |text| secret(text, setting))?,
+            Self::Span(place) => *place = unless_off(text, |text| span(text, setting))?,
+            Self::Bytes(place) => *place = unless_off(text, |_| number())?,
+            Self::Format(place) => *place = choice(&FORMATS, text)?,
+            Self::Level(place) => *place = choice(&LEVELS, text)?,
+        }
+        Some(())
+    }
+
+    /// What [`Slot::put`] accepts, for the reader of a mistake.
+    pub(super) fn expects(&self, setting: &Setting) -> String {
+        let (min, max, unit) = (setting.range.start(), setting.range.end(), setting.unit);
+        match self {
+            Self::Ip(_) => "an IP address, such as 127.0.0.1, or 0.0.0.0 for every interface".into(),
+            Self::Port(_) | Self::Size(_) | Self::Count(_) | Self::Millis(_) => {
+                format!("a whole number from {min} to {max} ({unit})")
+            }
+            Self::Switch(_) => "true or false".into(),
+            Self::Path(_) => "the path of a file".into(),
+            Self::Url(_) => "a URL such as postgres://user:password@host:5432/database, or off".into(),
+            Self::Secret(_) => format!("{min} to {max} printable ASCII characters without spaces, or off"),
+            Self::Span(_) => format!("a span from {min}s to {max}s, such as 30d, 12h, 90m or 45s, or off"),
+            Self::Bytes(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
+            Self::Format(_) => names(&FORMATS),
+            Self::Level(_) => names(&LEVELS),
+        }
+    }
+
+    /// The value as a configuration file would have it, secrets masked.
+    pub(super) fn shown(self) -> String {
+        match self {
+            Self::Ip(place) => place.ip().to_string(),
+            Self::Port(place) => place.port().to_string(),
+            Self::Size(place) => place.to_string(),
+            Self::Count(place) => place.to_string(),
+            Self::Millis(place) => place.as_millis().to_string(),
+            Self::Switch(place) => place.to_string(),
+            Self::Path(place) => place.display().to_string(),
+            Self::Url(place) => or_off(place.as_ref().map(Secret::masked_url)),
+            Self::Secret(place) => or_off(place.as_ref()),
+            Self::Span(place) => or_off(place.map(shown_span)),
+            Self::Bytes(place) => or_off(*place),
+            Self::Format(place) => name_of(&FORMATS, *place).into(),
+            Self::Level(place) => name_of(&LEVELS, *place).into(),
+        }
+    }
+
+    /// Whether a mistake must not repeat what was given.
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self, Self::Secret(_) | Self::Url(_))
+    }
+
+    /// Whether a flag of this setting stands alone and means `true`.
+    pub(super) fn is_switch(&self) -> bool {
+        matches!(self, Self::Switch(_))
+    }
+}
+
+impl LogLevel {
+    /// Its name, as log filters know it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        name_of(&LEVELS, self)
+    }
+}
+
+/// `Some(None)` for "off", `Some(Some(value))` for a value, `None` for neither.
+fn unless_off<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+    if text == OFF { Some(None) } else { read(text).map(Some) }
+}
+
+fn or_off(value: Option<impl Display>) -> String {
+    value.map_or_else(|| OFF.to_owned(), |value| value.to_string())
+}
+
+fn is_url(text: &str) -> bool {
+    let rest = text.strip_prefix("postgres://").or_else(|| text.strip_prefix("postgresql://"));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(char::is_whitespace))
+}
+
+fn secret(text: &str, setting: &Setting) -> Option<Secret> {
+    let is_fit = setting.range.contains(&(text.len() as u64)) && text.bytes().all(|byte| byte.is_ascii_graphic());
+    is_fit.then(|| Secret::new(text))
+}
+
+fn span(text: &str, setting: &Setting) -> Option<Duration> {
+    let unit = text.chars().next_back()?;
+    let (_, unit_s) = SPAN_UNITS.into_iter().find(|(name, _)| *name == unit)?;
+    let amount: u64 = text.strip_suffix(unit)?.parse().ok()?;
+    let seconds = amount.checked_mul(unit_s)?;
+    setting.range.contains(&seconds).then(|| Duration::from_secs(seconds))
+}
+
+fn shown_span(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (unit, unit_s) = SPAN_UNITS.into_iter().find(|(_, unit_s)| seconds.is_multiple_of(*unit_s)).unwrap_or(('s', 1));
+    format!("{}{unit}", seconds / unit_s)
+}
+
+fn choice<T: Copy>(choices: &[(&str, T)], text: &str) -> Option<T> {
+    choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
+}
+
+fn name_of<T: PartialEq>(choices: &[(&'static str, T)], value: T) -> &'static str {
+    choices.iter().find(|(_, choice)| *choice == value).map_or("", |(name, _)| name)
+}
+
+fn names<T>(choices: &[(&str, T)]) -> String {
+    format!("one of {}", choices.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "))
+}

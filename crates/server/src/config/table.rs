@@ -1,0 +1,161 @@
+//! The table of settings: one row each, and everything that a user can say about a setting is derived from its row.
+//!
+//! Ceilings come from [`engine::limits`]: a configuration chooses below them, never above.
+
+use super::Config;
+use super::slot::Slot;
+use engine::limits;
+use std::ops::RangeInclusive;
+
+/// One setting.
+pub struct Setting {
+    /// Its name in a file and in listings: `section.key`.
+    pub key: &'static str,
+    /// Its flag, without the dashes; `None` for what must not stand in a process list.
+    pub flag: Option<&'static str>,
+    /// Its environment variable, where that is not `GAUNTLET_SECTION_KEY`.
+    env: Option<&'static str>,
+    /// What a number counts.
+    pub unit: &'static str,
+    /// The numbers, lengths or seconds that are accepted.
+    pub range: RangeInclusive<u64>,
+    /// What is in force when nobody says anything, as text.
+    pub default: &'static str,
+    /// What `auto` stands for, where it is accepted.
+    pub auto: Option<&'static str>,
+    /// What it decides, in a sentence.
+    pub help: &'static str,
+    /// Its place in a configuration.
+    pub(super) slot: fn(&mut Config) -> Slot<'_>,
+}
+
+/// The text that asks for a derived value.
+pub(super) const AUTO: &str = "auto";
+
+impl Setting {
+    /// Its environment variable.
+    #[must_use]
+    pub fn env(&self) -> String {
+        self.env.map_or_else(|| format!("GAUNTLET_{}", self.key.replace('.', "_").to_uppercase()), str::to_owned)
+    }
+
+    /// What texts it accepts, in words.
+    #[must_use]
+    pub fn expects(&self) -> String {
+        let expects = (self.slot)(&mut Config::blank()).expects(self);
+        self.auto.map_or_else(|| expects.clone(), |auto| format!("{expects}, or auto: {auto}"))
+    }
+
+    /// Whether its flag stands alone and means `true`.
+    #[must_use]
+    pub fn is_switch(&self) -> bool {
+        (self.slot)(&mut Config::blank()).is_switch()
+    }
+
+    /// Whether its value must not be shown as it is.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        (self.slot)(&mut Config::blank()).is_secret()
+    }
+}
+
+const ANY: RangeInclusive<u64> = 0..=0;
+const HOUR_MS: u64 = 3_600_000;
+const CENTURY_S: u64 = 100 * 365 * 86_400;
+
+/// A row without the rarer columns.
+const fn row(
+    key: &'static str,
+    flag: &'static str,
+    (unit, range): (&'static str, RangeInclusive<u64>),
+    default: &'static str,
+    slot: fn(&mut Config) -> Slot<'_>,
+    help: &'static str,
+) -> Setting {
+    Setting { key, flag: Some(flag), env: None, unit, range, default, auto: None, help, slot }
+}
+
+impl Setting {
+    /// The row, with `auto` accepted and as its default.
+    const fn or_auto(self, auto: &'static str) -> Self {
+        Self { auto: Some(auto), default: AUTO, ..self }
+    }
+
+    /// The row without a flag (a process list would show it), with an environment variable of its own.
+    const fn without_flag(self, env: &'static str) -> Self {
+        Self { flag: None, env: Some(env), ..self }
+    }
+}
+
+/// Every setting, in the order in which they are listed.
+#[rustfmt::skip] // a table is read by its rows
+pub const SETTINGS: &[Setting] = &[
+    row("server.interface", "interface", ("", ANY), "127.0.0.1", |c| Slot::Ip(&mut c.address),
+        "Address of the network interface that is listened on."),
+    row("server.port", "port", ("port; 0 for any free one", 0..=65_535), "4000", |c| Slot::Port(&mut c.address),
+        "TCP port of the API."),
+    row("server.threads", "threads", ("threads", 1..=1_024), "", |c| Slot::Size(&mut c.threads),
+        "Threads that run tasks.").or_auto("one for each core"),
+    row("server.open_files_max", "open-files-max", ("files", 64..=10_000_000), "", |c| Slot::Size(&mut c.open_files_max),
+        "Files and sockets that the process asks to be allowed to hold open.").or_auto("the hard limit"),
+    row("store.data", "data", ("", ANY), "gauntlet-data/gauntlet.db", |c| Slot::Path(&mut c.data),
+        "SQLite file that holds everything that lasts; its folder is created."),
+    row("store.url", "store-url", ("", ANY), "off", |c| Slot::Url(&mut c.store_url),
+        "PostgreSQL database that is used instead of the SQLite file; several servers may share one."),
+    row("store.connections", "store-connections", ("connections", 1..=256), "", |c| Slot::Size(&mut c.store_connections),
+        "Readers of the store that may be busy at the same time.").or_auto("4 on SQLite, 8 on PostgreSQL"),
+    row("matches.at_once", "matches-at-once", ("matches", 1..=limits::MATCHES_AT_ONCE_MAX as u64), "10000",
+        |c| Slot::Size(&mut c.matches_at_once),
+        "Matches that this process plays at the same time."),
+    row("matches.claim_size", "claim-size", ("matches", 1..=limits::CLAIM_MAX as u64), "256",
+        |c| Slot::Size(&mut c.claim_size),
+        "Matches that are taken from the queue at once."),
+    row("matches.claim_period_ms", "claim-period-ms", ("milliseconds", 10..=2_000), "250",
+        |c| Slot::Millis(&mut c.claim_period),
+        "How often the queue is looked at when no bell rings."),
+    row("matches.turns_max", "turns-max", ("turns", 1..=limits::TURNS_MAX as u64), "5000",
+        |c| Slot::Count(&mut c.turns_max),
+        "A match ends at the latest after this many turns, as a draw among the living."),
+    row("matches.attempts_max", "attempts-max", ("attempts", 1..=limits::ATTEMPTS_MAX as u64), "5",
+        |c| Slot::Count(&mut c.attempts_max),
+        "Claims without any progress after which a match is failed and kept for study."),
+    row("bots.allow_private", "allow-private-bots", ("", ANY), "false", |c| Slot::Switch(&mut c.allow_private_bots),
+        "Bots may live on loopback and private addresses: for play on one machine or in one network."),
+    row("bots.connections_per_host", "bot-connections-per-host", ("connections", 1..=1_000_000), "16384",
+        |c| Slot::Size(&mut c.bot_connections_per_host),
+        "Connections that are held to one host of bots."),
+    row("bots.timeout_default_ms", "bot-timeout-default-ms",
+        ("milliseconds", limits::BOT_TIMEOUT_MIN.as_millis() as u64..=limits::BOT_TIMEOUT_MAX.as_millis() as u64), "500",
+        |c| Slot::Millis(&mut c.bot_timeout_default),
+        "Time that a bot has for an answer when the creation of the match names none."),
+    row("http.header_timeout_ms", "http-header-timeout-ms", ("milliseconds", 50..=HOUR_MS), "10000",
+        |c| Slot::Millis(&mut c.http_header_timeout),
+        "Time that a client has to send the head of a request."),
+    row("http.body_timeout_ms", "http-body-timeout-ms", ("milliseconds", 50..=HOUR_MS), "30000",
+        |c| Slot::Millis(&mut c.http_body_timeout),
+        "Time that a client has to send the body of a request."),
+    row("http.idle_timeout_ms", "http-idle-timeout-ms", ("milliseconds", 50..=HOUR_MS), "75000",
+        |c| Slot::Millis(&mut c.http_idle_timeout),
+        "Time that a connection may be silent between requests, or while an answer is not taken."),
+    row("http.connections_max", "http-connections-max", ("connections", 1..=1_000_000), "",
+        |c| Slot::Size(&mut c.http_connections_max),
+        "Connections that are served at the same time; further ones wait in the kernel.")
+        .or_auto("what the open files leave beside the bots' connections"),
+    row("http.body_bytes_max", "http-body-bytes-max", ("bytes", 1_024..=limits::REQUEST_BODY_BYTES_MAX as u64), "2097152",
+        |c| Slot::Size(&mut c.http_body_bytes_max),
+        "Longest request body that is read."),
+    row("spectators.max", "spectators-max", ("spectators", 0..=limits::SPECTATORS_MAX as u64), "",
+        |c| Slot::Size(&mut c.spectators_max),
+        "Spectators at the same time.").or_auto("half of http.connections_max"),
+    row("retention.keep_for", "keep-for", ("", 60..=CENTURY_S), "off", |c| Slot::Span(&mut c.keep_for),
+        "Age after which ended matches are forgotten."),
+    row("retention.archive_bytes_max", "archive-bytes-max", ("bytes", 1_048_576..=u64::MAX >> 1), "off",
+        |c| Slot::Bytes(&mut c.keep_archive_bytes),
+        "Size of the archives of ended matches beyond which the oldest are forgotten."),
+    row("auth.bootstrap_token", "", ("characters", 16..=128), "off", |c| Slot::Secret(&mut c.bootstrap_token),
+        "Secret of an admin token that lives as long as this process.").without_flag("GAUNTLET_BOOTSTRAP_TOKEN"),
+    row("log.format", "log-format", ("", ANY), "text", |c| Slot::Format(&mut c.log_format),
+        "How log lines look."),
+    row("log.level", "log-level", ("", ANY), "info", |c| Slot::Level(&mut c.log_level),
+        "Least severe log lines that are written."),
+];

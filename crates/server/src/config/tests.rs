@@ -1,0 +1,180 @@
+//! Settings as users give them, and what comes of it.
+
+use super::*;
+use std::collections::HashSet;
+
+/// Loads `file`, `env` (`NAME=value` words) and `flags` (`name=value` words) on a machine with 4 cores and 20,000 files.
+fn load(file: &str, env: &str, flags: &[(&'static str, &str)]) -> Result<Config, ConfigError> {
+    let env = env.split_whitespace().filter_map(|word| word.split_once('='));
+    Config::load(&Sources {
+        file: (!file.is_empty()).then(|| (PathBuf::from("g.toml"), file.to_owned())),
+        env: env.map(|(name, text)| (name.to_owned(), text.to_owned())).collect(),
+        flags: flags.iter().map(|(name, text)| (*name, (*text).to_owned())).collect(),
+        machine: Machine { cores: 4, open_files_max: 20_000 },
+    })
+}
+
+/// The value and source of `key` must come out as `want`.
+#[track_caller]
+fn check(file: &str, env: &str, flags: &[(&'static str, &str)], key: &str, want: &str) {
+    let config = load(file, env, flags).unwrap();
+    let entry = config.entries().into_iter().find(|entry| entry.key == key).unwrap();
+    assert_eq!(format!("{} ({})", entry.value, entry.source), want);
+}
+
+/// Every mistake must come out, in this order.
+#[track_caller]
+fn refused(file: &str, env: &str, flags: &[(&'static str, &str)], want: &[&str]) {
+    let mistakes = load(file, env, flags).unwrap_err().0;
+    assert_eq!(mistakes.iter().map(ToString::to_string).collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn a_later_layer_covers_an_earlier_one() {
+    let file = "[server]\nport = 4001";
+    let env = "GAUNTLET_SERVER_PORT=4002";
+    check("", "", &[], "server.port", "4000 (default)");
+    check(file, "", &[], "server.port", "4001 (file g.toml)");
+    check(file, env, &[], "server.port", "4002 (environment GAUNTLET_SERVER_PORT)");
+    check(file, env, &[("port", "4003")], "server.port", "4003 (flag --port)");
+    check("", "PORT=1 HOME=/", &[], "server.port", "4000 (default)");
+    check("", "GAUNTLET_TOKEN=x GAUNTLET_CONFIG=y", &[], "server.port", "4000 (default)");
+}
+
+#[test]
+fn each_kind_of_value_is_read_and_shown() {
+    check("[server]\ninterface = \"::1\"", "", &[], "server.interface", "::1 (file g.toml)");
+    check("[bots]\nallow_private = true", "", &[], "bots.allow_private", "true (file g.toml)");
+    check("", "", &[("keep-for", "36h")], "retention.keep_for", "36h (flag --keep-for)");
+    check("", "", &[("keep-for", "48h")], "retention.keep_for", "2d (flag --keep-for)");
+    check("", "", &[("keep-for", "off")], "retention.keep_for", "off (flag --keep-for)");
+    check("", "", &[("archive-bytes-max", "1048576")], "retention.archive_bytes_max", "1048576 (flag --archive-bytes-max)");
+    check("", "", &[("log-format", "json")], "log.format", "json (flag --log-format)");
+    check("", "", &[("claim-period-ms", "20")], "matches.claim_period_ms", "20 (flag --claim-period-ms)");
+    check(
+        "",
+        "GAUNTLET_BOOTSTRAP_TOKEN=0123456789abcdef",
+        &[],
+        "auth.bootstrap_token",
+        "*** (environment GAUNTLET_BOOTSTRAP_TOKEN)",
+    );
+    check(
+        "[store]\nurl = \"postgres://ann:hunter2@db/games\"",
+        "",
+        &[],
+        "store.url",
+        "postgres://ann:***@db/games (file g.toml)",
+    );
+}
+
+#[test]
+fn auto_values_follow_from_the_machine_and_the_other_settings() {
+    check("", "", &[], "server.threads", "4 (default)");
+    check("", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
+    check("[server]\nthreads = 3", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
+    check("", "", &[], "http.connections_max", "3360 (default)");
+    check("", "", &[("bot-connections-per-host", "64")], "http.connections_max", "19680 (default)");
+    check("", "", &[("open-files-max", "1024")], "http.connections_max", "192 (default)");
+    check("", "", &[], "spectators.max", "1680 (default)");
+    check("", "", &[], "store.connections", "4 (default)");
+    check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
+}
+
+#[test]
+fn every_mistake_is_named_at_once() {
+    refused(
+        "[server]\nport = 70000\nprot = 1\n[matches]\nat_once = 1.5\n[serverr]\nport = 1",
+        "GAUNTLET_SERVER_PROT=1 GAUNTLET_LOG_LEVEL=loud GAUNTLET_BOOTSTRAP_TOKEN=short",
+        &[("threads", "many"), ("store-url", "mysql://ann:hunter2@db")],
+        &[
+            "matches.at_once is of the type float (file g.toml); expected: a whole number from 1 to 100000 (matches)",
+            "server.prot (file g.toml) is not a setting; expected: the name of a setting: is server.port meant? `gauntlet config` \
+             lists all",
+            "serverr.port (file g.toml) is not a setting; expected: the name of a setting: is server.port meant? `gauntlet \
+             config` lists all",
+            "GAUNTLET_SERVER_PROT (environment) is not a setting; expected: the name of a setting: is GAUNTLET_SERVER_PORT \
+             meant? `gauntlet config` lists all",
+            "server.port is \"70000\" (file g.toml); expected: a whole number from 0 to 65535 (port; 0 for any free one)",
+            "log.level is \"loud\" (environment GAUNTLET_LOG_LEVEL); expected: one of error, warn, info, debug, trace",
+            "auth.bootstrap_token is a value that is not shown (environment GAUNTLET_BOOTSTRAP_TOKEN); expected: 16 to 128 \
+             printable ASCII characters without spaces, or off",
+            "server.threads is \"many\" (flag --threads); expected: a whole number from 1 to 1024 (threads), or auto: one for \
+             each core",
+            "store.url is a value that is not shown (flag --store-url); expected: a URL such as \
+             postgres://user:password@host:5432/database, or off",
+        ],
+    );
+}
+
+#[test]
+fn a_wrong_value_that_is_covered_is_still_a_mistake() {
+    let want = ["log.level is \"loud\" (file g.toml); expected: one of error, warn, info, debug, trace"];
+    refused("[log]\nlevel = \"loud\"", "", &[("log-level", "info")], &want);
+}
+
+#[test]
+fn values_that_contradict_each_other_are_refused() {
+    refused(
+        "",
+        "",
+        &[("claim-size", "11"), ("matches-at-once", "10")],
+        &["matches.claim_size is 11 and matches.at_once is 10; expected: matches.claim_size <= matches.at_once: a claim takes \
+           no more matches than can be played"],
+    );
+    refused(
+        "",
+        "",
+        &[("http-connections-max", "10"), ("spectators-max", "11")],
+        &["spectators.max is 11 and http.connections_max is 10; expected: spectators.max <= http.connections_max: every \
+           spectator holds a connection"],
+    );
+}
+
+#[test]
+fn one_place_holds_the_matches() {
+    let file = "[store]\nurl = \"postgres://db/games\"";
+    let postgres = Secret::new("postgres://db/games");
+    assert_eq!(load(file, "", &[]).unwrap().store(), StorePlace::Postgres(&postgres));
+    assert_eq!(load(file, "", &[("data", "x.db")]).unwrap().store(), StorePlace::Sqlite(Path::new("x.db")));
+    refused(
+        "",
+        "",
+        &[("data", "x.db"), ("store-url", "postgres://db/games")],
+        &["store.data (flag --data) and store.url (flag --store-url) are both given; expected: one of them: matches are kept \
+           in a SQLite file or in a PostgreSQL database"],
+    );
+}
+
+#[test]
+fn a_broken_file_is_one_mistake() {
+    let mistakes = load("[server\nport = 1", "", &[]).unwrap_err().0;
+    assert_eq!(mistakes.len(), 1);
+    assert!(mistakes[0].given.starts_with("g.toml is not TOML: "), "{}", mistakes[0].given);
+}
+
+#[test]
+fn what_is_hardly_meant_is_said() {
+    assert_eq!(load("", "", &[]).unwrap().warnings(), [""; 0]);
+    let risky = load("", "", &[("allow-private-bots", "true"), ("interface", "0.0.0.0")]).unwrap().warnings();
+    assert!(matches!(&risky[..], [warning] if warning.starts_with("bots.allow_private is on")), "{risky:?}");
+    let small = load("", "", &[("open-files-max", "1024")]).unwrap().warnings();
+    assert!(matches!(&small[..], [warning] if warning.starts_with("bots.connections_per_host (16384)")), "{small:?}");
+}
+
+#[test]
+fn the_table_is_sound() {
+    Config::default();
+    let mut seen = HashSet::new();
+    for setting in SETTINGS {
+        assert!(seen.insert(setting.key.to_owned()), "{} stands twice", setting.key);
+        assert!(seen.insert(setting.env()), "{} stands twice", setting.env());
+        assert!(setting.flag.is_none_or(|flag| seen.insert(flag.to_owned())), "{:?} stands twice", setting.flag);
+        assert!(setting.help.ends_with('.'), "{}: the help is a sentence", setting.key);
+        assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
+    }
+    for key in ["server.threads", "server.open_files_max", "store.connections", "http.connections_max", "spectators.max"] {
+        assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
+    }
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 5, "each is derived in relations.rs");
+    assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
+}

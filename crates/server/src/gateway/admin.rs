@@ -1,0 +1,128 @@
+//! `/api/admin`: what operators and admins may do to everybody's games, accounts and tokens.
+
+use super::auth::{Admin, Operator};
+use super::extract::{Id, Json};
+use super::games::{cancel, inspection, status_of};
+use super::problem::{ApiError, ApiResult, Thing};
+use super::{text, tokens};
+use crate::app::App;
+use crate::clock::random_bytes;
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, MatchId};
+use engine::rows::Account;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{AccountView, CreateAccount, CreateTokenFor, GameStatus, Inspection, TokenCreated};
+use wire::problem::Problem;
+use wire::time::Timestamp;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(inspect_game))
+        .routes(routes!(requeue_game))
+        .routes(routes!(cancel_any_game))
+        .routes(routes!(create_account))
+        .routes(routes!(create_token_for))
+}
+
+/// Look at a game closely: its attempts, its worker, the end of its log
+#[utoipa::path(get, path = "/api/admin/games/{id}", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The game as an operator sees it.", body = Inspection),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn inspect_game(
+    State(app): State<App>,
+    Operator(_): Operator,
+    Id(id): Id<MatchId>,
+) -> ApiResult<Answer<Inspection>> {
+    inspection::inspect(&app, id).await.map(Answer)
+}
+
+/// Put a failed game back into the queue
+///
+/// Its log is kept, so it goes on where it stopped; its attempts are forgiven.
+#[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It waits again.", body = GameStatus),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "It has not failed.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn requeue_game(
+    State(app): State<App>,
+    Operator(_): Operator,
+    Id(id): Id<MatchId>,
+) -> ApiResult<Answer<GameStatus>> {
+    match app.store.commit(Command::RequeueMatch { id, now: app.clock.now() }).await? {
+        Outcome::Done => {
+            app.bells.ring_queue();
+            status_of(&app, id).await.map(Answer)
+        }
+        refusal => Err(ApiError::refused(&refusal, Thing::Game)),
+    }
+}
+
+/// Call off anybody's game
+#[utoipa::path(post, path = "/api/admin/games/{id}/cancel", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It is called off.", body = GameStatus),
+    (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn cancel_any_game(
+    State(app): State<App>,
+    Operator(_): Operator,
+    Id(id): Id<MatchId>,
+) -> ApiResult<Answer<GameStatus>> {
+    cancel::cancel(&app, id, None).await.map(Answer)
+}
+
+/// Make an account, or find the one that has this name
+#[utoipa::path(post, path = "/api/admin/accounts", tag = "admin", security(("bearer" = [])), request_body = CreateAccount, responses(
+    (status = 201, description = "It is made.", body = AccountView),
+    (status = 200, description = "It was there already.", body = AccountView),
+))]
+async fn create_account(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Json(wanted): Json<CreateAccount>,
+) -> ApiResult<(StatusCode, Answer<AccountView>)> {
+    let name = text::name("/name", &wanted.name)?;
+    let now = app.clock.now();
+    let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
+    let id = match app.store.commit(Command::EnsureAccount(account.clone())).await? {
+        Outcome::AccountIs(id) => id,
+        refusal => return Err(ApiError::refused(&refusal, Thing::Account)),
+    };
+    if id == account.id {
+        return Ok((StatusCode::CREATED, Answer(view(account))));
+    }
+    let known = account_named(&app, account.name).await?;
+    Ok((StatusCode::OK, Answer(view(known))))
+}
+
+/// Make a token for any account
+#[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = [])), request_body = CreateTokenFor, responses(
+    (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
+    (status = 404, description = "There is no such account.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The account has as many tokens as it may have.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_token_for(
+    State(app): State<App>,
+    Admin(_): Admin,
+    Json(wanted): Json<CreateTokenFor>,
+) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
+    let role = tokens::role(wanted.role.as_deref())?;
+    let name = text::name("/account", &wanted.account)?;
+    let account = account_named(&app, name).await?;
+    tokens::make(&app, account.id, &wanted.name, role).await
+}
+
+async fn account_named(app: &App, name: String) -> ApiResult<Account> {
+    let account = app.store.read(move |reader| reader.account_named(&name)).await?;
+    account.ok_or(ApiError::Missing(Thing::Account))
+}
+
+fn view(account: Account) -> AccountView {
+    AccountView { id: account.id.to_string(), name: account.name, created_at: Timestamp(account.created_at.0) }
+}

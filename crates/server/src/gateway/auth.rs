@@ -1,0 +1,255 @@
+//! Who is asking, and may they: bearer tokens, and the four roles as extractors.
+//!
+//! A handler that takes [`Player`] is only ever called for a player or more; there is no other place where roles are judged.
+//! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug line.
+
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use crate::clock::random_bytes;
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use engine::ids::{AccountId, TokenId};
+use engine::rows::Role;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fmt;
+use std::hint::black_box;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a token that was just seen is believed without asking the store: a token deleted by another process works at
+/// most this much longer.
+const REMEMBERED: Duration = Duration::from_secs(2);
+/// Tokens that are remembered at the same time.
+const REMEMBERED_MAX: usize = 4_096;
+/// Longest secret that is looked at: ours have 68 characters, an operator's own at most 128.
+const SECRET_BYTES_MAX: usize = 256;
+/// What our secrets begin with, so that scanners for leaked secrets find them.
+const SECRET_PREFIX: &str = "gnt_";
+
+/// Whoever sent a good token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// For whom the token speaks.
+    pub account: AccountId,
+    /// What it may do.
+    pub role: Role,
+}
+
+/// The admin token that lives as long as the process: handed in by whoever starts it, stored nowhere.
+#[derive(Clone)]
+pub struct Bootstrap {
+    digest: [u8; 32],
+    account: AccountId,
+}
+
+impl Bootstrap {
+    /// Lets `secret` speak for `account` as an admin.
+    #[must_use]
+    pub fn new(secret: &str, account: AccountId) -> Self {
+        Self { digest: digest(secret), account }
+    }
+}
+
+impl fmt::Debug for Bootstrap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bootstrap").field("account", &self.account).finish_non_exhaustive()
+    }
+}
+
+/// A new secret, to be shown once.
+#[must_use]
+pub fn new_secret() -> String {
+    let hex: String = random_bytes::<32>().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{SECRET_PREFIX}{hex}")
+}
+
+/// What is stored of a secret. One round of SHA-256 is enough: our secrets are 256 random bits, not passwords.
+#[must_use]
+pub fn digest(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+/// Tokens seen a moment ago, so that a busy client costs one read in two seconds instead of one a request. Unknown tokens
+/// are not remembered: junk never repeats, and would only push out good ones.
+#[derive(Clone, Default)]
+pub(super) struct TokenCache(Arc<Mutex<HashMap<[u8; 32], Remembered>>>);
+
+struct Remembered {
+    caller: Caller,
+    token: TokenId,
+    until: Instant,
+}
+
+impl TokenCache {
+    fn get(&self, digest: &[u8; 32], now: Instant) -> Option<Caller> {
+        let tokens = self.lock();
+        tokens.get(digest).filter(|remembered| remembered.until > now).map(|remembered| remembered.caller)
+    }
+
+    fn put(&self, digest: [u8; 32], token: TokenId, caller: Caller, now: Instant) {
+        let mut tokens = self.lock();
+        if tokens.len() >= REMEMBERED_MAX {
+            tokens.retain(|_, remembered| remembered.until > now);
+        }
+        if tokens.len() < REMEMBERED_MAX {
+            tokens.insert(digest, Remembered { caller, token, until: now + REMEMBERED });
+        }
+    }
+
+    /// Forgets a token that was deleted: in this process it ends at once.
+    pub(super) fn forget(&self, token: TokenId) {
+        self.lock().retain(|_, remembered| remembered.token != token);
+    }
+
+    /// Whole even if a holder of the lock panicked: no update spans two entries.
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Remembered>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn authenticate(parts: &Parts, app: &App) -> ApiResult<Caller> {
+    let digest = digest(bearer(parts)?);
+    if let Some(bootstrap) = &app.bootstrap
+        && is_equal_in_constant_time(&bootstrap.digest, &digest)
+    {
+        return Ok(Caller { account: bootstrap.account, role: Role::Admin });
+    }
+    let cache = parts.extensions.get::<TokenCache>();
+    if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
+        return Ok(caller);
+    }
+    // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
+    let asked = Instant::now();
+    let token = app.store.read(move |reader| reader.token(&digest)).await?.ok_or(ApiError::TokenUnknown)?;
+    let caller = Caller { account: token.account, role: token.role };
+    if let Some(cache) = cache {
+        cache.put(digest, token.id, caller, asked);
+    }
+    Ok(caller)
+}
+
+fn bearer(parts: &Parts) -> ApiResult<&str> {
+    let header = parts.headers.get(AUTHORIZATION).ok_or(ApiError::TokenMissing)?;
+    let text = header.to_str().map_err(|_| ApiError::TokenUnknown)?;
+    let (scheme, secret) = text.split_once(' ').ok_or(ApiError::TokenMissing)?;
+    let secret = secret.trim_matches(' ');
+    if !scheme.eq_ignore_ascii_case("bearer") || secret.is_empty() {
+        return Err(ApiError::TokenMissing);
+    }
+    if secret.len() > SECRET_BYTES_MAX { Err(ApiError::TokenUnknown) } else { Ok(secret) }
+}
+
+fn is_equal_in_constant_time(a: &[u8; 32], b: &[u8; 32]) -> bool {
+    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| black_box(difference | (a ^ b)));
+    difference == 0
+}
+
+macro_rules! role {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name(pub Caller);
+
+        impl FromRequestParts<App> for $name {
+            type Rejection = ApiError;
+            async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+                let caller = authenticate(parts, app).await?;
+                if caller.role < Role::$name {
+                    return Err(ApiError::RoleTooWeak { need: Role::$name, have: caller.role });
+                }
+                Ok(Self(caller))
+            }
+        }
+    };
+}
+
+role! {
+    /// Anybody with a token.
+    Guest
+}
+role! {
+    /// A caller who may own bots and create matches.
+    Player
+}
+role! {
+    /// A caller who may see the figures and act on everybody's matches.
+    Operator
+}
+role! {
+    /// A caller who may do everything.
+    Admin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::Request;
+
+    #[track_caller]
+    fn check(header: Option<&str>, want: Result<&str, &str>) {
+        let mut request = Request::builder();
+        if let Some(header) = header {
+            request = request.header(AUTHORIZATION, header);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        assert_eq!(bearer(&parts).map_err(|error| error.kind().1), want, "{header:?}");
+    }
+
+    #[test]
+    fn bearer_headers_are_read() {
+        check(None, Err("token_missing"));
+        check(Some("Bearer abc"), Ok("abc"));
+        check(Some("bearer  abc "), Ok("abc"));
+        check(Some("Bearer"), Err("token_missing"));
+        check(Some("Bearer  "), Err("token_missing"));
+        check(Some("Basic abc"), Err("token_missing"));
+        check(Some("Bearer é"), Err("token_unknown"));
+        check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Err("token_unknown"));
+    }
+
+    #[test]
+    fn a_token_is_remembered_for_a_while_and_forgotten_at_once() {
+        let (cache, now) = (TokenCache::default(), Instant::now());
+        let caller = Caller { account: AccountId(1), role: Role::Player };
+        cache.put([7; 32], TokenId(2), caller, now);
+        assert_eq!(cache.get(&[7; 32], now), Some(caller));
+        assert_eq!(cache.get(&[8; 32], now), None);
+        assert_eq!(cache.get(&[7; 32], now + REMEMBERED), None);
+        cache.forget(TokenId(2));
+        assert_eq!(cache.get(&[7; 32], now), None);
+    }
+
+    #[test]
+    fn the_cache_never_grows_beyond_its_bound_and_recovers() {
+        let (cache, now) = (TokenCache::default(), Instant::now());
+        let caller = Caller { account: AccountId(1), role: Role::Player };
+        for number in 0..REMEMBERED_MAX as u128 + 10 {
+            cache.put(digest(&number.to_string()), TokenId(number), caller, now);
+        }
+        assert_eq!(cache.lock().len(), REMEMBERED_MAX);
+        cache.put([9; 32], TokenId(0), caller, now + REMEMBERED);
+        assert_eq!(cache.lock().len(), 1);
+    }
+
+    #[test]
+    fn digests_are_compared_whole() {
+        let one = digest("a");
+        let mut other = one;
+        assert!(is_equal_in_constant_time(&one, &other));
+        other[31] ^= 1;
+        assert!(!is_equal_in_constant_time(&one, &other));
+    }
+
+    #[test]
+    fn secrets_are_long_and_stay_out_of_debug_lines() {
+        let secret = new_secret();
+        assert_eq!(secret.len(), SECRET_PREFIX.len() + 64);
+        assert_ne!(secret, new_secret());
+        assert_eq!(
+            format!("{:?}", Bootstrap::new("hush", AccountId(0))),
+            "Bootstrap { account: 00000000-0000-0000-0000-000000000000, .. }"
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! Which answers a browser may hand to pages of other origins: the public reads, and nothing else.
+//!
+//! They need no token and show the same to everybody, so `*` gives nothing away.
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// The public reads, as their routes are declared.
+const PUBLIC: [&str; 3] = ["/api/games/{id}", "/api/games/{id}/frames", "/api/openapi.json"];
+
+const ANY: HeaderValue = HeaderValue::from_static("*");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
+const EXPOSED: HeaderValue = HeaderValue::from_static("link, retry-after, x-request-id");
+/// How long a browser may remember the answer: a day.
+const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
+
+/// Answers preflights of public reads, and marks their answers.
+pub(super) async fn cors(request: Request, next: Next) -> Response {
+    let is_public = request.extensions().get::<MatchedPath>().is_some_and(|path| PUBLIC.contains(&path.as_str()));
+    if !is_public {
+        return next.run(request).await;
+    }
+    if request.method() == Method::OPTIONS {
+        return preflight();
+    }
+    let mut response = next.run(request).await;
+    response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+    response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    response
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (header::ALLOW, METHODS),
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, ANY),
+        (header::ACCESS_CONTROL_MAX_AGE, MAX_AGE_S),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}

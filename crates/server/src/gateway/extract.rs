@@ -1,0 +1,134 @@
+//! Reading requests: bodies, ids in paths, queries. Whatever cannot be read becomes a problem, never a panic and never a
+//! plain-text error of the framework.
+
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, header};
+use engine::ids::NotAnId;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use std::str::FromStr;
+
+/// A request whose body says that it is JSON, read to its end but not parsed: an idempotency key covers the bytes.
+pub(super) struct RawJson {
+    /// How it came.
+    pub(super) method: Method,
+    /// Where it went.
+    pub(super) path: String,
+    /// Its headers.
+    pub(super) headers: HeaderMap,
+    /// Its body.
+    pub(super) body: Bytes,
+}
+
+impl RawJson {
+    /// The body as a value.
+    ///
+    /// # Errors
+    /// [`ApiError::BadJson`] or [`ApiError::BadShape`].
+    pub(super) fn parse<T: DeserializeOwned>(&self) -> ApiResult<T> {
+        serde_json::from_slice(&self.body).map_err(|error| json_error(&error))
+    }
+}
+
+impl FromRequest<App> for RawJson {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        let bytes_max = app.config.http_body_bytes_max;
+        let (parts, body) = request.into_parts();
+        if !is_json(&parts.headers) {
+            return Err(ApiError::NotJson);
+        }
+        if declared_length(&parts.headers).is_some_and(|bytes| bytes > bytes_max as u64) {
+            return Err(ApiError::BodyTooLarge { bytes_max });
+        }
+        let body = Limited::new(body, bytes_max).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() { ApiError::BodyTooLarge { bytes_max } } else { ApiError::BodyUnreadable }
+        })?;
+        let path = parts.uri.path().to_owned();
+        Ok(Self { method: parts.method, path, headers: parts.headers, body: body.to_bytes() })
+    }
+}
+
+/// A JSON body as a value.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
+        RawJson::from_request(request, app).await?.parse().map(Self)
+    }
+}
+
+/// What a parser's complaint means: text that is not JSON, or JSON of another shape.
+pub(super) fn json_error(error: &serde_json::Error) -> ApiError {
+    match error.classify() {
+        serde_json::error::Category::Data => ApiError::BadShape(error.to_string()),
+        serde_json::error::Category::Io | serde_json::error::Category::Syntax | serde_json::error::Category::Eof => {
+            ApiError::BadJson(error.to_string())
+        }
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
+        return false;
+    };
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// The one id in the path.
+pub struct Id<T>(pub T);
+
+impl<T: FromStr<Err = NotAnId> + Send> FromRequestParts<App> for Id<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| ApiError::BadPath)?;
+        text.parse().map(Self).map_err(ApiError::BadPathId)
+    }
+}
+
+/// The query of the URL; keys that the route does not know are ignored.
+pub struct Queried<T>(pub T);
+
+impl<T: DeserializeOwned> FromRequestParts<App> for Queried<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &App) -> ApiResult<Self> {
+        let Query(value) = Query::try_from_uri(&parts.uri).map_err(|error| ApiError::BadQuery(error.body_text()))?;
+        Ok(Self(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(content_type: &'static str, want: bool) {
+        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, header::HeaderValue::from_static(content_type))]);
+        assert_eq!(is_json(&headers), want, "{content_type}");
+    }
+
+    #[test]
+    fn json_is_known_by_its_media_type() {
+        check("application/json", true);
+        check("Application/JSON; charset=utf-8", true);
+        check("application/vnd.api+json", true);
+        check("text/json", false);
+        check("application/jsonp", false);
+        check("", false);
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

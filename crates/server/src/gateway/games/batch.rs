@@ -1,0 +1,67 @@
+//! `POST /api/games/batch`: up to a thousand games in one request and one commit, each judged alone.
+
+use super::intake::{enqueue, judge};
+use crate::app::App;
+use crate::gateway::auth::Player;
+use crate::gateway::extract::{RawJson, json_error};
+use crate::gateway::idempotency::{Key, answer};
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use engine::limits::BULK_GAMES_MAX;
+use engine::matches::spec::MatchSpec;
+use serde_json::Value;
+use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame};
+
+/// Create many games
+///
+/// Every game is judged alone, and all good ones are saved in one commit. With an `Idempotency-Key`, the same request sent
+/// again gets the same answer and creates nothing.
+#[utoipa::path(
+    post, path = "/api/games/batch", tag = "games", security(("bearer" = [])), request_body = CreateBatch,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
+    responses((status = 200, description = "What became of each game, in order.", body = BatchAnswer)),
+)]
+pub(super) async fn create_games(
+    State(app): State<App>,
+    Player(caller): Player,
+    request: RawJson,
+) -> ApiResult<Response> {
+    let key = Key::of(&request)?;
+    if let Some(key) = &key
+        && let Some(first_answer) = key.answered(&app, caller.account).await?
+    {
+        return Ok(answer(StatusCode::OK, first_answer));
+    }
+    let (wanted, now) = (games(request.parse()?)?, app.clock.now());
+    let judged = judge(&app, caller.account, wanted, now).await?;
+    let items = judged.iter().map(item).collect();
+    let body = serde_json::to_vec(&BatchAnswer { items }).expect("an answer of text and numbers");
+    let good: Vec<MatchSpec> = judged.into_iter().flatten().collect();
+    if good.is_empty() {
+        return Ok(answer(StatusCode::OK, body));
+    }
+    let body = enqueue(&app, caller.account, good, key, body, now).await?;
+    Ok(answer(StatusCode::OK, body))
+}
+
+fn games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {
+    let count = batch.games.len();
+    if !(1..=BULK_GAMES_MAX).contains(&count) {
+        let reason = format!("a batch has 1 to {BULK_GAMES_MAX} games, not {count}");
+        return Err(ApiError::bad_value("/games", reason));
+    }
+    let game = |value: Value| serde_json::from_value(value).map_err(|error| json_error(&error));
+    Ok(batch.games.into_iter().map(game).collect())
+}
+
+fn item(judged: &ApiResult<MatchSpec>) -> BatchItem {
+    match judged {
+        Ok(spec) => BatchItem { status: StatusCode::CREATED.as_u16(), id: Some(spec.id.to_string()), problem: None },
+        Err(refusal) => {
+            let problem = refusal.to_problem();
+            BatchItem { status: problem.status, id: None, problem: Some(problem) }
+        }
+    }
+}

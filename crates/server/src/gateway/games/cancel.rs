@@ -1,0 +1,39 @@
+//! Calling a game off: by its owner, or by an operator.
+
+use super::status_of;
+use crate::app::App;
+use crate::gateway::auth::Player;
+use crate::gateway::extract::Id;
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use axum::Json as Answer;
+use axum::extract::State;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, MatchId};
+use wire::api::GameStatus;
+use wire::problem::Problem;
+
+/// Call off one of the own games
+#[utoipa::path(post, path = "/api/games/{id}/cancel", tag = "games", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "It is called off.", body = GameStatus),
+    (status = 404, description = "The account has no such game.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
+))]
+pub(super) async fn cancel_game(
+    State(app): State<App>,
+    Player(caller): Player,
+    Id(id): Id<MatchId>,
+) -> ApiResult<Answer<GameStatus>> {
+    cancel(&app, id, Some(caller.account)).await.map(Answer)
+}
+
+/// Calls off a game of this account, or of any, and wakes whoever watches it.
+pub(in crate::gateway) async fn cancel(app: &App, id: MatchId, account: Option<AccountId>) -> ApiResult<GameStatus> {
+    match app.store.commit(Command::CancelMatch { id, account, now: app.clock.now() }).await? {
+        Outcome::Done => {
+            let version = app.store.read(move |reader| reader.statuses(&[id])).await?;
+            app.bells.ring(id, version.first().map_or(0, |status| status.version));
+            status_of(app, id).await
+        }
+        refusal => Err(ApiError::refused(&refusal, Thing::Game)),
+    }
+}

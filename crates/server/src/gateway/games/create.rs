@@ -1,0 +1,42 @@
+//! `POST /api/games`: one game, durable before it is answered.
+
+use super::intake::{enqueue, judge};
+use crate::app::App;
+use crate::gateway::auth::Player;
+use crate::gateway::extract::RawJson;
+use crate::gateway::idempotency::{Key, answer};
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use engine::matches::life::State as Life;
+use wire::api::{CreateGame, GameCreated};
+
+/// Create a game
+///
+/// It is durable before the answer. With an `Idempotency-Key`, the same request sent again gets the same answer and creates
+/// nothing; keys are remembered for a day.
+#[utoipa::path(
+    post, path = "/api/games", tag = "games", security(("bearer" = [])), request_body = CreateGame,
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
+    responses((status = 201, description = "It waits to be played.", body = GameCreated)),
+)]
+pub(super) async fn create_game(
+    State(app): State<App>,
+    Player(caller): Player,
+    request: RawJson,
+) -> ApiResult<Response> {
+    let key = Key::of(&request)?;
+    if let Some(key) = &key
+        && let Some(first_answer) = key.answered(&app, caller.account).await?
+    {
+        return Ok(answer(StatusCode::CREATED, first_answer));
+    }
+    let (wanted, now) = (request.parse(), app.clock.now());
+    let mut judged = judge(&app, caller.account, vec![wanted], now).await?;
+    let spec = judged.pop().ok_or_else(|| ApiError::Unforeseen("no judgement on a creation".to_owned()))??;
+    let created = GameCreated { id: spec.id.to_string(), status: Life::Waiting.name().to_owned() };
+    let body = serde_json::to_vec(&created).expect("an answer of text and numbers");
+    let body = enqueue(&app, caller.account, vec![spec], key, body, now).await?;
+    Ok(answer(StatusCode::CREATED, body))
+}

@@ -1,0 +1,67 @@
+//! The way of every creation, single or in bulk: read all of it, look the bots up once, seat them, commit once.
+
+use super::request::{Given, Plan, plan, seat};
+use crate::app::App;
+use crate::clock::random_bytes;
+use crate::gateway::idempotency::Key;
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use engine::commands::{Command, CreateMatches, Outcome};
+use engine::ids::{AccountId, BotId, MatchId};
+use engine::matches::spec::MatchSpec;
+use engine::rows::Bot;
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use std::collections::HashMap;
+use wire::api::CreateGame;
+
+/// Judges creations, each alone; the order is kept.
+pub(super) async fn judge(
+    app: &App,
+    account: AccountId,
+    wanted: Vec<ApiResult<CreateGame>>,
+    now: UnixMs,
+) -> ApiResult<Vec<ApiResult<MatchSpec>>> {
+    let timeout_ms_default = u16::try_from(app.config.bot_timeout_default.as_millis()).unwrap_or(u16::MAX);
+    let plans: Vec<ApiResult<Plan>> =
+        wanted.into_iter().map(|wanted| wanted.and_then(|wanted| plan(&wanted, timeout_ms_default))).collect();
+    let known = known_bots(app, &plans).await?;
+    let given = || Given {
+        id: MatchId::new(now, random_bytes()),
+        seed: Seed(u64::from_be_bytes(random_bytes())),
+        turns_max: app.config.turns_max,
+    };
+    Ok(plans.into_iter().map(|plan| plan.and_then(|plan| seat(&plan, &known, account, given()))).collect())
+}
+
+async fn known_bots(app: &App, plans: &[ApiResult<Plan>]) -> ApiResult<HashMap<BotId, Bot>> {
+    let mut ids: Vec<BotId> = plans.iter().flatten().flat_map(|plan| plan.bots.iter().copied()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let bots = app.store.read(move |reader| reader.bots_by_id(&ids)).await?;
+    Ok(bots.into_iter().map(|bot| (bot.id, bot)).collect())
+}
+
+/// Puts the matches into the queue, durably, and gives the bytes to answer: these, or those of the first time.
+pub(super) async fn enqueue(
+    app: &App,
+    account: AccountId,
+    matches: Vec<MatchSpec>,
+    key: Option<Key>,
+    answer: Vec<u8>,
+    now: UnixMs,
+) -> ApiResult<Vec<u8>> {
+    let idempotency = key.map(|key| key.with_answer(answer.clone()));
+    let create = CreateMatches { account, idempotency, matches, now };
+    match app.store.commit(Command::CreateMatches(create)).await? {
+        Outcome::Done => {
+            app.bells.ring_queue();
+            Ok(answer)
+        }
+        Outcome::Replayed(first_answer) => Ok(first_answer),
+        Outcome::Missing => Err(ApiError::Missing(Thing::Account)),
+        refusal => Err(ApiError::refused(&refusal, Thing::Game)),
+    }
+}

@@ -1,0 +1,82 @@
+//! From what the store knows to what the wire shows.
+
+use super::request::game_type;
+use engine::matches::outcome::MatchResult;
+use engine::rows::{MatchRow, MatchStatus};
+use engine::time::UnixMs;
+use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, SettingsView};
+use wire::time::Timestamp;
+use wire::viewer::Frame;
+
+/// A game as lists show it.
+pub(super) fn summary(row: &MatchRow) -> GameSummary {
+    let (spec, status) = (&row.spec, &row.status);
+    let winner = row.result.as_ref().and_then(|result| result.winner);
+    GameSummary {
+        id: spec.id.to_string(),
+        status: status.state.name().to_owned(),
+        winner: winner.and_then(|seat| spec.seats.get(usize::from(seat))).map(|seat| seat.bot.to_string()),
+        snakes: (0..spec.seats.len()).map(|seat| snake(row, seat)).collect(),
+        board: format!("{}x{}", spec.width, spec.height),
+        game_type: game_type(&spec.rules).to_owned(),
+        created_at: time(status.created_at),
+        updated_at: time(status.updated_at),
+        enqueued_at: time(status.enqueued_at),
+    }
+}
+
+fn snake(row: &MatchRow, seat: usize) -> GameSnake {
+    let placement = |result: &MatchResult| result.placements.get(seat).copied();
+    let cause = |result: &MatchResult| result.causes.get(seat).copied().flatten();
+    GameSnake {
+        id: row.spec.seats[seat].bot.to_string(),
+        name: row.spec.seats[seat].name.clone(),
+        placement: row.result.as_ref().and_then(placement),
+        cause: row.result.as_ref().and_then(cause).map(|cause| cause.as_str().to_owned()),
+    }
+}
+
+/// Everything about a game.
+pub(super) fn details(row: &MatchRow, frames: Vec<Frame>) -> GameDetails {
+    let (spec, status, settings) = (&row.spec, &row.status, &row.spec.rules.settings);
+    GameDetails {
+        summary: summary(row),
+        map: spec.rules.map.name().to_owned(),
+        seed: spec.seed.0.to_string(),
+        settings: SettingsView {
+            food_spawn_chance: settings.food_spawn_chance.into(),
+            minimum_food: settings.minimum_food.into(),
+            hazard_damage_per_turn: settings.hazard_damage_per_turn.into(),
+            shrink_every_n_turns: settings.shrink_every_n_turns.into(),
+        },
+        timeout_ms: spec.timeout_ms.into(),
+        started_at: status.started_at.map(time),
+        finished_at: status.ended_at.map(time),
+        turns: status.turns,
+        late_moves: status.late_moves,
+        failure: status.failure.clone(),
+        attempts: status.attempts_charged,
+        frames,
+    }
+}
+
+/// Where a game is.
+pub(super) fn status(status: &MatchStatus) -> GameStatus {
+    GameStatus {
+        id: status.id.to_string(),
+        status: status.state.name().to_owned(),
+        created_at: time(status.created_at),
+        updated_at: time(status.updated_at),
+        enqueued_at: time(status.enqueued_at),
+        started_at: status.started_at.map(time),
+        finished_at: status.ended_at.map(time),
+        turns: status.turns,
+        late_moves: status.late_moves,
+        failure: status.failure.clone(),
+    }
+}
+
+/// A point in time on the wire.
+pub(super) fn time(at: UnixMs) -> Timestamp {
+    Timestamp(at.0)
+}

@@ -1,0 +1,77 @@
+//! Idempotency keys: a request that is sent twice is done once, and answered twice with the same bytes.
+//!
+//! The key is looked up before the request is judged, so that the answer stays the same even when the world has changed in
+//! between (a bot was deleted); the commit carries it again, so that two at the same moment cannot both be done.
+
+use super::extract::RawJson;
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::commands::Idempotency;
+use engine::ids::AccountId;
+use engine::limits::IDEMPOTENCY_KEY_BYTES_MAX;
+use sha2::{Digest, Sha256};
+
+/// A caller's key with the digest of the request that it came with.
+pub(super) struct Key {
+    key: String,
+    fingerprint: [u8; 32],
+}
+
+impl Key {
+    /// The key that a request came with, if it came with one.
+    pub(super) fn of(request: &RawJson) -> ApiResult<Option<Self>> {
+        let mut keys = request.headers.get_all("idempotency-key").into_iter();
+        let Some(key) = keys.next() else {
+            return Ok(None);
+        };
+        if keys.next().is_some() {
+            return Err(ApiError::BadIdempotencyKey("given twice: send one"));
+        }
+        let key = read(key)?;
+        Ok(Some(Self { key, fingerprint: fingerprint(request) }))
+    }
+
+    /// The answer that this very request got before, if it was done before.
+    pub(super) async fn answered(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
+        let key = self.key.clone();
+        let known = app.store.read(move |reader| reader.idempotent_answer(account, &key)).await?;
+        match known {
+            None => Ok(None),
+            Some((fingerprint, answer)) if fingerprint == self.fingerprint => Ok(Some(answer)),
+            Some(_) => Err(ApiError::KeyReused),
+        }
+    }
+
+    /// What the store is to remember.
+    pub(super) fn with_answer(self, answer: Vec<u8>) -> Idempotency {
+        Idempotency { key: self.key, fingerprint: self.fingerprint, answer }
+    }
+}
+
+fn read(key: &HeaderValue) -> ApiResult<String> {
+    let bytes = key.as_bytes();
+    if bytes.is_empty() || bytes.len() > IDEMPOTENCY_KEY_BYTES_MAX {
+        return Err(ApiError::BadIdempotencyKey("not of 1 to 128 bytes"));
+    }
+    if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Err(ApiError::BadIdempotencyKey("not of visible ASCII characters only"));
+    }
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+const _: () = assert!(IDEMPOTENCY_KEY_BYTES_MAX == 128, "the refusal above names the limit");
+
+fn fingerprint(request: &RawJson) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    for part in [request.method.as_str().as_bytes(), b" ", request.path.as_bytes(), b"\n", &request.body] {
+        digest.update(part);
+    }
+    digest.finalize().into()
+}
+
+/// An answer whose bytes are kept for repetitions, or come from there.
+pub(super) fn answer(status: StatusCode, body: Vec<u8>) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}

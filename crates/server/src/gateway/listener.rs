@@ -1,0 +1,310 @@
+//! The door for connections: accepts no more than may be served, gives every client its time and no more, and empties the
+//! house on a drain.
+//!
+//! Takes the listener, the router and the signal to leave as arguments. Knows nothing of routes, tokens or matches.
+
+mod pulse;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::config::Config;
+use crate::metrics::Metrics;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::response::Response;
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::Service;
+use hyper_util::rt::TokioIo;
+use pulse::Pulse;
+use rustix::io::Errno;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use stream::{Seat, TimedBody, Tracked};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tower::Service as _;
+
+/// What clients may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Time from the first byte of a request's head to its last, and from the connection to its first byte.
+    pub header_timeout: Duration,
+    /// Time from the head to the end of the body.
+    pub body_timeout: Duration,
+    /// Time without a byte between requests, or while an answer is not taken.
+    pub idle_timeout: Duration,
+    /// Connections at the same time, upgraded ones included.
+    pub connections_max: usize,
+    /// Time that requests under way get once the signal to leave has come.
+    pub drain_max: Duration,
+}
+
+impl Limits {
+    /// The limits in force.
+    #[must_use]
+    pub fn of(config: &Config, drain_max: Duration) -> Self {
+        Self {
+            header_timeout: config.http_header_timeout,
+            body_timeout: config.http_body_timeout,
+            idle_timeout: config.http_idle_timeout,
+            connections_max: config.http_connections_max,
+            drain_max,
+        }
+    }
+}
+
+/// Longest head of a request, and most that is buffered of a body or an answer, in bytes.
+const BUFFER_BYTES_MAX: usize = 16 * 1024;
+/// First and longest pause after a connection could not be accepted for want of files or memory.
+const BACK_OFF_MIN: Duration = Duration::from_millis(10);
+const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+
+/// How far the house is on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    /// Everybody is served.
+    Open,
+    /// Requests under way are finished.
+    Draining,
+    /// Whoever is still here is put out.
+    Closed,
+}
+
+/// Where connections come from.
+pub(super) trait Accept {
+    /// The next connection.
+    fn accept(&mut self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
+}
+
+impl Accept for TcpListener {
+    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+        TcpListener::accept(self).await
+    }
+}
+
+/// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    shutdown: impl Future<Output = ()>,
+) {
+    serve_from(listener, router, limits, metrics, shutdown).await;
+}
+
+async fn serve_from(
+    door: impl Accept,
+    router: Router,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let seats = Arc::new(Semaphore::new(limits.connections_max));
+    let (stage, watched) = watch::channel(Stage::Open);
+    let house = Arc::new(House { router, limits, metrics, stage: watched });
+    tokio::select! {
+        () = shutdown => {}
+        () = let_in(door, &house, &seats) => {}
+    }
+    // The door is dropped: who comes now is refused by the kernel and can go elsewhere.
+    stage.send_replace(Stage::Draining);
+    let everybody = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
+    if timeout(limits.drain_max, seats.acquire_many(everybody)).await.is_err() {
+        let left = limits.connections_max - seats.available_permits();
+        tracing::warn!(connections = left, "clients are put out: the time to finish their requests is over");
+    }
+    stage.send_replace(Stage::Closed);
+}
+
+/// Accepts as long as there is a seat. A seat is taken first: a connection that cannot be served waits in the kernel.
+async fn let_in(mut door: impl Accept, house: &Arc<House>, seats: &Arc<Semaphore>) {
+    let mut back_off = BackOff::default();
+    loop {
+        let Some(seat) = next_seat(seats).await else { return };
+        match door.accept().await {
+            Ok((stream, client)) => {
+                back_off = BackOff::default();
+                let seat = Seat::new(seat, house.metrics.clone());
+                tokio::spawn(house.clone().receive(stream, client, seat));
+            }
+            Err(error) if is_want_of_room(&error) => {
+                house.metrics.accept_failed();
+                sleep(back_off.next(&error)).await;
+            }
+            // The client was gone before it was let in.
+            Err(error) => tracing::debug!(%error, "a connection was not accepted"),
+        }
+    }
+}
+
+async fn next_seat(seats: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    if let Ok(seat) = seats.clone().try_acquire_owned() {
+        return Some(seat);
+    }
+    tracing::warn!("http.connections_max connections are open: further clients wait until one leaves");
+    seats.clone().acquire_owned().await.ok()
+}
+
+/// Whether accepting failed for want of something that will be there again when connections close.
+fn is_want_of_room(error: &io::Error) -> bool {
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
+/// Pauses that double as long as an episode of failures lasts; each episode is logged once.
+#[derive(Default)]
+struct BackOff {
+    last: Option<Duration>,
+}
+
+impl BackOff {
+    fn next(&mut self, error: &io::Error) -> Duration {
+        if self.last.is_none() {
+            tracing::warn!(%error, "connections cannot be accepted; trying again with growing pauses (is the file limit too low?)");
+        }
+        let pause = self.last.map_or(BACK_OFF_MIN, |last| (last * 2).min(BACK_OFF_MAX));
+        self.last = Some(pause);
+        pause
+    }
+}
+
+/// What every connection needs.
+struct House {
+    router: Router,
+    limits: Limits,
+    metrics: Arc<Metrics>,
+    stage: watch::Receiver<Stage>,
+}
+
+/// How a connection ended.
+enum End {
+    /// By itself, or by an upgrade.
+    Done,
+    /// Its client was too slow.
+    TooSlow,
+    /// The house closed.
+    PutOut,
+}
+
+impl House {
+    /// One connection, from its first byte to its last.
+    async fn receive(self: Arc<Self>, stream: TcpStream, client: SocketAddr, seat: Seat) {
+        // Answers are small and whole: waiting to fill a packet would only delay them. Failing costs nothing but that.
+        let _ = stream.set_nodelay(true);
+        // A connection that says nothing costs no buffer: hyper sees it only once there is something to read.
+        let mut stage = self.stage.clone();
+        tokio::select! {
+            _ = stage.wait_for(|stage| *stage > Stage::Open) => return,
+            readable = timeout(self.limits.header_timeout, stream.readable()) => match readable {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return,
+                Err(_) => return self.metrics.http_timed_out(),
+            },
+        }
+        match self.converse(stream, client, seat, stage).await {
+            End::Done | End::PutOut => {}
+            End::TooSlow => self.metrics.http_timed_out(),
+        }
+    }
+
+    /// Requests and answers until one side has had enough.
+    async fn converse(
+        &self,
+        stream: TcpStream,
+        client: SocketAddr,
+        seat: Seat,
+        mut stage: watch::Receiver<Stage>,
+    ) -> End {
+        let pulse = Arc::new(Pulse::new(Instant::now()));
+        let handler = Handler {
+            router: self.router.clone(),
+            client,
+            pulse: pulse.clone(),
+            body_timeout: self.limits.body_timeout,
+            metrics: self.metrics.clone(),
+        };
+        let io = TokioIo::new(Tracked::new(stream, pulse.clone(), seat));
+        let connection = http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
+        let mut connection = pin!(connection);
+        loop {
+            tokio::select! {
+                // The connection first: the watch must see what it changed.
+                biased;
+                // An error is the client's: a broken connection, or something that is not HTTP and was answered with 400.
+                _ = connection.as_mut() => return End::Done,
+                () = self.too_slow(&pulse) => return End::TooSlow,
+                changed = stage.changed() => match *stage.borrow_and_update() {
+                    _ if changed.is_err() => return End::PutOut,
+                    Stage::Closed => return End::PutOut,
+                    Stage::Draining => connection.as_mut().graceful_shutdown(),
+                    Stage::Open => {}
+                }
+            }
+        }
+    }
+
+    /// Ends when the client has overdrawn one of its times. Polled whenever the connection moves, so it sees each change.
+    async fn too_slow(&self, pulse: &Pulse) {
+        let mut alarm = pin!(sleep(self.limits.header_timeout));
+        std::future::poll_fn(|context| {
+            loop {
+                let due = pulse.due(self.limits.header_timeout, self.limits.idle_timeout);
+                // A later alarm needs no new setting: it is looked at when it rings.
+                if let Some(due) = due.filter(|due| *due < alarm.deadline()) {
+                    alarm.as_mut().reset(due);
+                }
+                std::task::ready!(alarm.as_mut().poll(context));
+                let now = Instant::now();
+                match due {
+                    Some(due) if due <= now => return Poll::Ready(()),
+                    Some(due) => alarm.as_mut().reset(due),
+                    None => alarm.as_mut().reset(now + self.limits.idle_timeout),
+                }
+            }
+        })
+        .await;
+    }
+}
+
+/// Hands requests to the router and tells the pulse.
+struct Handler {
+    router: Router,
+    client: SocketAddr,
+    pulse: Arc<Pulse>,
+    body_timeout: Duration,
+    metrics: Arc<Metrics>,
+}
+
+impl Service<hyper::Request<Incoming>> for Handler {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        self.pulse.asked();
+        let (mut parts, body) = request.into_parts();
+        parts.extensions.insert(ConnectInfo(self.client));
+        let body = if body.is_end_stream() {
+            Body::empty()
+        } else {
+            Body::new(TimedBody::new(body, Instant::now() + self.body_timeout, self.metrics.clone()))
+        };
+        // A router is always ready.
+        let answer = self.router.clone().call(hyper::Request::from_parts(parts, body));
+        let pulse = self.pulse.clone();
+        Box::pin(async move {
+            let answer = answer.await;
+            pulse.answered(Instant::now());
+            answer
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! Clients of every kind at a real door: bytes in, bytes out over sockets of the loopback interface.
+
+use super::*;
+use axum::body::Bytes;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+
+/// So long that a test which waits for it has failed.
+const NEVER: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_millis(30);
+
+/// A house with its door open.
+struct Open {
+    address: SocketAddr,
+    metrics: Arc<Metrics>,
+    /// Wakes the handler of `/slow`.
+    wake: Arc<Notify>,
+    /// Rung when the handler of `/slow` began.
+    began: Arc<Notify>,
+    leave: Option<oneshot::Sender<()>>,
+    served: JoinHandle<()>,
+}
+
+const PATIENT: Limits = Limits {
+    header_timeout: NEVER,
+    body_timeout: NEVER,
+    idle_timeout: NEVER,
+    connections_max: 8,
+    drain_max: NEVER,
+};
+
+fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
+    let slow = move || async move {
+        began.notify_one();
+        wake.notified().await;
+        "slow"
+    };
+    let read = |body: Result<Bytes, axum::extract::rejection::BytesRejection>| async move {
+        body.map_or_else(|_| (StatusCode::REQUEST_TIMEOUT, String::new()), |body| (StatusCode::OK, body.len().to_string()))
+    };
+    Router::new().route("/fast", get(|| async { "fast" })).route("/slow", get(slow)).route("/read", post(read))
+}
+
+impl Open {
+    async fn new(limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        Self::at(address, listener, limits)
+    }
+
+    fn at(address: SocketAddr, door: impl Accept + Send + 'static, limits: Limits) -> Self {
+        let (wake, began, metrics) = (Arc::<Notify>::default(), Arc::<Notify>::default(), Arc::<Metrics>::default());
+        let router = router(wake.clone(), began.clone());
+        let (leave, left) = oneshot::channel::<()>();
+        let shutdown = async {
+            let _ = left.await;
+        };
+        let served = tokio::spawn(serve_from(door, router, limits, metrics.clone(), shutdown));
+        Self { address, metrics, wake, began, leave: Some(leave), served }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// A connection on which these bytes were sent.
+    async fn send(&self, bytes: &str) -> TcpStream {
+        let mut client = self.connect().await;
+        client.write_all(bytes.as_bytes()).await.unwrap();
+        client
+    }
+
+    fn leave(&mut self) {
+        self.leave.take().unwrap().send(()).unwrap();
+    }
+
+    fn sample(&self, name: &str) -> String {
+        let page = self.metrics.page().into_text();
+        page.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned()
+    }
+}
+
+/// Everything that comes until the other side closes. A reset is a close, too.
+async fn rest(mut client: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = timeout(NEVER, client.read_to_end(&mut bytes)).await.expect("the server closes the connection");
+    assert!(read.is_ok() || read.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset));
+    String::from_utf8(bytes).unwrap()
+}
+
+/// One answer's status line and body; the connection stays open.
+async fn answer(client: &mut TcpStream) -> (String, String) {
+    let mut bytes = Vec::new();
+    loop {
+        let byte = timeout(NEVER, client.read_u8()).await.expect("an answer comes").unwrap();
+        bytes.push(byte);
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        if body.len() == length.parse::<usize>().unwrap() {
+            return (head.lines().next().unwrap().to_owned(), body.to_owned());
+        }
+    }
+}
+
+const FAST: &str = "GET /fast HTTP/1.1\r\nHost: x\r\n\r\n";
+const SLOW: &str = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
+
+fn ok(body: &str) -> (String, String) {
+    ("HTTP/1.1 200 OK".to_owned(), body.to_owned())
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_between_requests() {
+    let house = Open::new(PATIENT).await;
+    let mut client = house.connect().await;
+    for _ in 0..3 {
+        client.write_all(FAST.as_bytes()).await.unwrap();
+        assert_eq!(answer(&mut client).await, ok("fast"));
+    }
+    assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "1");
+}
+
+/// A client that sends this and then nothing is put out; what it heard before begins like this.
+#[track_caller]
+fn check_put_out(limits: Limits, sent: &'static str, heard: &'static str) -> impl Future<Output = ()> {
+    async move {
+        let house = Open::new(limits).await;
+        let client = house.send(sent).await;
+        let got = rest(client).await;
+        assert!(got.starts_with(heard) && got.is_empty() == heard.is_empty(), "{sent:?}: {got:?}");
+        while house.sample("gauntlet_http_connections ") != "0" {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(house.sample("gauntlet_http_timeouts_total "), "1", "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_slow_head_is_cut_off() {
+    let limits = Limits { header_timeout: SOON, ..PATIENT };
+    check_put_out(limits, "", "").await;
+    check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\nX-Slow: ", "").await;
+    check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\n\r\nGET /fa", "HTTP/1.1 200 OK").await;
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_closed() {
+    check_put_out(Limits { idle_timeout: SOON, ..PATIENT }, FAST, "HTTP/1.1 200 OK").await;
+}
+
+#[tokio::test]
+async fn a_slow_body_is_refused() {
+    let limits = Limits { body_timeout: SOON, ..PATIENT };
+    check_put_out(limits, "POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc", "HTTP/1.1 408").await;
+}
+
+#[tokio::test]
+async fn a_head_dripping_in_byte_by_byte_is_cut_off_all_the_same() {
+    let house = Open::new(Limits { header_timeout: SOON, ..PATIENT }).await;
+    let mut client = house.send("GET /fast HTTP/1.1\r\nX: ").await;
+    // Each byte is progress; the time of a head is for the whole of it.
+    while client.write_all(b"x").await.is_ok() {
+        sleep(SOON / 10).await;
+    }
+    assert_eq!(house.sample("gauntlet_http_timeouts_total "), "1");
+}
+
+#[tokio::test]
+async fn a_handler_may_take_longer_than_any_client() {
+    let house = Open::new(Limits { header_timeout: SOON, idle_timeout: SOON, ..PATIENT }).await;
+    let mut client = house.send(SLOW).await;
+    house.began.notified().await;
+    sleep(SOON * 3).await;
+    house.wake.notify_one();
+    assert_eq!(answer(&mut client).await, ok("slow"));
+}
+
+#[tokio::test]
+async fn an_oversized_head_is_refused() {
+    let house = Open::new(PATIENT).await;
+    let head = format!("GET /fast HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(2 * BUFFER_BYTES_MAX));
+    assert!(rest(house.send(&head).await).await.starts_with("HTTP/1.1 431"));
+}
+
+#[tokio::test]
+async fn a_client_beyond_the_cap_waits_for_a_seat() {
+    let house = Open::new(Limits { connections_max: 1, ..PATIENT }).await;
+    let mut first = house.send(FAST).await;
+    assert_eq!(answer(&mut first).await, ok("fast"));
+    let mut second = house.send(FAST).await;
+    first.write_all(FAST.as_bytes()).await.unwrap();
+    assert_eq!(answer(&mut first).await, ok("fast"));
+    assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "1");
+    drop(first);
+    assert_eq!(answer(&mut second).await, ok("fast"));
+    assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "2");
+}
+
+#[tokio::test]
+async fn a_drain_finishes_what_is_under_way_and_takes_nothing_new() {
+    let mut house = Open::new(PATIENT).await;
+    let (silent, mut kept, mut busy) = (house.connect().await, house.send(FAST).await, house.send(SLOW).await);
+    assert_eq!(answer(&mut kept).await, ok("fast"));
+    house.began.notified().await;
+    house.leave();
+    assert_eq!(rest(silent).await, "");
+    assert_eq!(rest(kept).await, "");
+    TcpStream::connect(house.address).await.unwrap_err();
+    house.wake.notify_one();
+    assert_eq!(answer(&mut busy).await, ok("slow"));
+    assert_eq!(rest(busy).await, "");
+    timeout(NEVER, house.served).await.expect("the house is empty").unwrap();
+}
+
+#[tokio::test]
+async fn a_drain_ends_although_a_request_does_not() {
+    let mut house = Open::new(Limits { drain_max: SOON, ..PATIENT }).await;
+    let busy = house.send(SLOW).await;
+    house.began.notified().await;
+    house.leave();
+    timeout(NEVER, house.served).await.expect("the drain is bounded").unwrap();
+    assert_eq!(rest(busy).await, "");
+}
+
+/// A door that cannot accept so often before it can.
+struct Jammed(TcpListener, usize);
+
+impl Accept for Jammed {
+    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
+        if self.1 > 0 {
+            self.1 -= 1;
+            return Err(io::Error::from(Errno::MFILE));
+        }
+        self.0.accept().await
+    }
+}
+
+#[tokio::test]
+async fn want_of_files_delays_clients_and_turns_none_away() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let house = Open::at(address, Jammed(listener, 3), PATIENT);
+    let mut client = house.send(FAST).await;
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    assert_eq!(house.sample("gauntlet_http_accept_errors_total "), "3");
+}
+
+#[test]
+fn pauses_double_up_to_a_bound() {
+    let error = io::Error::from(Errno::MFILE);
+    let mut back_off = BackOff::default();
+    let pauses_ms: Vec<_> = (0..9).map(|_| back_off.next(&error).as_millis()).collect();
+    assert_eq!(pauses_ms, [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
+}

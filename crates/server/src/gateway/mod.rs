@@ -1,0 +1,55 @@
+//! The gateway: requests come in here, are asked who they are, whether they may and whether they are well formed, and leave
+//! as commands to the store or as reads from it. Nothing behind it checks these things again.
+//!
+//! Knows HTTP and the wire's shapes. Does not know how a match is played, nor how anything is stored.
+
+mod admin;
+pub mod auth;
+mod bot_url;
+mod cors;
+pub mod extract;
+mod games;
+mod idempotency;
+pub mod listener;
+mod openapi;
+pub mod ops;
+mod page;
+pub mod problem;
+mod snakes;
+mod text;
+mod tokens;
+mod trace;
+
+use crate::app::App;
+use auth::TokenCache;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::{Extension, Router};
+use problem::ApiError;
+use utoipa_axum::router::OpenApiRouter;
+
+/// Everything that is served over HTTP.
+#[must_use]
+pub fn router(app: App) -> Router {
+    let (ours, document) = documented().split_for_parts();
+    ours.merge(ops::routes())
+        .merge(crate::spectate::routes())
+        .fallback(async || ApiError::NoSuchRoute)
+        .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(Extension(TokenCache::default()))
+        .layer(Extension(openapi::Document::new(document)))
+        .layer(from_fn(cors::cors))
+        .layer(from_fn(trace::trace))
+        .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
+        .with_state(app)
+}
+
+/// The OpenAPI 3.1 document of all routes.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    openapi::complete(documented().into_openapi())
+}
+
+/// The gateway's own routes: a route cannot be registered here without being documented.
+fn documented() -> OpenApiRouter<App> {
+    openapi::router().merge(games::routes()).merge(snakes::routes()).merge(tokens::routes()).merge(admin::routes())
+}

@@ -1,0 +1,106 @@
+//! The OpenAPI 3.1 document: generated from the handlers, completed with what holds for every route, served as it is.
+
+use super::{ops, problem::ApiResult};
+use crate::app::App;
+use axum::Extension;
+use axum::body::Bytes;
+use axum::http::header;
+use axum::response::IntoResponse;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, OpenApi as Api, Ref, ResponseBuilder};
+use utoipa::{OpenApi, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::problem::{PROBLEM_JSON, Problem};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Gauntlet",
+        description = "Bot matches over HTTP: register snakes, create games, follow them. Every error is a problem detail (RFC 9457) with a stable `code`.",
+        license(name = "MIT", identifier = "MIT"),
+    ),
+    components(schemas(Problem)),
+    tags(
+        (name = "games", description = "Create games, list them, ask where they are."),
+        (name = "snakes", description = "Register the bots that play."),
+        (name = "tokens", description = "Bearer tokens of the own account."),
+        (name = "spectators", description = "Public: the board viewer's engine API."),
+        (name = "admin", description = "For operators and admins."),
+        (name = "ops", description = "Health, figures and this document."),
+    ),
+)]
+struct Base;
+
+/// The document as it is served.
+#[derive(Clone)]
+pub(super) struct Document(Bytes);
+
+impl Document {
+    pub(super) fn new(generated: Api) -> Self {
+        let text = complete(generated).to_json().expect("the document holds only text and numbers");
+        Self(text.into())
+    }
+}
+
+/// Where the gateway's routes begin: the document's frame and its own route.
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(Base::openapi()).routes(routes!(get_openapi))
+}
+
+/// This document
+#[utoipa::path(get, path = "/api/openapi.json", tag = "ops", responses((status = 200, description = "OpenAPI 3.1", content_type = "application/json")))]
+async fn get_openapi(Extension(document): Extension<Document>) -> ApiResult<impl IntoResponse> {
+    Ok(([(header::CONTENT_TYPE, "application/json")], document.0))
+}
+
+/// Adds the routes of the other rooms, and what holds for every route: who may be refused, and how.
+pub(super) fn complete(mut api: Api) -> Api {
+    api.merge(ops::openapi());
+    api.merge(crate::spectate::openapi());
+    let components = api.components.get_or_insert_default();
+    components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    for (path, item) in &mut api.paths.paths {
+        for operation in operations(item) {
+            add_common_refusals(path, operation);
+        }
+    }
+    api
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, patch, .. } = item;
+    [get, put, post, delete, patch].into_iter().filter_map(Option::as_mut)
+}
+
+fn add_common_refusals(path: &str, operation: &mut Operation) {
+    let has_security = operation.security.as_ref().is_some_and(|security| !security.is_empty());
+    let has_body = operation.request_body.is_some();
+    let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
+    let common = [
+        ("400", has_input, "Something in the request is not what it must be; `code` and `detail` say what."),
+        ("401", has_security, "No token, or an unknown one."),
+        ("403", has_security, "The token's role is too weak."),
+        ("413", has_body, "The body is too long."),
+        ("415", has_body, "The body is not declared as JSON."),
+        ("422", has_body, "The body is JSON of another shape: a member is missing or has another type."),
+        (
+            "503",
+            path.starts_with("/api/") && has_security,
+            "The store cannot be reached, or too much waits; try again after `Retry-After`.",
+        ),
+    ];
+    for (status, _, description) in common.into_iter().filter(|(_, applies, _)| *applies) {
+        let refusal = || problem(description).into();
+        operation.responses.responses.entry(status.to_owned()).or_insert_with(refusal);
+    }
+}
+
+fn problem(description: &str) -> utoipa::openapi::Response {
+    let schema = Ref::from_schema_name(Problem::name());
+    ResponseBuilder::new()
+        .description(description)
+        .content(PROBLEM_JSON, ContentBuilder::new().schema(Some(schema)).build())
+        .build()
+}

@@ -1,0 +1,145 @@
+//! What the server says about itself: alive, ready, its figures, its configuration.
+//!
+//! `/metrics`, `/healthz` and `/readyz` are open to whoever reaches the port and tell nothing about anybody's matches;
+//! `/api/admin/*` is for operators.
+
+mod ready;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+use super::auth::Operator;
+use super::problem::ApiResult;
+use crate::app::App;
+use crate::metrics::{CONTENT_TYPE, Metrics, Own, Page};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use engine::rows::Counts;
+use ready::Probe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+use utoipa::OpenApi;
+use wire::api::{AdminStats, ConfigEntry, ConfigView, Readiness};
+
+/// A page of figures does not wait longer than this for what the store knows.
+const STORE_FIGURES_WAIT: Duration = Duration::from_millis(500);
+
+#[derive(OpenApi)]
+#[openapi(paths(get_metrics, get_health, get_readiness, get_stats, get_config))]
+struct Document;
+
+/// The documentation of these routes.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    Document::openapi()
+}
+
+/// These routes.
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/metrics", get(get_metrics))
+        .route("/healthz", get(get_health))
+        .route("/readyz", get(get_readiness))
+        .route("/api/admin/stats", get(get_stats))
+        .route("/api/admin/config", get(get_config))
+        .layer(Extension(Probe::default()))
+}
+
+/// Counts and times every request by its route. A layer for the whole router.
+pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let response = next.run(request).await;
+    let route = route.as_ref().map_or("none", MatchedPath::as_str);
+    metrics.http_answered(route, response.status().as_u16(), began.elapsed());
+    response
+}
+
+/// Every figure of this process, for Prometheus
+#[utoipa::path(get, path = "/metrics", tag = "ops", responses(
+    (status = 200, description = "Figures in Prometheus' text format.", body = String, content_type = "text/plain"),
+))]
+async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
+    let mut page = app.metrics.page();
+    let waiting = Some(app.store.commands_waiting());
+    page.number("gauntlet_store_commands_waiting", "Commands that wait for the store's writer.", "gauge", waiting);
+    let now = app.clock.now();
+    let stats = timeout(STORE_FIGURES_WAIT, app.store.read(move |reader| reader.stats(now))).await;
+    if let Ok(Ok(stats)) = stats {
+        put_store_figures(&mut page, &stats.counts, stats.orphaned);
+    }
+    put_own_figures(&mut page, &app);
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.into_text())
+}
+
+fn put_store_figures(page: &mut Page, counts: &Counts, orphaned: u64) {
+    let by_state = [
+        ("waiting", counts.waiting),
+        ("running", counts.running),
+        ("finished", counts.finished),
+        ("failed", counts.failed),
+        ("cancelled", counts.cancelled),
+    ];
+    page.gauges("gauntlet_matches", "Matches that the store knows, by state.", "state", by_state);
+    let help = "Running matches whose worker's lease has ended.";
+    page.number("gauntlet_matches_orphaned", help, "gauge", Some(orphaned));
+}
+
+fn put_own_figures(page: &mut Page, app: &App) {
+    let own = Own::read();
+    let uptime_s = app.metrics.uptime(Instant::now()).as_secs_f64();
+    page.number("process_resident_memory_bytes", "Memory in use, in bytes.", "gauge", own.rss_bytes);
+    page.number("process_cpu_seconds_total", "Processor time used, in seconds.", "counter", own.cpu_s);
+    page.number("process_threads", "Threads.", "gauge", own.threads);
+    page.number("process_open_fds", "Open files and sockets.", "gauge", own.open_files);
+    page.number("process_max_fds", "Files and sockets that may be open.", "gauge", Some(app.config.open_files_max));
+    page.number("process_uptime_seconds", "Time since the process began, in seconds.", "gauge", Some(uptime_s));
+}
+
+/// Whether this process is alive
+#[utoipa::path(get, path = "/healthz", tag = "ops", responses(
+    (status = 200, description = "It is.", body = String, content_type = "text/plain"),
+))]
+async fn get_health() -> &'static str {
+    "alive\n"
+}
+
+/// Whether this process can take work now
+#[utoipa::path(get, path = "/readyz", tag = "ops", responses(
+    (status = 200, description = "It can.", body = Readiness),
+    (status = 503, description = "It cannot; the failed checks say why.", body = Readiness),
+))]
+async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe>) -> (StatusCode, Json<Readiness>) {
+    let readiness = ready::look(&app, &probe).await;
+    let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(readiness))
+}
+
+/// What this server has done and is doing
+#[utoipa::path(get, path = "/api/admin/stats", tag = "admin", security(("bearer" = [])), responses(
+    (status = 200, description = "The figures.", body = AdminStats),
+))]
+async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AdminStats>> {
+    let now = app.clock.now();
+    let stats = app.store.read(move |reader| reader.stats(now)).await?;
+    Ok(Json(stats::view(&stats, &app, Own::read(), Instant::now())))
+}
+
+/// The configuration in force, secrets masked
+#[utoipa::path(get, path = "/api/admin/config", tag = "admin", security(("bearer" = [])), responses(
+    (status = 200, description = "Every setting, its value, and where it came from.", body = ConfigView),
+))]
+async fn get_config(State(app): State<App>, Operator(_): Operator) -> Json<ConfigView> {
+    let entries = app.config.entries().into_iter();
+    let entries = entries.map(|entry| ConfigEntry {
+        key: entry.key.to_owned(),
+        value: entry.value,
+        source: entry.source,
+    });
+    Json(ConfigView { entries: entries.collect() })
+}

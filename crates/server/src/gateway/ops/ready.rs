@@ -1,0 +1,58 @@
+//! Readiness: whether a request that must be saved would be saved now.
+//!
+//! The question is open to everybody and costs the store a small write, so one answer serves all who ask at about the same
+//! time: a flood of questions is one question.
+
+use crate::app::App;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use wire::api::{Readiness, ReadinessCheck};
+
+/// A store that does not answer for so long is not ready.
+const PROBE_WAIT: Duration = Duration::from_secs(2);
+/// How long an answer is good.
+const PROBE_KEPT: Duration = Duration::from_millis(250);
+
+/// The last answer of the store. Whoever asks while somebody else does waits for the same answer.
+#[derive(Clone, Default)]
+pub(super) struct Probe(Arc<Mutex<Option<(Instant, Result<(), &'static str>)>>>);
+
+impl Probe {
+    async fn store(&self, app: &App) -> Result<(), &'static str> {
+        let mut last = self.0.lock().await;
+        if let Some((asked, answer)) = *last
+            && asked.elapsed() < PROBE_KEPT
+        {
+            return answer;
+        }
+        let answer = ask_store(app).await;
+        *last = Some((Instant::now(), answer));
+        answer
+    }
+}
+
+/// Why is told without details: whoever asks needs no token. The log has them.
+async fn ask_store(app: &App) -> Result<(), &'static str> {
+    match timeout(PROBE_WAIT, app.store.read(|reader| reader.probe())).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "not ready: the store refuses");
+            Err("the store cannot be reached or written")
+        }
+        Err(_) => Err("the store does not answer in time"),
+    }
+}
+
+/// Every check, and whether all passed.
+pub(super) async fn look(app: &App, probe: &Probe) -> Readiness {
+    let serving = if app.drain.has_begun() { Err("this server is leaving") } else { Ok(()) };
+    let checks = [("serving", serving), ("store", probe.store(app).await)];
+    let checks = checks.map(|(name, answer)| ReadinessCheck {
+        name: name.to_owned(),
+        ok: answer.is_ok(),
+        detail: answer.err().map(str::to_owned),
+    });
+    Readiness { ready: checks.iter().all(|check| check.ok), checks: checks.into() }
+}

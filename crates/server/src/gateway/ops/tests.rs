@@ -1,0 +1,223 @@
+//! What operators and watchers are told, over the routes.
+
+use super::*;
+use crate::app::App;
+use crate::config::Config;
+use crate::gateway::auth::Bootstrap;
+use axum::body::{Body, to_bytes};
+use axum::http::Request as HttpRequest;
+use axum::middleware::from_fn_with_state;
+use engine::commands::{Command, Outcome};
+use engine::ids::AccountId;
+use engine::rows::Stats;
+use serde_json::Value;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use store::{Backend, Database, MatchFilter, Reader, Store, StoreConfig, StoreError};
+use tower::ServiceExt;
+
+const SECRET: &str = "an-admin-for-the-test";
+
+/// The memory store, whose probe fails on request and is counted.
+struct Shaky {
+    inner: store::memory::MemoryDatabase,
+    is_lost: Arc<AtomicBool>,
+    probes: Arc<AtomicUsize>,
+}
+
+struct ShakyReader {
+    inner: Box<dyn Reader>,
+    is_lost: Arc<AtomicBool>,
+    probes: Arc<AtomicUsize>,
+}
+
+impl Database for Shaky {
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        self.inner.writer()
+    }
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        let (is_lost, probes) = (self.is_lost.clone(), self.probes.clone());
+        Ok(Box::new(ShakyReader { inner: self.inner.reader()?, is_lost, probes }))
+    }
+    fn is_shared(&self) -> bool {
+        false
+    }
+    fn kind(&self) -> &'static str {
+        "shaky"
+    }
+}
+
+/// Passes a question on to the store behind.
+macro_rules! pass {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $answer:ty;)*) => {
+        $(fn $name(&mut self, $($arg: $type),*) -> Result<$answer, StoreError> {
+            self.inner.$name($($arg),*)
+        })*
+    };
+}
+
+impl Reader for ShakyReader {
+    pass! {
+        token(digest: &[u8; 32]) -> Option<engine::rows::Token>;
+        tokens(account: AccountId) -> Vec<engine::rows::Token>;
+        account_named(name: &str) -> Option<engine::rows::Account>;
+        bots_by_id(ids: &[engine::ids::BotId]) -> Vec<engine::rows::Bot>;
+        bots(filter: &store::BotFilter) -> Vec<engine::rows::Bot>;
+        match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
+        matches(filter: &MatchFilter) -> Vec<engine::rows::MatchRow>;
+        statuses(ids: &[engine::ids::MatchId]) -> Vec<engine::rows::MatchStatus>;
+        log(id: engine::ids::MatchId, from: u32, limit: usize) -> Option<engine::rows::LogPage>;
+        idempotent_answer(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
+        lease_address(worker: engine::ids::WorkerId, now: engine::time::UnixMs) -> Option<String>;
+        stats(now: engine::time::UnixMs) -> Stats;
+        clock() -> Option<engine::time::UnixMs>;
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.probes.fetch_add(1, SeqCst);
+        if self.is_lost.load(SeqCst) {
+            return Err(StoreError::Unavailable { why: "connection to db.internal refused".to_owned() });
+        }
+        self.inner.probe()
+    }
+}
+
+struct House {
+    app: App,
+    router: Router,
+    is_lost: Arc<AtomicBool>,
+    probes: Arc<AtomicUsize>,
+}
+
+async fn house() -> House {
+    let (is_lost, probes) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+    let inner = store::memory::MemoryDatabase::new();
+    let database = Arc::new(Shaky { inner, is_lost: is_lost.clone(), probes: probes.clone() });
+    let metrics = Arc::new(Metrics::default());
+    let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
+    let account = engine::rows::Account { id: AccountId(7), name: "ann".to_owned(), created_at: engine::time::UnixMs(0) };
+    assert_eq!(store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::AccountIs(AccountId(7))));
+    let mut config = Config::default();
+    config.bootstrap_token = Some(crate::config::Secret::new(SECRET));
+    let app = App::new(store, Arc::new(config), metrics.clone(), Some(Bootstrap::new(SECRET, AccountId(7))));
+    let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
+    House { app, router, is_lost, probes }
+}
+
+impl House {
+    async fn get(&self, path: &str, token: Option<&str>) -> (StatusCode, String) {
+        let mut request = HttpRequest::get(path);
+        if let Some(token) = token {
+            request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let response = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    async fn json(&self, path: &str) -> Value {
+        let (status, body) = self.get(path, Some(SECRET)).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        serde_json::from_str(&body).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn who_may_ask_what() {
+    let house = house().await;
+    for (path, token, want) in [
+        ("/healthz", None, 200),
+        ("/readyz", None, 200),
+        ("/metrics", None, 200),
+        ("/api/admin/stats", None, 401),
+        ("/api/admin/config", None, 401),
+        ("/api/admin/stats", Some("nobody-has-this"), 401),
+        ("/api/admin/stats", Some(SECRET), 200),
+        ("/api/admin/config", Some(SECRET), 200),
+    ] {
+        assert_eq!(house.get(path, token).await.0, want, "{path} with {token:?}");
+    }
+}
+
+#[tokio::test]
+async fn statistics_have_the_shape_that_programs_know() {
+    let house = house().await;
+    house.app.metrics.turn_saved(1);
+    let stats = house.json("/api/admin/stats").await;
+    assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
+    assert_eq!(stats["jobs_by_name"], serde_json::json!([{"name": "run_game", "count": 0}]));
+    let counts = serde_json::json!({"waiting": 0, "running": 0, "finished": 0, "failed": 0, "cancelled": 0, "total": 0});
+    assert_eq!(stats["game_counts"], counts);
+    let recent = serde_json::json!({"last_hour": 0, "last_24h": 0, "last_7d": 0});
+    assert_eq!((&stats["games_created"], &stats["games_finished"]), (&recent, &recent));
+    assert_eq!((&stats["avg_game_duration_secs"], &stats["recent_errors"]), (&Value::Null, &serde_json::json!([])));
+    assert_eq!(stats["late_moves"], 1);
+    assert!(stats["turns_per_s"].as_f64() > Some(0.0));
+    assert!(stats["process"]["rss_bytes"].as_u64() > Some(0) && stats["process"]["cpu_s"].as_f64() > Some(0.0));
+    assert!(stats["timing"]["pool_wait_ms"]["p99"].is_f64(), "the store's reads are observed: {}", stats["timing"]);
+    assert_eq!(stats["timing"]["bot_call_ms"], serde_json::json!({"p50": null, "p99": null}));
+}
+
+#[tokio::test]
+async fn the_configuration_is_shown_without_secrets() {
+    let house = house().await;
+    let shown = house.json("/api/admin/config").await;
+    let port = serde_json::json!({"key": "server.port", "value": "4000", "source": "default"});
+    assert!(shown["entries"].as_array().unwrap().contains(&port));
+    assert!(!shown.to_string().contains(SECRET) && shown.to_string().contains("auth.bootstrap_token"));
+}
+
+#[tokio::test]
+async fn figures_are_on_one_page() {
+    let house = house().await;
+    house.get("/healthz", None).await;
+    let (_, page) = house.get("/metrics", None).await;
+    for want in [
+        r#"gauntlet_http_requests_total{route="/healthz",status="2xx"} 1"#,
+        r#"gauntlet_matches{state="waiting"} 0"#,
+        "gauntlet_store_commands_total 1",
+        "gauntlet_store_commands_waiting 0",
+        "# TYPE process_cpu_seconds_total counter",
+        "# TYPE process_resident_memory_bytes gauge",
+    ] {
+        assert!(page.lines().any(|line| line == want), "{want} is not on the page:\n{page}");
+    }
+}
+
+/// `/readyz` must answer so: the status, and what its failed checks say.
+#[track_caller]
+fn ready(house: &House, status: u16, failed: &[&str]) -> impl Future<Output = ()> {
+    let want = (status, failed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+    async move {
+        let (status, body) = house.get("/readyz", None).await;
+        let readiness: Readiness = serde_json::from_str(&body).unwrap();
+        assert_eq!(readiness.ready, status == StatusCode::OK);
+        let failed = readiness.checks.into_iter().filter(|check| !check.ok);
+        let failed = failed.map(|check| format!("{}: {}", check.name, check.detail.unwrap_or_default()));
+        assert_eq!((status.as_u16(), failed.collect()), want);
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_its_store_is_not_ready_and_says_no_more_than_that() {
+    let house = house().await;
+    house.is_lost.store(true, SeqCst);
+    ready(&house, 503, &["store: the store cannot be reached or written"]).await;
+}
+
+#[tokio::test]
+async fn a_server_that_leaves_is_not_ready() {
+    let house = house().await;
+    ready(&house, 200, &[]).await;
+    house.app.drain.begin();
+    ready(&house, 503, &["serving: this server is leaving"]).await;
+}
+
+#[tokio::test]
+async fn a_flood_of_questions_is_one_question_to_the_store() {
+    let house = house().await;
+    let asked = (0..200).map(|_| house.get("/readyz", None));
+    futures_util::future::join_all(asked).await;
+    let probes = house.probes.load(SeqCst);
+    assert!(probes < 20, "200 questions at once became {probes} writes");
+}

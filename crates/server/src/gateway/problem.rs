@@ -1,0 +1,295 @@
+//! Every refusal of the API, and the one place where it becomes a status, a stable code and a text for its reader.
+//!
+//! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
+//! unreachable) is logged here, once, and never sent.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use engine::commands::Outcome;
+use engine::ids::NotAnId;
+use engine::matches::life::State;
+use engine::rows::Role;
+use rules::snake::RuleError;
+use std::fmt;
+use store::StoreError;
+use wire::problem::{PROBLEM_JSON, Problem};
+
+/// What a handler gives: an answer or a refusal.
+pub type ApiResult<T> = Result<T, ApiError>;
+
+/// Seconds after which a refusal for want of room may be tried again.
+const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
+/// Text of ours or of a parser that is sent back, at most: a parser may quote a whole body.
+const DETAIL_CHARS_MAX: usize = 400;
+
+/// What a request can be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thing {
+    /// A game.
+    Game,
+    /// A snake.
+    Snake,
+    /// A token.
+    Token,
+    /// An account.
+    Account,
+}
+
+impl fmt::Display for Thing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Game => "game",
+            Self::Snake => "snake",
+            Self::Token => "token",
+            Self::Account => "account",
+        })
+    }
+}
+
+/// Why a request is refused. The text is public.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// No token was sent.
+    #[error("this route needs a token: send the header `Authorization: Bearer <token>`")]
+    TokenMissing,
+    /// A token was sent that nobody has.
+    #[error("this token is unknown: it was mistyped or deleted; ask for another one")]
+    TokenUnknown,
+    /// The token is good, but not for this.
+    #[error("this needs the role {} or more; the token's role is {}", need.name(), have.name())]
+    RoleTooWeak {
+        /// The least role that would do.
+        need: Role,
+        /// The caller's role.
+        have: Role,
+    },
+    /// The body is not declared as JSON.
+    #[error("the body must be JSON: send the header `Content-Type: application/json`")]
+    NotJson,
+    /// The body is longer than any request needs.
+    #[error("the body is longer than {bytes_max} bytes: send less, or several requests")]
+    BodyTooLarge {
+        /// What is read at most.
+        bytes_max: usize,
+    },
+    /// The body did not arrive.
+    #[error("the body could not be read to its end: the connection broke or was too slow")]
+    BodyUnreadable,
+    /// The body is not JSON.
+    #[error("the body is not JSON: {0}")]
+    BadJson(String),
+    /// The body is JSON of another shape.
+    #[error("the body has not the shape that this route expects: {0}")]
+    BadShape(String),
+    /// The query of the URL cannot be read.
+    #[error("the query cannot be read: {0}")]
+    BadQuery(String),
+    /// A part of the path is not an id.
+    #[error("the id in the path is {0}")]
+    BadPathId(NotAnId),
+    /// The path is not text.
+    #[error("the path is not valid UTF-8 once percent-decoded")]
+    BadPath,
+    /// The idempotency key cannot be one.
+    #[error("the Idempotency-Key is {0}")]
+    BadIdempotencyKey(&'static str),
+    /// A member of the request has a value that is not allowed.
+    #[error("{reason}")]
+    BadValue {
+        /// Which, as a JSON Pointer or a query key.
+        field: String,
+        /// What was wrong, what was expected.
+        reason: String,
+    },
+    /// The members are good one by one, but no game can be played with them together.
+    #[error("this game cannot be played: {0}")]
+    Unplayable(RuleError),
+    /// A snake that does not exist, or is another account's and private.
+    #[error("there is no snake {id} that this account may use: register it, or ask its owner to make it public")]
+    UnknownSnake {
+        /// Which member, as a JSON Pointer.
+        field: String,
+        /// Its id.
+        id: String,
+    },
+    /// A bot URL that leads into a private network.
+    #[error(
+        "{host} is not a public address, and this server only calls public ones; for local play start it with --allow-private-bots"
+    )]
+    PrivateAddress {
+        /// The host of the URL.
+        host: String,
+    },
+    /// There is no such thing, or not for this caller.
+    #[error("there is no such {0}")]
+    Missing(Thing),
+    /// There is no such route.
+    #[error("there is no such route: GET /api/openapi.json lists them all")]
+    NoSuchRoute,
+    /// The route exists for other methods.
+    #[error("this route does not take this method: the header Allow lists those that it takes")]
+    MethodNotAllowed,
+    /// The name is taken.
+    #[error("a {0} of this name exists already: choose another name")]
+    DuplicateName(Thing),
+    /// The account has as many as it may have.
+    #[error("this account has as many {0}s as an account may have: delete one first")]
+    TooMany(Thing),
+    /// The game is in a state in which this cannot happen.
+    #[error("this cannot be done with a game that is {}", .0.name())]
+    WrongState(State),
+    /// The key was used before, for another request.
+    #[error("this Idempotency-Key was used before for another request: send a new key with a new request")]
+    KeyReused,
+    /// The route speaks WebSocket only.
+    #[error("this route speaks WebSocket only: connect to it as ws:// or wss://")]
+    UpgradeRequired,
+    /// Too many look on already.
+    #[error("this server has as many spectators as it can serve: try again later")]
+    TooManySpectators,
+    /// What lasts cannot be read or written.
+    #[error("{}", public_store_text(.0))]
+    Store(#[from] StoreError),
+    /// Something happened that should not be able to.
+    #[error("the server failed in a way that its authors did not foresee; its log says more under this request's id")]
+    Unforeseen(String),
+}
+
+fn public_store_text(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Unavailable { .. } => {
+            "the server cannot reach its database or write to it now; nothing is known to be saved: try again, with an Idempotency-Key where the route takes one"
+        }
+        StoreError::Overloaded { .. } => {
+            "more requests wait to be saved than may wait; nothing was saved: try again later"
+        }
+        StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
+            "the server cannot read its own data; its log says more under this request's id"
+        }
+    }
+}
+
+impl ApiError {
+    /// A member of the request has a value that is not allowed.
+    pub fn bad_value(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::BadValue { field: field.into(), reason: reason.into() }
+    }
+
+    /// The refusal that an outcome of a command about `thing` stands for; outcomes that the command cannot have are
+    /// [`ApiError::Unforeseen`].
+    #[must_use]
+    pub fn refused(outcome: &Outcome, thing: Thing) -> Self {
+        match outcome {
+            Outcome::Missing => Self::Missing(thing),
+            Outcome::Duplicate => Self::DuplicateName(thing),
+            Outcome::TooMany => Self::TooMany(thing),
+            Outcome::WrongState(state) => Self::WrongState(*state),
+            Outcome::KeyReused => Self::KeyReused,
+            Outcome::Done
+            | Outcome::AccountIs(_)
+            | Outcome::Replayed(_)
+            | Outcome::Claimed(_)
+            | Outcome::Retired(_)
+            | Outcome::Fenced
+            | Outcome::VersionIs(_)
+            | Outcome::LeaseLost => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
+        }
+    }
+
+    /// The status and the stable code.
+    #[must_use]
+    pub fn kind(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
+            Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
+            Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
+            Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
+            Self::BadJson(_) => (StatusCode::BAD_REQUEST, "bad_json"),
+            Self::BadShape(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_shape"),
+            Self::BadQuery(_) => (StatusCode::BAD_REQUEST, "bad_query"),
+            Self::BadPathId(_) => (StatusCode::BAD_REQUEST, "bad_id"),
+            Self::BadPath => (StatusCode::BAD_REQUEST, "bad_path"),
+            Self::BadIdempotencyKey(_) => (StatusCode::BAD_REQUEST, "bad_idempotency_key"),
+            Self::BadValue { .. } => (StatusCode::BAD_REQUEST, "bad_value"),
+            Self::Unplayable(_) => (StatusCode::BAD_REQUEST, "unplayable"),
+            Self::UnknownSnake { .. } => (StatusCode::BAD_REQUEST, "unknown_snake"),
+            Self::PrivateAddress { .. } => (StatusCode::BAD_REQUEST, "private_address"),
+            Self::Missing(Thing::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
+            Self::Missing(Thing::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
+            Self::Missing(Thing::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
+            Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
+            Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
+            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+            Self::DuplicateName(_) => (StatusCode::CONFLICT, "duplicate_name"),
+            Self::TooMany(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::WrongState(_) => (StatusCode::CONFLICT, "wrong_state"),
+            Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
+            Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
+            Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
+            Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
+            Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
+            Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "store_unreadable")
+            }
+            Self::Unforeseen(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        }
+    }
+
+    fn field(&self) -> Option<&str> {
+        match self {
+            Self::BadValue { field, .. } | Self::UnknownSnake { field, .. } => Some(field),
+            Self::PrivateAddress { .. } => Some("/url"),
+            _ => None,
+        }
+    }
+
+    /// What the caller is shown.
+    #[must_use]
+    pub fn to_problem(&self) -> Problem {
+        let (status, code) = self.kind();
+        Problem {
+            status: status.as_u16(),
+            title: status.canonical_reason().unwrap_or_default().to_owned(),
+            code: code.to_owned(),
+            detail: self.to_string().chars().take(DETAIL_CHARS_MAX).collect(),
+            field: self.field().map(str::to_owned),
+        }
+    }
+
+    /// Says in the log what the caller must not read. The request's span names the request.
+    fn log(&self) {
+        match self {
+            Self::Store(error @ (StoreError::Unavailable { .. } | StoreError::Overloaded { .. })) => {
+                tracing::warn!(%error, "refused: the store does not answer");
+            }
+            Self::Store(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
+                tracing::error!(%error, "failed: stored data cannot be read");
+            }
+            Self::Unforeseen(what) => tracing::error!(what, "failed: this should not be able to happen"),
+            _ => tracing::debug!(code = self.kind().1, "refused"),
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.log();
+        let (status, _) = self.kind();
+        let mut response = problem_response(status, &self.to_problem());
+        let headers = response.headers_mut();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, RETRY_AFTER_S);
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+fn problem_response(status: StatusCode, problem: &Problem) -> Response {
+    let body = serde_json::to_vec(problem).expect("a problem holds only text and numbers");
+    (status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response()
+}

@@ -1,0 +1,145 @@
+//! `/api/snakes`: the bots that an account has registered.
+
+use super::auth::{Guest, Player};
+use super::extract::{Id, Json, Queried};
+use super::page::{PageQuery, cut, link_to_next};
+use super::problem::{ApiError, ApiResult, Thing};
+use super::{bot_url, text};
+use crate::app::App;
+use crate::clock::random_bytes;
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, BotId};
+use engine::limits::PAGE_MAX;
+use engine::rows::Bot;
+use store::BotFilter;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{CreateSnake, Snake, UpdateSnake};
+use wire::problem::Problem;
+use wire::time::Timestamp;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_snakes, create_snake)).routes(routes!(
+        get_snake,
+        update_snake,
+        delete_snake
+    ))
+}
+
+/// Register a snake
+#[utoipa::path(post, path = "/api/snakes", tag = "snakes", security(("bearer" = [])), request_body = CreateSnake, responses(
+    (status = 201, description = "It is registered.", body = Snake),
+    (status = 409, description = "`duplicate_name`: the account has a snake of this name; `too_many`: it has as many as it may have.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_snake(
+    State(app): State<App>,
+    Player(caller): Player,
+    Json(wanted): Json<CreateSnake>,
+) -> ApiResult<(StatusCode, Answer<Snake>)> {
+    let name = text::name("/name", &wanted.name)?;
+    bot_url::check(&wanted.url, app.config.allow_private_bots)?;
+    let now = app.clock.now();
+    let bot = Bot {
+        id: BotId::new(now, random_bytes()),
+        account: caller.account,
+        name,
+        url: wanted.url,
+        is_public: wanted.is_public,
+        created_at: now,
+        updated_at: now,
+    };
+    save(&app, Command::CreateBot(bot.clone())).await?;
+    Ok((StatusCode::CREATED, Answer(view(bot))))
+}
+
+/// List the own snakes, newest first
+#[utoipa::path(get, path = "/api/snakes", tag = "snakes", security(("bearer" = [])), params(PageQuery), responses(
+    (status = 200, description = "A page of snakes, 100 when no limit is given.", body = Vec<Snake>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn list_snakes(
+    State(app): State<App>,
+    Guest(caller): Guest,
+    Queried(query): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<Snake>>)> {
+    // A full page when nobody asks for less: other servers of this API give the whole list.
+    let limit = query.limit(PAGE_MAX)?;
+    let filter = BotFilter { account: caller.account, before: query.after()?, limit: limit + 1 };
+    let bots = app.store.read(move |reader| reader.bots(&filter)).await?;
+    let (bots, has_more) = cut(bots, limit);
+    let last = bots.last().filter(|_| has_more).map(|bot| bot.id);
+    let link = link_to_next("/api/snakes", "", limit, last);
+    Ok((link, Answer(bots.into_iter().map(view).collect())))
+}
+
+/// Look at one of the own snakes
+#[utoipa::path(get, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The snake.", body = Snake),
+    (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_snake(State(app): State<App>, Guest(caller): Guest, Id(id): Id<BotId>) -> ApiResult<Answer<Snake>> {
+    own_bot(&app, caller.account, id).await.map(view).map(Answer)
+}
+
+/// Change a snake
+#[utoipa::path(put, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), request_body = UpdateSnake, responses(
+    (status = 200, description = "The snake as it is now.", body = Snake),
+    (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The account has a snake of this name.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn update_snake(
+    State(app): State<App>,
+    Player(caller): Player,
+    Id(id): Id<BotId>,
+    Json(change): Json<UpdateSnake>,
+) -> ApiResult<Answer<Snake>> {
+    let mut bot = own_bot(&app, caller.account, id).await?;
+    if let Some(name) = change.name {
+        bot.name = text::name("/name", &name)?;
+    }
+    if let Some(url) = change.url {
+        bot_url::check(&url, app.config.allow_private_bots)?;
+        bot.url = url;
+    }
+    bot.is_public = change.is_public.unwrap_or(bot.is_public);
+    bot.updated_at = app.clock.now();
+    save(&app, Command::UpdateBot(bot.clone())).await?;
+    Ok(Answer(view(bot)))
+}
+
+/// Forget a snake
+///
+/// Games that exist already keep its name and URL.
+#[utoipa::path(delete, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 204, description = "It is forgotten."),
+    (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn delete_snake(State(app): State<App>, Player(caller): Player, Id(id): Id<BotId>) -> ApiResult<StatusCode> {
+    save(&app, Command::DeleteBot { id, account: caller.account }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn save(app: &App, command: Command) -> ApiResult<()> {
+    match app.store.commit(command).await? {
+        Outcome::Done => Ok(()),
+        refusal => Err(ApiError::refused(&refusal, Thing::Snake)),
+    }
+}
+
+async fn own_bot(app: &App, account: AccountId, id: BotId) -> ApiResult<Bot> {
+    let bots = app.store.read(move |reader| reader.bots_by_id(&[id])).await?;
+    bots.into_iter().find(|bot| bot.account == account).ok_or(ApiError::Missing(Thing::Snake))
+}
+
+fn view(bot: Bot) -> Snake {
+    Snake {
+        id: bot.id.to_string(),
+        name: bot.name,
+        url: bot.url,
+        is_public: bot.is_public,
+        created_at: Timestamp(bot.created_at.0),
+        updated_at: Timestamp(bot.updated_at.0),
+    }
+}

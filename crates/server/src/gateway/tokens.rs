@@ -1,0 +1,125 @@
+//! `/api/tokens`: the bearer tokens of the own account. Secrets are shown once and kept nowhere.
+
+use super::auth::{Caller, Player, TokenCache, digest, new_secret};
+use super::extract::{Id, Json};
+use super::problem::{ApiError, ApiResult, Thing};
+use super::text;
+use crate::app::App;
+use crate::clock::random_bytes;
+use axum::Extension;
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, TokenId};
+use engine::rows::{Role, Token};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{CreateToken, TokenCreated, TokenView};
+use wire::problem::Problem;
+use wire::time::Timestamp;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(list_tokens, create_token)).routes(routes!(delete_token))
+}
+
+/// Make a token for the own account
+#[utoipa::path(post, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), request_body = CreateToken, responses(
+    (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
+    (status = 409, description = "The account has as many tokens as it may have.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_token(
+    State(app): State<App>,
+    Player(caller): Player,
+    Json(wanted): Json<CreateToken>,
+) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
+    let role = role(wanted.role.as_deref())?;
+    may_handle(caller, role)?;
+    make(&app, caller.account, &wanted.name, role).await
+}
+
+/// List the own account's tokens, newest first
+#[utoipa::path(get, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), responses(
+    (status = 200, description = "All tokens, without their secrets.", body = Vec<TokenView>),
+))]
+async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResult<Answer<Vec<TokenView>>> {
+    let tokens = app.store.read(move |reader| reader.tokens(caller.account)).await?;
+    Ok(Answer(tokens.iter().map(view).collect()))
+}
+
+/// Delete a token
+///
+/// It ends at once here, and within two seconds on other nodes.
+#[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
+    (status = 204, description = "It is deleted."),
+    (status = 404, description = "The account has no such token.", body = Problem, content_type = "application/problem+json"),
+))]
+async fn delete_token(
+    State(app): State<App>,
+    Player(caller): Player,
+    Extension(cache): Extension<TokenCache>,
+    Id(id): Id<TokenId>,
+) -> ApiResult<StatusCode> {
+    let account = if caller.role == Role::Admin { None } else { Some(caller.account) };
+    if let Some(account) = account {
+        let tokens = app.store.read(move |reader| reader.tokens(account)).await?;
+        let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::Missing(Thing::Token))?;
+        may_handle(caller, token.role)?;
+    }
+    match app.store.commit(Command::DeleteToken { id, account }).await? {
+        Outcome::Done => {
+            cache.forget(id);
+            Ok(StatusCode::NO_CONTENT)
+        }
+        refusal => Err(ApiError::refused(&refusal, Thing::Token)),
+    }
+}
+
+/// A token stands above nobody's own: neither made nor deleted by a weaker one.
+fn may_handle(caller: Caller, role: Role) -> ApiResult<()> {
+    if role > caller.role { Err(ApiError::RoleTooWeak { need: role, have: caller.role }) } else { Ok(()) }
+}
+
+/// The role of this name; a player's when none is named.
+pub(super) fn role(name: Option<&str>) -> ApiResult<Role> {
+    let Some(name) = name else {
+        return Ok(Role::Player);
+    };
+    Role::from_name(name).ok_or_else(|| {
+        let names = Role::ALL.map(Role::name).join(", ");
+        ApiError::bad_value("/role", format!("there is no such role: expected one of {names}"))
+    })
+}
+
+/// Makes a token for an account.
+pub(super) async fn make(
+    app: &App,
+    account: AccountId,
+    name: &str,
+    role: Role,
+) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
+    let (secret, now) = (new_secret(), app.clock.now());
+    let token = Token {
+        id: TokenId::new(now, random_bytes()),
+        account,
+        name: text::name("/name", name)?,
+        role,
+        digest: digest(&secret),
+        created_at: now,
+    };
+    let created = TokenCreated { token: view(&token), secret };
+    match app.store.commit(Command::CreateToken(token)).await? {
+        Outcome::Done => Ok((StatusCode::CREATED, Answer(created))),
+        Outcome::Missing => Err(ApiError::Missing(Thing::Account)),
+        refusal => Err(ApiError::refused(&refusal, Thing::Token)),
+    }
+}
+
+fn view(token: &Token) -> TokenView {
+    TokenView {
+        id: token.id.to_string(),
+        name: token.name.clone(),
+        role: token.role.name().to_owned(),
+        created_at: Timestamp(token.created_at.0),
+    }
+}

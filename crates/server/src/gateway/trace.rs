@@ -1,0 +1,95 @@
+//! Around every request: an id that its log lines and its answer carry, one line when it is done, and a net for panics.
+//!
+//! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
+
+use super::problem::ApiError;
+use crate::clock::random_bytes;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::time::Instant;
+use tracing::Instrument;
+
+/// The header that carries a request's id, in and out.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Longest id of a caller's own that is taken over.
+const REQUEST_ID_BYTES_MAX: usize = 64;
+/// What stands for the route in logs when no route matches: never the path that somebody chose.
+const NO_ROUTE: &str = "none";
+
+/// Handles a request under its id.
+pub(super) async fn trace(request: Request, next: Next) -> Response {
+    let id = request_id(request.headers());
+    let span = tracing::info_span!("request", request.id = id.to_str().unwrap_or_default());
+    let mut response = observe(request, next).instrument(span).await;
+    response.headers_mut().insert(REQUEST_ID, id);
+    response
+}
+
+async fn observe(request: Request, next: Next) -> Response {
+    let began = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    // Nothing of ours is shared with a request but the handles of `App`, whose locks recover by themselves.
+    let response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(panic) => ApiError::Unforeseen(format!("a handler panicked: {}", panic_text(&*panic))).into_response(),
+    };
+    let route = route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
+    log(&method, route, &response, began);
+    response
+}
+
+/// Requests that change something are worth a line in production; reads and polls only when somebody looks for them.
+fn log(method: &Method, route: &str, response: &Response, began: Instant) {
+    let (status, duration_ms) = (response.status().as_u16(), began.elapsed().as_secs_f64() * 1_000.0);
+    if response.status().is_server_error() {
+        tracing::warn!(%method, route, status, duration_ms, "request failed");
+    } else if method.is_safe() {
+        tracing::debug!(%method, route, status, duration_ms, "request done");
+    } else {
+        tracing::info!(%method, route, status, duration_ms, "request done");
+    }
+}
+
+/// The caller's own id, where it is one that a log can hold; a new one otherwise.
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let is_usable =
+        |id: &&HeaderValue| (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) && id.as_bytes().iter().all(is_plain);
+    headers.get(REQUEST_ID).filter(is_usable).cloned().unwrap_or_else(|| {
+        let id = format!("{:016x}", u64::from_be_bytes(random_bytes()));
+        HeaderValue::try_from(id).expect("hexadecimal digits stand in headers")
+    })
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sent: &'static str, is_taken_over: bool) {
+        let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
+        assert_eq!(request_id(&headers) == sent, is_taken_over, "{sent}");
+    }
+
+    #[test]
+    fn only_plain_ids_are_taken_over() {
+        check("a-B_3.x", true);
+        check("", false);
+        check("a b", false);
+        check("a\tb", false);
+        check("0123456789012345678901234567890123456789012345678901234567890123", true);
+        check("01234567890123456789012345678901234567890123456789012345678901234", false);
+        assert_eq!(request_id(&HeaderMap::new()).len(), 16);
+    }
+}

@@ -1,0 +1,16 @@
+//! The games, served: a gateway that lets requests in, runners that play matches, bells that wake whoever waits.
+//!
+//! Knows the engine, the store and the wire. Does not know how a match is decided (`rules`) nor what a match may do next
+//! (`engine`): it executes what the engine asks for, saves what comes of it, and only then tells anybody.
+
+pub mod app;
+pub mod bell;
+pub mod chores;
+pub mod clock;
+pub mod config;
+pub mod gateway;
+pub mod logs;
+pub mod metrics;
+pub mod process;
+pub mod runner;
+pub mod spectate;

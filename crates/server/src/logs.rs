@@ -1,0 +1,75 @@
+//! Log lines: text for people or JSON for programs, on the error output, so that standard output stays free for answers.
+
+use crate::config::{Config, LogFormat};
+use std::io;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{Registry, fmt};
+
+/// Installs what `config` asks for, for the whole process. A second call changes nothing: the first one counts.
+pub fn install(config: &Config) {
+    let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
+    // Fails only when a subscriber is installed already, and then lines have somewhere to go.
+    let _ = tracing::subscriber::set_global_default(subscriber(config, io::stderr, is_terminal));
+}
+
+fn subscriber<W>(config: &Config, writer: W, is_colored: bool) -> Box<dyn tracing::Subscriber + Send + Sync>
+where
+    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
+{
+    let level: LevelFilter = config.log_level.name().parse().expect("the names of levels are those that filters know");
+    let lines = fmt::layer().with_writer(writer).with_target(false);
+    match config.log_format {
+        LogFormat::Text => Box::new(Registry::default().with(level).with(lines.with_ansi(is_colored))),
+        LogFormat::Json => Box::new(Registry::default().with(level).with(lines.json().flatten_event(true))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::LogLevel;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The lines that a warning and a detail leave behind.
+    #[track_caller]
+    fn check(format: LogFormat, level: LogLevel, want: &[&[&str]]) {
+        let written = Written::default();
+        let writer = written.clone();
+        let mut config = Config::default();
+        (config.log_format, config.log_level) = (format, level);
+        tracing::subscriber::with_default(subscriber(&config, move || writer.clone(), false), || {
+            tracing::warn!(match.id = "m1", "a warning");
+            tracing::debug!("a detail");
+        });
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), want.len(), "{text}");
+        for (line, parts) in lines.iter().zip(want) {
+            assert!(parts.iter().all(|part| line.contains(part)), "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_are_readable_and_searchable() {
+        check(LogFormat::Text, LogLevel::Info, &[&["WARN", "a warning", "match.id=\"m1\""]]);
+        check(LogFormat::Text, LogLevel::Debug, &[&["a warning"], &["DEBUG a detail"]]);
+        check(LogFormat::Json, LogLevel::Info, &[&[r#""level":"WARN""#, r#""message":"a warning""#, r#""match.id":"m1""#]]);
+        check(LogFormat::Json, LogLevel::Error, &[]);
+    }
+}

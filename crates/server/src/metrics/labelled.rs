@@ -1,0 +1,102 @@
+//! Counters with a label, each bounded: by a closed list, or by a number of routes beyond which all share one counter.
+
+use super::kinds::Counter;
+use super::text::{Exposed, Page};
+use engine::matches::entry::Class;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+/// Bots' answers by class.
+#[derive(Debug, Default)]
+pub(super) struct ByClass([Counter; Class::ALL.len()]);
+
+impl ByClass {
+    pub(super) fn inc(&self, class: Class) {
+        if let Some(at) = Class::ALL.into_iter().position(|known| known == class) {
+            self.0[at].inc();
+        }
+    }
+}
+
+impl Exposed for ByClass {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for (class, counter) in Class::ALL.into_iter().zip(&self.0) {
+            if !matches!(class, Class::Valid | Class::Late) {
+                page.sample(name, &[("class", class.name())], counter.get());
+            }
+        }
+    }
+}
+
+/// Routes that are counted apart. The gateway has fewer; whatever else comes shares [`OTHER`].
+const ROUTES_MAX: usize = 128;
+const OTHER: &str = "other";
+const STATUSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
+
+type Counters = [Counter; STATUSES.len()];
+
+/// Requests by route and class of status.
+#[derive(Debug, Default)]
+pub(super) struct ByRoute(RwLock<BTreeMap<Box<str>, Counters>>);
+
+impl ByRoute {
+    /// `route` is a pattern of the router, never a path that somebody chose.
+    pub(super) fn inc(&self, route: &str, status: u16) {
+        let status = usize::from(status / 100);
+        let status = if status < STATUSES.len() { status } else { 0 };
+        if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
+            return counters[status].inc();
+        }
+        let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let route = if routes.len() < ROUTES_MAX { route } else { OTHER };
+        routes.entry(route.into()).or_default()[status].inc();
+    }
+}
+
+impl Exposed for ByRoute {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for (route, counters) in &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+            let seen = STATUSES.iter().zip(counters).filter(|(_, counter)| counter.get() > 0);
+            seen.for_each(|(status, counter)| page.sample(name, &[("route", route), ("status", status)], counter.get()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The samples after these requests.
+    #[track_caller]
+    fn check(requests: &[(&str, u16)], want: &[&str]) {
+        let by_route = ByRoute::default();
+        requests.iter().for_each(|(route, status)| by_route.inc(route, *status));
+        let mut page = Page::default();
+        by_route.expose(&mut page, "r", "Requests.");
+        assert_eq!(page.into_text().lines().skip(2).collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn requests_are_counted_by_route_and_class_of_status() {
+        check(&[], &[]);
+        check(
+            &[("/b", 200), ("/a", 404), ("/a", 400), ("/a", 201), ("/a", 999)],
+            &[
+                r#"r{route="/a",status="other"} 1"#,
+                r#"r{route="/a",status="2xx"} 1"#,
+                r#"r{route="/a",status="4xx"} 2"#,
+                r#"r{route="/b",status="2xx"} 1"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn more_routes_than_there_are_take_no_more_memory() {
+        let by_route = ByRoute::default();
+        (0..10_000).for_each(|route| by_route.inc(&format!("/{route}"), 200));
+        let routes = by_route.0.read().unwrap();
+        assert_eq!((routes.len(), routes[OTHER][2].get()), (ROUTES_MAX + 1, 10_000 - ROUTES_MAX as u64));
+    }
+}

@@ -1,0 +1,351 @@
+//! What is measured: every figure of the process in one table, recorded without locks, told in Prometheus' text format and in
+//! the operators' statistics. Times are kept apart, so that a report can say "the pool was starved" and not "it was slow".
+//!
+//! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
+
+mod kinds;
+mod labelled;
+mod own;
+mod recent;
+mod text;
+
+pub use kinds::{Counter, Gauge, Histogram, Snapshot};
+pub use own::Own;
+pub use recent::{RATE_WINDOW, TIMING_WINDOW};
+pub use text::{CONTENT_TYPE, Page};
+
+use engine::matches::entry::Class;
+use labelled::{ByClass, ByRoute};
+use recent::Recent;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use store::Observer;
+use text::Exposed;
+
+/// Defines the table: the fields, and how the page lists them. A figure that is not in it does not exist.
+macro_rules! figures {
+    ($($field:ident: $kind:ident = $name:literal, $help:literal;)*) => {
+        #[derive(Debug, Default)]
+        struct Figures {
+            $(#[doc = $help] $field: $kind,)*
+        }
+
+        impl Figures {
+            fn expose(&self, page: &mut Page) {
+                $(self.$field.expose(page, $name, $help);)*
+            }
+        }
+    };
+}
+
+figures! {
+    turns: Counter = "gauntlet_turns_total", "Turns that were played and saved.";
+    late_moves: Counter = "gauntlet_late_moves_total", "Moves that came after their deadline or never.";
+    broken_moves: ByClass = "gauntlet_broken_moves_total", "Answers to /move that came in time and were no move, by class.";
+    bot_calls: Counter = "gauntlet_bot_calls_total", "Calls of /move that ended, in whatever way.";
+    bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its answer, in seconds.";
+    bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
+        "Time that a call waited for a connection under its host's cap, in seconds.";
+    bot_connections: Gauge = "gauntlet_bot_connections", "Connections to bots that are open.";
+    bot_connections_opened: Counter = "gauntlet_bot_connections_opened_total", "Connections to bots that were opened.";
+    matches_running: Gauge = "gauntlet_matches_running", "Matches in the hands of this process.";
+    matches_claimed: Counter = "gauntlet_matches_claimed_total", "Matches that this process took over, resumed ones included.";
+    matches_resumed: Counter = "gauntlet_matches_resumed_total", "Matches that this process went on with from their log.";
+    matches_finished: Counter = "gauntlet_matches_finished_total", "Matches that ended with a result here.";
+    matches_failed: Counter = "gauntlet_matches_failed_total", "Matches that ended without a result here.";
+    leases_lost: Counter = "gauntlet_leases_lost_total", "Leases of this process that ended before it gave them up.";
+    queue_wait: Histogram = "gauntlet_queue_wait_seconds",
+        "Time from the creation of a match to its first /start, in seconds.";
+    run_time: Histogram = "gauntlet_run_time_seconds", "Time from the first /start of a match to its end, in seconds.";
+    spectators: Gauge = "gauntlet_spectators", "Spectators that are connected.";
+    store_batches: Counter = "gauntlet_store_batches_total", "Batches of commands that the store was given.";
+    store_batches_failed: Counter = "gauntlet_store_batches_failed_total", "Batches of commands that were not saved.";
+    store_commands: Counter = "gauntlet_store_commands_total", "Commands that were saved.";
+    commit_wait: Histogram = "gauntlet_store_commit_wait_seconds",
+        "Longest time that a command of a batch waited for the batch to begin, in seconds.";
+    commit: Histogram = "gauntlet_store_commit_seconds", "Time that a batch took in the database, in seconds.";
+    pool_wait: Histogram = "gauntlet_store_pool_wait_seconds", "Time that a read waited for a free reader, in seconds.";
+    query: Histogram = "gauntlet_store_query_seconds", "Time that a read took in the database, in seconds.";
+    queries_failed: Counter = "gauntlet_store_queries_failed_total", "Reads that failed.";
+    scheduler_delay: Histogram = "gauntlet_scheduler_delay_seconds",
+        "Time by which a task that slept came late to its turn, in seconds.";
+    http_requests: ByRoute = "gauntlet_http_requests_total", "Requests that were answered, by route and class of status.";
+    http_request: Histogram = "gauntlet_http_request_seconds",
+        "Time from the head of a request to the head of its answer, in seconds.";
+    http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
+    http_connections_accepted: Counter = "gauntlet_http_connections_accepted_total", "Connections of clients that were accepted.";
+    http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
+    accept_errors: Counter = "gauntlet_http_accept_errors_total",
+        "Connections that could not be accepted, for want of files or memory.";
+    chores_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
+}
+
+/// Every figure of one process. Shared by reference; all methods may be called from anywhere, at any rate.
+#[derive(Debug)]
+pub struct Metrics {
+    begun: Instant,
+    figures: Figures,
+    recent: Mutex<Recent>,
+}
+
+/// The middle and the tail of a time over the recent past, in milliseconds; `None` when nothing happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Quantiles {
+    /// Half of them took no longer.
+    pub p50: Option<f64>,
+    /// 99 of 100 took no longer.
+    pub p99: Option<f64>,
+}
+
+/// The times that an operator compares to find what holds a server up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timing {
+    /// For a free reader of the store.
+    pub pool_wait_ms: Quantiles,
+    /// In the database, for a read.
+    pub query_ms: Quantiles,
+    /// For the store's writer.
+    pub commit_wait_ms: Quantiles,
+    /// In the database, for a batch of commands.
+    pub commit_ms: Quantiles,
+    /// From the creation of a match to its first /start.
+    pub queue_wait_ms: Quantiles,
+    /// From the first /start of a match to its end.
+    pub run_time_ms: Quantiles,
+    /// Of tasks that wanted to run.
+    pub scheduler_delay_ms: Quantiles,
+    /// Of bots, from sending a /move to the end of its answer.
+    pub bot_call_ms: Quantiles,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let begun = Instant::now();
+        Self { begun, figures: Figures::default(), recent: Mutex::new(Recent::new(begun)) }
+    }
+}
+
+/// What the runner tells.
+impl Metrics {
+    /// A match came into this process's hands.
+    pub fn match_claimed(&self, is_resumed: bool) {
+        self.figures.matches_claimed.inc();
+        self.figures.matches_resumed.add(u64::from(is_resumed));
+        self.figures.matches_running.inc();
+    }
+
+    /// A match left this process's hands, for whatever reason but a lost lease.
+    pub fn match_left(&self) {
+        self.figures.matches_running.dec();
+    }
+
+    /// A lease was lost, and with it this many matches left.
+    pub fn lease_lost(&self, matches: usize) {
+        self.figures.leases_lost.inc();
+        self.figures.matches_running.sub(matches);
+    }
+
+    /// A match is about to send its first /start, so long after its creation.
+    pub fn match_started(&self, queue_wait: Duration) {
+        self.figures.queue_wait.observe(queue_wait);
+    }
+
+    /// A match ended with a result.
+    pub fn match_finished(&self) {
+        self.figures.matches_finished.inc();
+    }
+
+    /// A match that ended with a result had run so long since its first /start.
+    pub fn match_ran(&self, run_time: Duration) {
+        self.figures.run_time.observe(run_time);
+    }
+
+    /// A match ended without a result.
+    pub fn match_failed(&self) {
+        self.figures.matches_failed.inc();
+    }
+
+    /// A turn was saved, with so many late moves in it.
+    pub fn turn_saved(&self, late: u32) {
+        self.figures.turns.inc();
+        self.figures.late_moves.add(u64::from(late));
+    }
+
+    /// A call of /move ended.
+    pub fn answered(&self, class: Class, latency_ms: u16) {
+        self.figures.bot_calls.inc();
+        self.figures.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
+        self.figures.broken_moves.inc(class);
+    }
+
+    /// A call waited so long for a connection under its host's cap.
+    pub fn bot_slot_waited(&self, waited: Duration) {
+        self.figures.bot_permit_wait.observe(waited);
+    }
+
+    /// A connection to a bot was opened.
+    pub fn bot_connection_opened(&self) {
+        self.figures.bot_connections_opened.inc();
+        self.figures.bot_connections.inc();
+    }
+
+    /// So many connections to bots were closed.
+    pub fn bot_connections_closed(&self, count: usize) {
+        self.figures.bot_connections.sub(count);
+    }
+}
+
+/// What the gateway, the spectators' door and the chores tell.
+impl Metrics {
+    /// A request was answered. `route` is the router's pattern, never the path that a client chose.
+    pub fn http_answered(&self, route: &str, status: u16, took: Duration) {
+        self.figures.http_requests.inc(route, status);
+        self.figures.http_request.observe(took);
+    }
+
+    /// A connection of a client was accepted.
+    pub fn http_connection_opened(&self) {
+        self.figures.http_connections_accepted.inc();
+        self.figures.http_connections.inc();
+    }
+
+    /// A connection of a client was closed.
+    pub fn http_connection_closed(&self) {
+        self.figures.http_connections.dec();
+    }
+
+    /// A connection was closed because its client was too slow.
+    pub fn http_timed_out(&self) {
+        self.figures.http_timeouts.inc();
+    }
+
+    /// A connection could not be accepted, for want of files or memory.
+    pub fn accept_failed(&self) {
+        self.figures.accept_errors.inc();
+    }
+
+    /// A spectator came.
+    pub fn spectator_joined(&self) {
+        self.figures.spectators.inc();
+    }
+
+    /// A spectator went.
+    pub fn spectator_left(&self) {
+        self.figures.spectators.dec();
+    }
+
+    /// A chore failed.
+    pub fn chore_failed(&self) {
+        self.figures.chores_failed.inc();
+    }
+
+    /// A task that slept came so late to its turn.
+    pub fn scheduled_late(&self, delay: Duration) {
+        self.figures.scheduler_delay.observe(delay);
+    }
+}
+
+impl Observer for Metrics {
+    fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool) {
+        let figures = &self.figures;
+        figures.store_batches.inc();
+        figures.commit_wait.observe(queue_wait_max);
+        figures.commit.observe(took);
+        if is_ok {
+            figures.store_commands.add(commands as u64);
+        } else {
+            figures.store_batches_failed.inc();
+        }
+    }
+
+    fn read(&self, pool_wait: Duration, took: Duration, is_ok: bool) {
+        self.figures.pool_wait.observe(pool_wait);
+        self.figures.query.observe(took);
+        self.figures.queries_failed.add(u64::from(!is_ok));
+    }
+}
+
+/// What is asked of the figures.
+impl Metrics {
+    /// Keeps the recent past; to be called about once a second.
+    pub fn tick(&self, now: Instant) {
+        self.recent().tick(now, self.figures.turns.get(), || self.timed().map(Histogram::snapshot).to_vec());
+    }
+
+    /// How long this process has been up.
+    #[must_use]
+    pub fn uptime(&self, now: Instant) -> Duration {
+        now.duration_since(self.begun)
+    }
+
+    /// Turns per second over the last [`RATE_WINDOW`].
+    #[must_use]
+    pub fn turns_per_s(&self, now: Instant) -> f64 {
+        self.recent().turns_per_s(now, self.figures.turns.get())
+    }
+
+    /// Late moves that this process saw.
+    #[must_use]
+    pub fn late_moves(&self) -> u64 {
+        self.figures.late_moves.get()
+    }
+
+    /// Matches in the hands of this process.
+    #[must_use]
+    pub fn matches_running(&self) -> i64 {
+        self.figures.matches_running.get()
+    }
+
+    /// The times over the last [`TIMING_WINDOW`].
+    #[must_use]
+    pub fn timing(&self) -> Timing {
+        let now = self.timed().map(Histogram::snapshot);
+        let recent = self.recent();
+        let quantiles = |at: usize| {
+            let before = recent.timings_before().and_then(|before| before.get(at));
+            let between = before.map_or_else(|| now[at].clone(), |before| now[at].since(before));
+            Quantiles { p50: between.quantile_ms(0.5), p99: between.quantile_ms(0.99) }
+        };
+        Timing {
+            pool_wait_ms: quantiles(0),
+            query_ms: quantiles(1),
+            commit_wait_ms: quantiles(2),
+            commit_ms: quantiles(3),
+            queue_wait_ms: quantiles(4),
+            run_time_ms: quantiles(5),
+            scheduler_delay_ms: quantiles(6),
+            bot_call_ms: quantiles(7),
+        }
+    }
+
+    /// Every figure, for Prometheus. What only others know (the store's counters, `/proc`) is for the caller to add.
+    #[must_use]
+    pub fn page(&self) -> Page {
+        let mut page = Page::default();
+        self.figures.expose(&mut page);
+        page
+    }
+
+    /// The histograms of [`Timing`], in the order of its fields.
+    fn timed(&self) -> [&Histogram; 8] {
+        let figures = &self.figures;
+        [
+            &figures.pool_wait,
+            &figures.query,
+            &figures.commit_wait,
+            &figures.commit,
+            &figures.queue_wait,
+            &figures.run_time,
+            &figures.scheduler_delay,
+            &figures.bot_call,
+        ]
+    }
+
+    /// The past is whole even if a holder of the lock panicked: each tick pushes one value.
+    fn recent(&self) -> MutexGuard<'_, Recent> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests;

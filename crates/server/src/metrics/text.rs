@@ -1,0 +1,118 @@
+//! The Prometheus text format (version 0.0.4): a page of families, each with its help, its kind and its samples.
+
+use super::kinds::{Counter, Gauge, Histogram, Snapshot};
+use std::fmt::{Display, Write};
+
+/// The content type of a page.
+pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// A page of figures.
+#[derive(Debug, Default)]
+pub struct Page(String);
+
+impl Page {
+    /// The page as text.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    /// A number of things that are there now, one sample for each pair of a label's value and its number.
+    pub fn gauges<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        samples: impl IntoIterator<Item = (&'a str, u64)>,
+    ) {
+        self.head(name, help, "gauge");
+        for (of, value) in samples {
+            self.sample(name, &[(label, of)], value);
+        }
+    }
+
+    /// A number that stands alone; nothing at all when it is not known.
+    pub fn number(&mut self, name: &str, help: &str, kind: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.head(name, help, kind);
+            self.sample(name, &[], value);
+        }
+    }
+
+    /// The two lines before a family's samples.
+    pub(super) fn head(&mut self, name: &str, help: &str, kind: &str) {
+        self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+    }
+
+    /// One sample. Values of labels are escaped.
+    pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+        self.put(format_args!("{name}"));
+        for (at, (label, of)) in labels.iter().enumerate() {
+            let open = if at == 0 { '{' } else { ',' };
+            let of = of.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            self.put(format_args!("{open}{label}=\"{of}\""));
+        }
+        let close = if labels.is_empty() { "" } else { "}" };
+        self.put(format_args!("{close} {value}\n"));
+    }
+
+    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+        // Writing into a String cannot fail.
+        let _ = self.0.write_fmt(text);
+    }
+}
+
+/// A figure that can be put on a page.
+pub(super) trait Exposed {
+    /// Writes the whole family.
+    fn expose(&self, page: &mut Page, name: &str, help: &str);
+}
+
+impl Exposed for Counter {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        page.sample(name, &[], self.get());
+    }
+}
+
+impl Exposed for Gauge {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "gauge");
+        page.sample(name, &[], self.get());
+    }
+}
+
+impl Exposed for Histogram {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "histogram");
+        expose_buckets(page, name, &self.snapshot());
+    }
+}
+
+fn expose_buckets(page: &mut Page, name: &str, snapshot: &Snapshot) {
+    let bucket = format!("{name}_bucket");
+    for (bound_s, count) in snapshot.cumulative() {
+        page.sample(&bucket, &[("le", &bound_s.to_string())], count);
+    }
+    page.sample(&bucket, &[("le", "+Inf")], snapshot.count());
+    page.sample(&format!("{name}_sum"), &[], snapshot.sum_s());
+    page.sample(&format!("{name}_count"), &[], snapshot.count());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(of: &str, want: &str) {
+        let mut page = Page::default();
+        page.gauges("x", "Things.", "of", [(of, 3)]);
+        assert_eq!(page.into_text(), format!("# HELP x Things.\n# TYPE x gauge\n{want}\n"));
+    }
+
+    #[test]
+    fn values_of_labels_are_escaped() {
+        check("plain", r#"x{of="plain"} 3"#);
+        check("a\"b\\c\nd", r#"x{of="a\"b\\c\nd"} 3"#);
+    }
+}

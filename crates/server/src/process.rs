@@ -1,0 +1,189 @@
+//! The life of one serving process: open what lasts, let everybody in, and on the signal leave in order and in time.
+//!
+//! Takes the configuration, the listener and the signal as arguments: the binary owns the world, tests hand in their own.
+
+mod files;
+mod place;
+#[cfg(test)]
+mod tests;
+
+pub use files::{machine, raise_file_limit};
+pub use place::{PlaceError, open_store};
+
+use crate::app::App;
+use crate::clock::random_bytes;
+use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret};
+use crate::gateway::auth::Bootstrap;
+use crate::gateway::listener::{self, Limits};
+use crate::gateway::{self, ops};
+use crate::metrics::Metrics;
+use crate::{chores, runner};
+use axum::middleware::from_fn_with_state;
+use engine::commands::{Command, Outcome};
+use engine::ids::AccountId;
+use engine::limits::DRAIN_MAX;
+use engine::rows::Account;
+use place::DataLock;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Store, StoreError};
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// Time in which requests under way are answered and matches are given back.
+const LEAVE_MAX: Duration = Duration::from_millis(3_500);
+/// Time in which the store finishes what it was handed.
+const CLOSE_MAX: Duration = Duration::from_millis(1_000);
+const _: () = assert!(LEAVE_MAX.as_millis() + CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
+/// Pause before a runner that ended by a defect of ours begins again.
+const RUNNER_PAUSE: Duration = Duration::from_secs(1);
+/// Connections that the kernel holds for us while all seats are taken.
+const BACKLOG: u32 = 4_096;
+
+/// Why a process could not serve, or could not leave in order.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// Somebody else listens there, or nobody may.
+    #[error("cannot listen on {address}: {}", why_not_bound(.source))]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The place of the data is not to be had.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// The store refuses at the start.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The store answered something that it should not be able to answer.
+    #[error("the bootstrap account could not be made: the store answered {0:?}")]
+    Bootstrap(Outcome),
+    /// The door ended without being told to.
+    #[error("the gateway ended unexpectedly, by a defect of this program: its log says more")]
+    GatewayEnded,
+    /// Something did not end.
+    #[error("{0} did not end within {DRAIN_MAX:?}: the process ends without it; what it held is taken over when its lease ends")]
+    Hangs(&'static str),
+}
+
+fn why_not_bound(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there; stop it, or choose another port with --port (0 takes a free one)".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a permission that this user lacks; choose another port with --port".to_owned()
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; choose one of its own with --interface".to_owned()
+        }
+        _ => source.to_string(),
+    }
+}
+
+/// Listens on `address`. Call it on a runtime.
+///
+/// # Errors
+/// [`ServeError::Bind`], with what to do.
+pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let listen = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // A restart must not wait for the last connections of the previous life.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    listen().map_err(|source| ServeError::Bind { address, source })
+}
+
+/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`].
+///
+/// # Errors
+/// Why it could not begin, or what did not end.
+pub async fn serve(
+    mut config: Config,
+    listener: TcpListener,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
+    // What was asked for may be "any free port"; what is in force is the one that was got.
+    config.address = listener.local_addr().map_err(|source| ServeError::Bind { address: config.address, source })?;
+    for warning in config.warnings() {
+        tracing::warn!("{warning}");
+    }
+    let lock = DataLock::take(&config)?;
+    let metrics = Arc::new(Metrics::default());
+    let store = open_store(&config, metrics.clone()).await?;
+    let bootstrap = match &config.bootstrap_token {
+        Some(secret) => Some(bootstrap(&store, secret).await?),
+        None => None,
+    };
+    let app = App::new(store, Arc::new(config), metrics, bootstrap);
+    chores::correct_clock(&app).await?;
+    let left = stay(&app, listener, shutdown).await;
+    let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs("the store"));
+    // Only now may another process open the file.
+    drop(lock);
+    left.and(closed)
+}
+
+async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
+    let now = crate::clock::Clock::default().now();
+    let account = Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
+    match store.commit(Command::EnsureAccount(account)).await? {
+        Outcome::AccountIs(id) => Ok(Bootstrap::new(secret.expose(), id)),
+        other => Err(ServeError::Bootstrap(other)),
+    }
+}
+
+/// Runs everything side by side until the signal, then waits for everybody to leave.
+async fn stay(app: &App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+    let mut gateway = tokio::spawn(let_in(app.clone(), listener));
+    let runner = tokio::spawn(play(app.clone()));
+    let chores = tokio::spawn(chores::run(app.clone()));
+    let ended = tokio::select! {
+        () = shutdown => Ok(()),
+        _ = &mut gateway => Err(ServeError::GatewayEnded),
+    };
+    tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
+    app.drain.begin();
+    let left = leave(gateway, runner).await;
+    // Chores are only ever between two commits: cutting them short loses nothing.
+    chores.abort();
+    ended.and(left)
+}
+
+async fn leave(gateway: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), ServeError> {
+    let gateway = async {
+        if !gateway.is_finished() {
+            let _ = gateway.await;
+        }
+    };
+    let (gateway, runner) = tokio::join!(timeout(LEAVE_MAX, gateway), timeout(LEAVE_MAX, runner));
+    runner.map_err(|_| ServeError::Hangs("the runner"))?.ok();
+    gateway.map_err(|_| ServeError::Hangs("the gateway"))
+}
+
+async fn let_in(app: App, listener: TcpListener) {
+    // Within the time for leaving, so that the door closes by itself.
+    let limits = Limits::of(&app.config, LEAVE_MAX - Duration::from_millis(500));
+    let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
+    let router = gateway::router(app).layer(from_fn_with_state(metrics.clone(), ops::measure));
+    listener::serve(listener, router, limits, metrics, async move { drain.begun().await }).await;
+}
+
+/// Plays matches until the drain. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
+async fn play(app: App) {
+    while !app.drain.has_begun() {
+        let ended = tokio::spawn(runner::run(app.clone())).await;
+        if !app.drain.has_begun() {
+            let why = ended.err().map(|error| error.to_string());
+            tracing::error!(why, "the runner ended, by a defect of this program; it begins again");
+            sleep(RUNNER_PAUSE).await;
+        }
+    }
+}

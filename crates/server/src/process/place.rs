@@ -1,0 +1,124 @@
+//! The place where matches are kept: its folder, its lock, and the store in it.
+
+use crate::config::{Config, StorePlace};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::sqlite::SqliteDatabase;
+use store::{Database, Observer, Store, StoreConfig, StoreError};
+
+/// Why the place of the data is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// The folder of the data file cannot be made, or its lock not be opened.
+    #[error("cannot use {}: {source}; choose another file with --data, or give this user the right to write there", path.display())]
+    Unusable {
+        /// What could not be made or opened.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another server has the file.
+    #[error(
+        "{} is in use by another server{}: two servers on one SQLite file would play the same matches; stop the other one, \
+         choose another file with --data, or let both share a PostgreSQL database with --store-url",
+        path.display(), pid.as_ref().map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    )]
+    InUse {
+        /// The data file.
+        path: PathBuf,
+        /// Who has it, if it says so.
+        pid: Option<u32>,
+    },
+}
+
+/// The right to serve from a data file: held as long as this lives, given back by the system however the process ends.
+#[derive(Debug)]
+pub(super) struct DataLock {
+    _file: Option<File>,
+}
+
+impl DataLock {
+    /// Takes the lock beside the data file; a shared database needs none.
+    pub(super) fn take(config: &Config) -> Result<Self, PlaceError> {
+        match config.store() {
+            StorePlace::Sqlite(data) => lock(data).map(|file| Self { _file: Some(file) }),
+            StorePlace::Postgres(_) => Ok(Self { _file: None }),
+        }
+    }
+}
+
+fn lock(data: &Path) -> Result<File, PlaceError> {
+    make_folder(data)?;
+    let mut path = data.as_os_str().to_owned();
+    path.push(".lock");
+    let path = PathBuf::from(path);
+    let unusable = |source| PlaceError::Unusable { path: path.clone(), source };
+    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(PlaceError::InUse { path: data.to_owned(), pid: pid_in(&mut file) }),
+        Err(TryLockError::Error(source)) => return Err(unusable(source)),
+    }
+    // The number only helps whoever is refused; the lock holds without it.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+fn pid_in(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn make_folder(data: &Path) -> Result<(), PlaceError> {
+    let Some(folder) = data.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|source| PlaceError::Unusable { path: folder.to_owned(), source })
+}
+
+/// Opens the store that `config` names. Several processes may do this on one file; only one may serve from it.
+///
+/// # Errors
+/// [`PlaceError`] as [`super::ServeError::Place`], and what the store says.
+pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<Store, super::ServeError> {
+    let database: Arc<dyn Database> = match config.store() {
+        StorePlace::Sqlite(data) => {
+            make_folder(data)?;
+            Arc::new(SqliteDatabase::new(data))
+        }
+        StorePlace::Postgres(_) => {
+            let why = "this build has no PostgreSQL store: leave store.url off and use a SQLite file".to_owned();
+            return Err(StoreError::Unavailable { why }.into());
+        }
+    };
+    let sizes = StoreConfig { readers: config.store_connections };
+    // Opening migrates and may take its time: not on a thread that runs tasks.
+    let opened = tokio::task::spawn_blocking(move || Store::open(database, sizes, observer)).await;
+    let opened = opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
+    Ok(opened?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_has_one_server() {
+        let folder = std::env::temp_dir().join(format!("gauntlet-lock-{}", std::process::id()));
+        let data = folder.join("deep").join("games.db");
+        let first = lock(&data).unwrap();
+        let refused = lock(&data).unwrap_err();
+        assert!(matches!(&refused, PlaceError::InUse { pid: Some(pid), .. } if *pid == std::process::id()), "{refused}");
+        drop(first);
+        lock(&data).unwrap();
+        lock(&folder.join("other.db")).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let refused = lock(Path::new("/proc/nowhere/games.db")).unwrap_err();
+        assert!(refused.to_string().starts_with("cannot use /proc/nowhere: "), "{refused}");
+    }
+}

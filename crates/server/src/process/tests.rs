@@ -1,0 +1,77 @@
+//! A whole process, from the signal to begin to the signal to leave, on a file of its own.
+
+use super::*;
+use std::path::PathBuf;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
+
+/// A folder that is removed with its owner.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("gauntlet-{name}-{}", std::process::id())))
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::default();
+        config.data = self.0.join("games.db");
+        config
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn listener() -> TcpListener {
+    bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap()
+}
+
+/// The status line and everything after it.
+async fn get(address: SocketAddr, path: &str, token: &str) -> String {
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n");
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_process_serves_refuses_a_rival_and_leaves() {
+    let folder = Folder::new("process");
+    let (listener, token) = (listener(), "0123456789abcdef");
+    let address = listener.local_addr().unwrap();
+    let mut config = folder.config();
+    config.bootstrap_token = Some(Secret::new(token));
+    let (leave, left) = oneshot::channel::<()>();
+    let served = tokio::spawn(serve(config, listener, async {
+        let _ = left.await;
+    }));
+
+    assert!(get(address, "/readyz", "").await.starts_with("HTTP/1.1 200"));
+    let shown = get(address, "/api/admin/config", token).await;
+    let port = format!(r#"{{"key":"server.port","value":"{}""#, address.port());
+    assert!(shown.contains(&port), "the port that was got is the one that is shown: {shown}");
+
+    let rival = serve(folder.config(), self::listener(), std::future::pending()).await.unwrap_err();
+    assert!(matches!(rival, ServeError::Place(PlaceError::InUse { .. })), "{rival}");
+
+    leave.send(()).unwrap();
+    served.await.unwrap().unwrap();
+    TcpStream::connect(address).await.unwrap_err();
+    serve(folder.config(), self::listener(), async {}).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_busy_port_is_named_with_what_to_do() {
+    let taken = listener();
+    let refused = bind(taken.local_addr().unwrap()).unwrap_err().to_string();
+    let want = format!("cannot listen on {}: another program listens there; ", taken.local_addr().unwrap());
+    assert!(refused.starts_with(&want), "{refused}");
+}

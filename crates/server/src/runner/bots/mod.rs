@@ -1,0 +1,141 @@
+//! The client that calls bots: our own small HTTP/1.1 over pooled connections, because ten thousand calls wait at the same
+//! time and a waiting call must hold a socket and hardly anything else.
+//!
+//! A call never fails: whatever goes wrong is a class of answer, with the latency that was measured. One deadline covers
+//! connect, head and body. Redirects are not followed.
+
+mod connection;
+mod exchange;
+mod judge;
+mod pool;
+mod response;
+mod target;
+
+#[cfg(test)]
+mod tests;
+
+use super::outside::{Answer, Call, Path};
+use crate::metrics::Metrics;
+use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
+use engine::matches::entry::{Class, Face};
+use exchange::{Failure, Request};
+use pool::Pool;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use target::Target;
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout_at};
+
+/// How long a bot's looks are believed before it is asked again.
+const FACES_KEPT: Duration = Duration::from_secs(60);
+/// Looks that are remembered at the same time.
+const FACES_MAX: usize = 10_000;
+
+type FaceCell = Arc<OnceCell<Face>>;
+
+/// The client of one process.
+#[derive(Clone)]
+pub struct Bots {
+    pool: Arc<Pool>,
+    faces: Arc<Mutex<HashMap<String, (Instant, FaceCell)>>>,
+    metrics: Arc<Metrics>,
+}
+
+impl Bots {
+    /// A client with at most `connections_per_host` connections to any one host and port; `is_private_allowed` lets it call
+    /// addresses that are not of the public Internet.
+    #[must_use]
+    pub fn new(connections_per_host: usize, is_private_allowed: bool, metrics: Arc<Metrics>) -> Self {
+        let pool = Arc::new(Pool::new(connections_per_host, is_private_allowed, metrics.clone()));
+        Self { pool, faces: Arc::default(), metrics }
+    }
+
+    /// Calls a bot. The time waited for a free connection under the host's cap is ours, not the bot's: its clock starts after.
+    pub async fn call(&self, call: Call) -> Answer {
+        let Some(target) = Target::parse(&call.url) else {
+            return answer(Class::Unreachable, Duration::ZERO, call.timeout);
+        };
+        let asked = Instant::now();
+        let slot = self.pool.slot(&target).await;
+        let sent = Instant::now();
+        self.metrics.bot_slot_waited(sent - asked);
+        let request = Request::post(&target, call.path.segment(), &call.body);
+        drop(call.body);
+        let is_repeatable = call.path == Path::Move;
+        let heard = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
+        let took = sent.elapsed();
+        match heard {
+            Ok(Ok(response)) if response.status != 200 => answer(Class::BadStatus, took, call.timeout),
+            Ok(Ok(response)) if call.path == Path::Move => {
+                let (class, mv, shout) = judge::judge_move(&response.body);
+                Answer { mv, shout, ..answer(class, took, call.timeout) }
+            }
+            Ok(Ok(_)) => answer(Class::Valid, took, call.timeout),
+            Ok(Err(failure)) => answer(failure.class(), took, call.timeout),
+            Err(_) => answer(Class::Late, call.timeout, call.timeout),
+        }
+    }
+
+    /// What a bot looks like; asked once a minute at most, however many matches open.
+    pub async fn face(&self, url: &str) -> Face {
+        let cell = self.face_cell(url);
+        cell.get_or_init(|| self.ask_face(url)).await.clone()
+    }
+
+    /// Closes connections that nobody used for a while, and forgets looks that are out of date. For a chore.
+    pub fn sweep(&self) {
+        self.pool.sweep();
+        let now = Instant::now();
+        self.faces.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (asked, _)| now - *asked < FACES_KEPT);
+    }
+
+    /// Whether an idle connection lies ready that its peer has not closed.
+    #[cfg(test)]
+    fn pool_has_quiet_idle(&self) -> bool {
+        self.pool.has_quiet_idle()
+    }
+
+    fn face_cell(&self, url: &str) -> FaceCell {
+        let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if let Some((asked, cell)) = faces.get(url)
+            && now - *asked < FACES_KEPT
+        {
+            return cell.clone();
+        }
+        if faces.len() >= FACES_MAX {
+            faces.clear();
+        }
+        let cell = FaceCell::default();
+        faces.insert(url.to_owned(), (now, cell.clone()));
+        cell
+    }
+
+    async fn ask_face(&self, url: &str) -> Face {
+        let Some(target) = Target::parse(url) else { return Face::default() };
+        let slot = self.pool.slot(&target).await;
+        let request = Request::get(&target);
+        let heard = timeout_at(Instant::now() + BOT_INDEX_TIMEOUT, exchange::run(slot, &target, request, true)).await;
+        match heard {
+            Ok(Ok(response)) if response.status == 200 => judge::judge_face(&response.body),
+            Ok(Ok(_) | Err(_)) | Err(_) => Face::default(),
+        }
+    }
+}
+
+fn answer(class: Class, took: Duration, timeout: Duration) -> Answer {
+    let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
+    Answer { class, latency_ms, mv: None, shout: String::new() }
+}
+
+impl Failure {
+    fn class(&self) -> Class {
+        match self {
+            Self::Unreachable => Class::Unreachable,
+            Self::Forbidden => Class::Forbidden,
+            Self::Oversized => Class::Oversized,
+            Self::Malformed => Class::Malformed,
+        }
+    }
+}

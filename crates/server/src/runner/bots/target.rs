@@ -1,0 +1,78 @@
+//! Where a bot's URL leads: scheme, host, port and base path, read once a call without allocating more than it must.
+
+use http::Uri;
+
+/// A parsed bot URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    /// Whether to speak TLS.
+    pub(super) is_tls: bool,
+    /// A name or a literal address; IPv6 without brackets.
+    pub(super) host: String,
+    /// The port, the scheme's own when the URL names none.
+    pub(super) port: u16,
+    /// Host and port as the URL has them: the `Host` header.
+    pub(super) authority: String,
+    /// The path without its last slash, so that `/move` can be added.
+    pub(super) base_path: String,
+}
+
+/// What connections are pooled by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct HostKey {
+    pub(super) is_tls: bool,
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl Target {
+    /// The target of an http or https URL; `None` for anything else (registration has refused it already).
+    pub(super) fn parse(url: &str) -> Option<Self> {
+        let uri: Uri = url.parse().ok()?;
+        let is_tls = match uri.scheme_str()? {
+            "http" => false,
+            "https" => true,
+            _ => return None,
+        };
+        let authority = uri.authority()?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() || authority.as_str().contains('@') {
+            return None;
+        }
+        Some(Self {
+            is_tls,
+            host: host.to_owned(),
+            port: authority.port_u16().unwrap_or(if is_tls { 443 } else { 80 }),
+            authority: authority.as_str().to_owned(),
+            base_path: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+
+    pub(super) fn key(&self) -> HostKey {
+        HostKey { is_tls: self.is_tls, host: self.host.clone(), port: self.port }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(url: &str, want: Option<(bool, &str, u16, &str, &str)>) {
+        let got = Target::parse(url);
+        let got = got.as_ref().map(|t| (t.is_tls, t.host.as_str(), t.port, t.authority.as_str(), t.base_path.as_str()));
+        assert_eq!(got, want, "{url}");
+    }
+
+    #[test]
+    fn urls() {
+        check("http://bot.example", Some((false, "bot.example", 80, "bot.example", "")));
+        check("https://bot.example/a/b/", Some((true, "bot.example", 443, "bot.example", "/a/b")));
+        check("http://127.0.0.1:8000/snake", Some((false, "127.0.0.1", 8000, "127.0.0.1:8000", "/snake")));
+        check("http://[::1]:9/x", Some((false, "::1", 9, "[::1]:9", "/x")));
+        check("ftp://bot.example/", None);
+        check("bot.example", None);
+        check("http://user@bot.example/", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,253 @@
+//! The client against scripted peers on real sockets.
+
+use super::*;
+use bytes::Bytes;
+use rules::snake::Move;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A peer that hands every accepted connection to the test.
+struct Peer {
+    address: SocketAddr,
+    accepted: mpsc::UnboundedReceiver<TcpStream>,
+}
+
+impl Peer {
+    async fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (sender, accepted) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                if sender.send(stream).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { address, accepted }
+    }
+
+    async fn connection(&mut self) -> TcpStream {
+        self.accepted.recv().await.unwrap()
+    }
+}
+
+/// Reads one whole request (our own always say their length); its text.
+async fn read_request(stream: &mut TcpStream) -> String {
+    let mut text = String::new();
+    loop {
+        let mut byte = [0; 1];
+        assert_eq!(stream.read(&mut byte).await.unwrap(), 1, "the client hung up in the middle of {text:?}");
+        text.push(char::from(byte[0]));
+        let Some(head) = text.find("\r\n\r\n") else { continue };
+        let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
+        if text.len() == head + 4 + length.parse::<usize>().unwrap() {
+            return text;
+        }
+    }
+}
+
+fn http(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+}
+
+fn client(connections_per_host: usize, is_private_allowed: bool) -> Bots {
+    Bots::new(connections_per_host, is_private_allowed, Arc::default())
+}
+
+fn call(address: SocketAddr, path: Path) -> Call {
+    Call { url: format!("http://{address}/bot/"), path, body: Bytes::from_static(b"{}"), timeout: TIMEOUT }
+}
+
+/// One /move answered with these bytes, after which the peer hangs up.
+async fn check(answer: &str, want: (Class, Option<Move>, &str)) {
+    let mut peer = Peer::new().await;
+    let bots = client(1, true);
+    let asked = tokio::spawn({
+        let call = call(peer.address, Path::Move);
+        async move { bots.call(call).await }
+    });
+    let mut stream = peer.connection().await;
+    let request = read_request(&mut stream).await;
+    assert!(request.starts_with("POST /bot/move HTTP/1.1\r\n"), "{request}");
+    assert!(request.contains("content-type: application/json\r\n"), "{request}");
+    // The client may hang up first, as soon as it has seen enough.
+    let _ = stream.write_all(answer.as_bytes()).await;
+    drop(stream);
+    let got = asked.await.unwrap();
+    assert_eq!((got.class, got.mv, got.shout.as_str()), want, "{answer:?}");
+}
+
+#[tokio::test]
+async fn every_kind_of_answer_is_data() {
+    check(&http(r#"{"move":"left"}"#), (Class::Valid, Some(Move::Left), "")).await;
+    check(&http(r#"{"move":"up","shout":"hi","x":1}"#), (Class::Valid, Some(Move::Up), "hi")).await;
+    check(&http(r#"{"move":"up","shout":null}"#), (Class::Valid, Some(Move::Up), "")).await;
+    check(&http(r#"{"move":"LEFT","shout":"hi"}"#), (Class::UnknownMove, None, "hi")).await;
+    check(&http(r#"{"move":7}"#), (Class::Malformed, None, "")).await;
+    check(&http("{}"), (Class::Malformed, None, "")).await;
+    check(&http("left"), (Class::Malformed, None, "")).await;
+    check("", (Class::Unreachable, None, "")).await;
+    check("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{", (Class::Unreachable, None, "")).await;
+    check("220 mail.example ESMTP\r\n", (Class::Malformed, None, "")).await;
+    check("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", (Class::BadStatus, None, "")).await;
+    check("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", (Class::BadStatus, None, "")).await;
+    let huge = format!(r#"{{"move":"up","shout":"{}"}}"#, "x".repeat(70_000));
+    check(&http(&huge), (Class::Oversized, None, "")).await;
+    let endless = format!("HTTP/1.1 200 OK\r\n\r\n{}", " ".repeat(200_000));
+    check(&endless, (Class::Oversized, None, "")).await;
+}
+
+/// The deadline covers the body: a head in time does not count, and the latency is the timeout.
+#[tokio::test]
+async fn an_answer_that_never_ends_is_late() {
+    let mut peer = Peer::new().await;
+    let bots = client(1, true);
+    let call = Call { timeout: Duration::from_millis(60), ..call(peer.address, Path::Move) };
+    let asked = tokio::spawn(async move { bots.call(call).await });
+    let mut stream = peer.connection().await;
+    read_request(&mut stream).await;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"move\":").await.unwrap();
+    let got = asked.await.unwrap();
+    assert_eq!((got.class, got.latency_ms), (Class::Late, 60));
+    drop(stream);
+}
+
+#[tokio::test]
+async fn nobody_there_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    assert_eq!(client(1, true).call(call(address, Path::Move)).await.class, Class::Unreachable);
+    let nonsense = Call { url: "gopher://x".into(), ..call(address, Path::Move) };
+    assert_eq!(client(1, true).call(nonsense).await.class, Class::Unreachable);
+}
+
+#[tokio::test]
+async fn private_addresses_are_not_called_unless_allowed() {
+    let mut peer = Peer::new().await;
+    let refused = client(1, false).call(call(peer.address, Path::Move)).await;
+    assert_eq!(refused.class, Class::Forbidden);
+    let by_name = Call { url: format!("http://localhost:{}/", peer.address.port()), ..call(peer.address, Path::Move) };
+    assert_eq!(client(1, false).call(by_name).await.class, Class::Forbidden);
+    assert!(peer.accepted.try_recv().is_err(), "no connection was made");
+}
+
+/// Serves one connection for ever, every request with the same answer; tells of each.
+fn serve(mut stream: TcpStream, answer: String, seen: mpsc::UnboundedSender<String>) {
+    tokio::spawn(async move {
+        loop {
+            let request = read_request(&mut stream).await;
+            let _ = seen.send(request);
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+}
+
+#[tokio::test]
+async fn connections_are_kept_and_never_more_than_the_cap() {
+    let mut peer = Peer::new().await;
+    let bots = client(1, true);
+    let (seen, mut requests) = mpsc::unbounded_channel();
+    let calls = (0..5).map(|_| {
+        let (bots, call) = (bots.clone(), call(peer.address, Path::Move));
+        tokio::spawn(async move { bots.call(call).await.class })
+    });
+    let calls: Vec<_> = calls.collect();
+    serve(peer.connection().await, http(r#"{"move":"up"}"#), seen);
+    for call in calls {
+        assert_eq!(call.await.unwrap(), Class::Valid);
+    }
+    for _ in 0..5 {
+        requests.recv().await.unwrap();
+    }
+    assert!(peer.accepted.try_recv().is_err(), "five calls, one connection");
+}
+
+/// A connection that the peer closed while it lay idle is noticed before it is used.
+#[tokio::test]
+async fn a_closed_idle_connection_is_replaced() {
+    let mut peer = Peer::new().await;
+    let bots = client(1, true);
+    for _ in 0..2 {
+        let asked = tokio::spawn({
+            let (bots, call) = (bots.clone(), call(peer.address, Path::Start));
+            async move { bots.call(call).await }
+        });
+        let mut stream = peer.connection().await;
+        read_request(&mut stream).await;
+        stream.write_all(http("ok").as_bytes()).await.unwrap();
+        assert_eq!(asked.await.unwrap().class, Class::Valid);
+        stream.shutdown().await.unwrap();
+        // Closed for sure once the client's side says so, too; until then it may lie in the kernel.
+        let idle_is_closed = async { while bots.pool_has_quiet_idle() { tokio::task::yield_now().await } };
+        tokio::time::timeout(TIMEOUT, idle_is_closed).await.unwrap();
+    }
+}
+
+/// Breaks when it has read a second request on a connection: the client cannot know whether that request was heard.
+async fn break_on_second_request(path: Path) -> (Class, bool) {
+    let mut peer = Peer::new().await;
+    let bots = client(1, true);
+    let (done, first_done) = oneshot::channel();
+    let asked = tokio::spawn({
+        let (bots, address) = (bots.clone(), peer.address);
+        async move {
+            assert_eq!(bots.call(call(address, Path::Move)).await.class, Class::Valid);
+            let _ = done.send(());
+            bots.call(call(address, path)).await.class
+        }
+    });
+    let mut stream = peer.connection().await;
+    read_request(&mut stream).await;
+    stream.write_all(http(r#"{"move":"up"}"#).as_bytes()).await.unwrap();
+    first_done.await.unwrap();
+    read_request(&mut stream).await;
+    drop(stream);
+    let again = async {
+        let mut stream = peer.connection().await;
+        read_request(&mut stream).await;
+        stream.write_all(http(r#"{"move":"up"}"#).as_bytes()).await.unwrap();
+        std::future::pending::<Class>().await
+    };
+    let mut was_repeated = false;
+    let class = tokio::select! {
+        class = asked => class.unwrap(),
+        _ = async { again.await } => unreachable!("it waits for ever"),
+    };
+    if peer.accepted.try_recv().is_ok() || class == Class::Valid {
+        was_repeated = true;
+    }
+    (class, was_repeated)
+}
+
+#[tokio::test]
+async fn a_move_is_asked_again_on_a_fresh_connection_but_nobody_is_told_twice() {
+    assert_eq!(break_on_second_request(Path::Move).await, (Class::Valid, true));
+    assert_eq!(break_on_second_request(Path::Start).await, (Class::Unreachable, false));
+    assert_eq!(break_on_second_request(Path::End).await, (Class::Unreachable, false));
+}
+
+#[tokio::test]
+async fn looks_are_asked_once_for_many_matches() {
+    let mut peer = Peer::new().await;
+    let bots = client(8, true);
+    let url = format!("http://{}/bot", peer.address);
+    let faces: Vec<_> = (0..4)
+        .map(|_| {
+            let (bots, url) = (bots.clone(), url.clone());
+            tokio::spawn(async move { bots.face(&url).await })
+        })
+        .collect();
+    let mut stream = peer.connection().await;
+    assert!(read_request(&mut stream).await.starts_with("GET /bot/ HTTP/1.1\r\n"));
+    stream.write_all(http(r##"{"apiversion":"1","color":"#ff0000","head":""}"##).as_bytes()).await.unwrap();
+    for face in faces {
+        assert_eq!(face.await.unwrap(), Face { color: "#ff0000".into(), ..Face::default() });
+    }
+    assert!(peer.accepted.try_recv().is_err());
+}

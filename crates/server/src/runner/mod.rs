@@ -1,0 +1,25 @@
+//! The runner: claims matches, plays each in a room of its own, and gives them up in time.
+//!
+//! `worker` holds the lease and the rooms, `room` plays one match, `outside` is all that they touch of the world: the real
+//! one stands in `real` (store, bells, HTTP to bots), the simulated one in the crate `sim`.
+
+pub mod address;
+pub mod bots;
+mod lease;
+mod outside;
+mod real;
+mod room;
+pub mod view;
+mod worker;
+
+pub use outside::{Answer, Call, Outside, Path};
+pub use worker::{Settings, run as run_with};
+
+use crate::app::App;
+
+/// Runs matches until the process drains, then gives up what it holds and returns.
+pub async fn run(app: App) {
+    let settings = Settings::of(&app.config);
+    let drain = app.drain.clone();
+    run_with(real::Real::new(app), settings, drain).await;
+}

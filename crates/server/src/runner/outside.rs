@@ -1,0 +1,92 @@
+//! All that a runner touches of the world, as one trait: so that the same worker and the same rooms run against real bots and
+//! a real store, and in the simulator against a fake clock, fake bots and a store that fails.
+
+use crate::metrics::Metrics;
+use bytes::Bytes;
+use engine::commands::{Command, Outcome};
+use engine::ids::MatchId;
+use engine::matches::entry::{Class, Face};
+use engine::matches::machine::Heard;
+use engine::rows::LogRow;
+use engine::time::UnixMs;
+use std::time::Duration;
+use store::StoreError;
+
+/// Which webhook is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// POST /start: told once.
+    Start,
+    /// POST /move: asked again, if nobody knows whether it was heard.
+    Move,
+    /// POST /end: told once.
+    End,
+}
+
+impl Path {
+    /// The last segment of the URL.
+    #[must_use]
+    pub fn segment(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Move => "move",
+            Self::End => "end",
+        }
+    }
+}
+
+/// One call of one bot.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The bot's base URL.
+    pub url: String,
+    /// Which webhook.
+    pub path: Path,
+    /// The JSON body.
+    pub body: Bytes,
+    /// From sending to the end of the answer.
+    pub timeout: Duration,
+}
+
+/// What a bot answered, already judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// What kind of answer.
+    pub class: Class,
+    /// From sending to the end of the answer, in milliseconds, at most the timeout.
+    pub latency_ms: u16,
+    /// The move, of a valid answer to [`Path::Move`].
+    pub mv: Option<rules::snake::Move>,
+    /// The shout that came with it.
+    pub shout: String,
+}
+
+impl From<Answer> for Heard {
+    fn from(answer: Answer) -> Self {
+        Self { class: answer.class, mv: answer.mv, latency_ms: answer.latency_ms, shout: answer.shout }
+    }
+}
+
+/// The world of a runner.
+pub trait Outside: Clone + Send + Sync + 'static {
+    /// The time, on the clock that all nodes share.
+    fn now(&self) -> UnixMs;
+    /// Random bytes for the id of a new worker.
+    fn random(&self) -> [u8; 10];
+    /// Where other nodes reach this one: `host:port`.
+    fn address(&self) -> String;
+    /// Saves one command.
+    fn commit(&self, command: Command) -> impl Future<Output = Result<Outcome, StoreError>> + Send;
+    /// The whole log of a match.
+    fn log(&self, id: MatchId) -> impl Future<Output = Result<Vec<LogRow>, StoreError>> + Send;
+    /// What a bot looks like; the defaults when it does not say in time.
+    fn face(&self, url: String) -> impl Future<Output = Face> + Send;
+    /// Calls a bot. Never fails: whatever goes wrong is a class of answer.
+    fn call(&self, call: Call) -> impl Future<Output = Answer> + Send;
+    /// A match's log is saved up to this version, or its state changed: tell whoever watches.
+    fn saved(&self, id: MatchId, version: u32);
+    /// Waits until something may have joined the queue.
+    fn queue_rung(&self) -> impl Future<Output = ()> + Send;
+    /// Where to count.
+    fn metrics(&self) -> &Metrics;
+}

@@ -1,0 +1,84 @@
+//! The real world of a runner: the store, the bells, and bots over HTTP.
+
+use super::bots::Bots;
+use super::outside::{Answer, Call, Outside};
+use crate::app::App;
+use crate::clock::random_bytes;
+use crate::metrics::Metrics;
+use engine::commands::{Command, Outcome};
+use engine::ids::MatchId;
+use engine::matches::entry::Face;
+use engine::rows::LogRow;
+use engine::time::UnixMs;
+use std::time::Duration;
+use store::StoreError;
+
+/// How often connections and looks that nobody needs any more are dropped.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub(super) struct Real {
+    app: App,
+    bots: Bots,
+}
+
+impl Real {
+    pub(super) fn new(app: App) -> Self {
+        let config = &app.config;
+        let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, app.metrics.clone());
+        tokio::spawn(sweep(bots.clone(), app.clone()));
+        Self { app, bots }
+    }
+}
+
+async fn sweep(bots: Bots, app: App) {
+    loop {
+        tokio::select! {
+            () = app.drain.begun() => return,
+            () = tokio::time::sleep(SWEEP_EVERY) => bots.sweep(),
+        }
+    }
+}
+
+impl Outside for Real {
+    fn now(&self) -> UnixMs {
+        self.app.clock.now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        random_bytes()
+    }
+
+    fn address(&self) -> String {
+        self.app.config.address.to_string()
+    }
+
+    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        self.app.store.commit(command).await
+    }
+
+    async fn log(&self, id: MatchId) -> Result<Vec<LogRow>, StoreError> {
+        let page = self.app.store.read(move |reader| reader.log(id, 0, usize::MAX)).await?;
+        Ok(page.map(|page| page.rows).unwrap_or_default())
+    }
+
+    async fn face(&self, url: String) -> Face {
+        self.bots.face(&url).await
+    }
+
+    async fn call(&self, call: Call) -> Answer {
+        self.bots.call(call).await
+    }
+
+    fn saved(&self, id: MatchId, version: u32) {
+        self.app.bells.ring(id, version);
+    }
+
+    async fn queue_rung(&self) {
+        self.app.bells.queue_rung().await;
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.app.metrics
+    }
+}

@@ -1,0 +1,198 @@
+//! A worker: one lease, many rooms. It claims while it has space, and ends its life when it must: on a drain it gives back
+//! what it holds; when its lease is lost it drops everything and begins again as another worker.
+
+use super::lease::{Keeper, Lease};
+use super::outside::Outside;
+use super::room::{self, Ending};
+use crate::app::Drain;
+use crate::config::Config;
+use engine::commands::{Claimed, Command, Outcome};
+use engine::ids::{MatchId, WorkerId};
+use engine::limits::CLAIM_MAX;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use store::StoreError;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// How much a runner takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Matches that run at the same time.
+    pub matches_at_once: usize,
+    /// Matches taken by one claim.
+    pub claim_size: usize,
+    /// How often to look at the queue when no bell rings: for orphans, and for other nodes' matches.
+    pub claim_period: Duration,
+    /// Claims without progress after which a match is failed.
+    pub attempts_max: u32,
+}
+
+impl Settings {
+    /// The settings in force.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self {
+            matches_at_once: config.matches_at_once,
+            claim_size: config.claim_size.min(CLAIM_MAX),
+            claim_period: config.claim_period,
+            attempts_max: config.attempts_max,
+        }
+    }
+}
+
+/// Runs one life after another until the drain.
+pub async fn run<O: Outside>(outside: O, settings: Settings, drain: Drain) {
+    while !drain.has_begun() {
+        let worker = WorkerId::new(outside.now(), outside.random());
+        let (keeper, lease) = Keeper::new(outside.clone(), worker);
+        tokio::select! {
+            biased;
+            () = drain.begun() => return,
+            () = keeper.acquire() => {}
+        }
+        tracing::info!(worker.id = %worker, "this worker's life begins");
+        let mut life = Life { outside: outside.clone(), settings, worker, lease, rooms: JoinSet::new(), held: BTreeMap::new() };
+        tokio::select! {
+            biased;
+            () = keeper.keep() => life.drop_everything().await,
+            end = life.live(&drain) => match end {
+                End::Drained => return life.give_up().await,
+                End::LeaseLost => life.drop_everything().await,
+            }
+        }
+    }
+}
+
+/// A match in the worker's hands.
+#[derive(Clone, Copy)]
+struct Held {
+    id: MatchId,
+    epoch: u32,
+}
+
+struct Life<O> {
+    outside: O,
+    settings: Settings,
+    worker: WorkerId,
+    lease: Lease,
+    rooms: JoinSet<Ending>,
+    held: BTreeMap<Id, Held>,
+}
+
+impl<O: Outside> Life<O> {
+    /// Claims and plays until the drain, or until the store says that the lease is lost. A claim that was begun is heard out:
+    /// what it took must be given back.
+    async fn live(&mut self, drain: &Drain) -> End {
+        let mut look_at = Instant::now();
+        loop {
+            let space = self.settings.matches_at_once.saturating_sub(self.held.len());
+            tokio::select! {
+                biased;
+                () = drain.begun() => return End::Drained,
+                Some(ended) = self.rooms.join_next_with_id() => self.ended(ended).await,
+                () = sleep_until(look_at), if space > 0 => {
+                    match self.claim(space.min(self.settings.claim_size)).await {
+                        Ok(is_more) if is_more => look_at = Instant::now(),
+                        Ok(_) => look_at = Instant::now() + self.settings.claim_period,
+                        Err(LeaseIsLost) => return End::LeaseLost,
+                    }
+                }
+                () = self.outside.queue_rung(), if space > 0 => look_at = Instant::now(),
+            }
+        }
+    }
+
+    /// One claim. Whether there may be more to claim at once.
+    async fn claim(&mut self, max: usize) -> Result<bool, LeaseIsLost> {
+        let claim = Command::Claim {
+            worker: self.worker,
+            now: self.outside.now(),
+            max,
+            attempts_max: self.settings.attempts_max,
+        };
+        match self.outside.commit(claim).await {
+            Ok(Outcome::Claimed(claims)) => {
+                let is_more = claims.len() == max;
+                claims.into_iter().for_each(|claimed| self.open_room(claimed));
+                Ok(is_more)
+            }
+            Ok(Outcome::LeaseLost) => Err(LeaseIsLost),
+            Ok(other) => {
+                tracing::error!(outcome = ?other, "the store answered a claim with something else");
+                Ok(false)
+            }
+            // The door has logged it; look again after the usual period.
+            Err(StoreError::Unavailable { .. } | StoreError::Overloaded { .. }) => Ok(false),
+            Err(why @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
+                tracing::error!(error = %why, "nothing can be claimed");
+                Ok(false)
+            }
+        }
+    }
+
+    fn open_room(&mut self, claimed: Claimed) {
+        let held = Held { id: claimed.spec.id, epoch: claimed.epoch };
+        self.outside.metrics().match_claimed(claimed.version > 0);
+        let room = room::play(self.outside.clone(), self.lease.clone(), claimed);
+        let handle = self.rooms.spawn(room);
+        self.held.insert(handle.id(), held);
+    }
+
+    /// A room has ended: forget it, and give up what it could not end itself.
+    async fn ended(&mut self, ended: Result<(Id, Ending), JoinError>) {
+        let (task, ending) = match ended {
+            Ok((task, ending)) => (task, Some(ending)),
+            Err(error) => (error.id(), None),
+        };
+        let Some(held) = self.held.remove(&task) else { return };
+        self.outside.metrics().match_left();
+        match ending {
+            Some(Ending::Finished | Ending::Failed | Ending::Fenced) => {}
+            Some(Ending::LeaseLost) => {}
+            None => {
+                tracing::error!(match.id = %held.id, "a room panicked; its match is given up and charged one attempt");
+                self.release(held, false).await;
+            }
+        }
+    }
+
+    /// The drain: abandon turns that are not saved, give every match back uncharged, end the lease.
+    async fn give_up(mut self) {
+        self.rooms.shutdown().await;
+        let held: Vec<Held> = std::mem::take(&mut self.held).into_values().collect();
+        let releases = held.iter().map(|&held| self.release(held, true));
+        futures_util::future::join_all(releases).await;
+        let _ = self.outside.commit(Command::EndLease { worker: self.worker }).await;
+        tracing::info!(worker.id = %self.worker, released = held.len(), "this worker's life ends: drained");
+    }
+
+    /// The lease is lost: others may own everything already, so nothing is written.
+    async fn drop_everything(&mut self) {
+        let dropped = self.held.len();
+        self.rooms.shutdown().await;
+        self.held.clear();
+        self.outside.metrics().lease_lost(dropped);
+        tracing::warn!(worker.id = %self.worker, dropped, "this worker's life ends: its lease is lost");
+    }
+
+    async fn release(&self, held: Held, is_refunded: bool) {
+        let release = Command::Release { id: held.id, epoch: held.epoch, is_refunded };
+        for pause_ms in [20, 100, 500] {
+            if self.outside.commit(release.clone()).await.is_ok() {
+                return;
+            }
+            sleep(Duration::from_millis(pause_ms)).await;
+        }
+        // Left to the end of the lease: another worker takes it over then.
+    }
+}
+
+/// Why a life ends.
+enum End {
+    Drained,
+    LeaseLost,
+}
+
+/// The store says that this worker's lease has ended.
+struct LeaseIsLost;

@@ -1,0 +1,169 @@
+//! The events socket: all frames that there are, then each as it is saved, then `game_end`.
+
+use super::tape::Tape;
+use crate::app::App;
+use crate::gateway::extract::Id;
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use axum::extract::State as Shared;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::response::Response;
+use engine::ids::MatchId;
+use engine::matches::spec::MatchSpec;
+use engine::rows::LogPage;
+use std::time::Duration;
+use tokio::time::{Instant, Interval, interval_at, sleep, timeout};
+use wire::viewer::{ErrorMessage, Event, Nothing};
+
+/// Log entries that are read at a time.
+const PAGE_ENTRIES: usize = 256;
+/// A viewer that takes nothing for so long is gone.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often to look without having heard a bell: on a database that other nodes write to, and on one of our own.
+const LOOK_EVERY_SHARED: Duration = Duration::from_millis(250);
+const LOOK_EVERY_OWN: Duration = Duration::from_secs(5);
+/// A quiet viewer is pinged this often, so that one whose network is gone does not stay for ever.
+const PING_EVERY: Duration = Duration::from_secs(30);
+/// Memory of one socket's buffers, in bytes: viewers send nothing of size.
+const READ_BUFFER_BYTES: usize = 1_024;
+const INCOMING_BYTES_MAX: usize = 4_096;
+
+/// All frames of a game, then each new one as it is played, then `game_end`. A viewer that reconnects gets them all again.
+#[utoipa::path(
+    get, path = "/api/games/{id}/events", tag = "spectators",
+    params(("id" = String, Path, description = "Id of the game")),
+    responses(
+        (status = 101, description = "A WebSocket of `frame`, `game_end` and `error` messages"),
+        (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 426, description = "`upgrade_required`", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_spectators`", body = wire::problem::Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn watch_events(
+    Shared(app): Shared<App>,
+    Id(id): Id<MatchId>,
+    upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
+) -> ApiResult<Response> {
+    let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
+    let row = app.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::Missing(Thing::Game))?;
+    let place = app.spectators.clone().try_acquire_owned().map_err(|_| ApiError::TooManySpectators)?;
+    let upgrade = upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(INCOMING_BYTES_MAX)
+        .max_frame_size(INCOMING_BYTES_MAX);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        app.metrics.spectator_joined();
+        watch(&app, row.spec, socket).await;
+        app.metrics.spectator_left();
+        drop(place);
+    }))
+}
+
+/// Why a viewer's socket is closed.
+enum Closing {
+    /// Everything was shown.
+    Over,
+    /// The viewer left, or takes nothing any more.
+    Gone,
+    /// This process leaves: the viewer should come back, to another.
+    Draining,
+    /// The game cannot be shown.
+    Failed(String),
+}
+
+async fn watch(app: &App, spec: MatchSpec, mut socket: WebSocket) {
+    let closing = show(app, spec, &mut socket).await;
+    let (events, code, reason) = match closing {
+        Closing::Gone => return,
+        Closing::Over => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
+        Closing::Draining => (vec![], close_code::RESTART, "the server restarts: connect again"),
+        Closing::Failed(message) => {
+            let error = Event::Error(ErrorMessage { message });
+            (vec![error, Event::GameEnd(Nothing {})], close_code::ERROR, "the game cannot be shown")
+        }
+    };
+    for event in &events {
+        if send(&mut socket, text(event)).await.is_err() {
+            return;
+        }
+    }
+    let _ = send(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+}
+
+/// Registers, then looks; after each ring looks again.
+async fn show(app: &App, spec: MatchSpec, socket: &mut WebSocket) -> Closing {
+    let id = spec.id;
+    let mut bell = app.bells.watch(id);
+    let mut tape = match Tape::new(spec) {
+        Ok(tape) => tape,
+        Err(why) => return Closing::Failed(why.to_string()),
+    };
+    let look_every = if app.store.is_shared() { LOOK_EVERY_SHARED } else { LOOK_EVERY_OWN };
+    let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    loop {
+        let from = tape.version();
+        match app.store.read(move |reader| reader.log(id, from, PAGE_ENTRIES)).await {
+            // Retired while it was watched.
+            Ok(None) => return Closing::Over,
+            Ok(Some(page)) => match show_page(&mut tape, &page, socket).await {
+                Err(closing) => return closing,
+                Ok(()) if tape.version() < page.version => continue,
+                Ok(()) if page.state.is_ended() => return Closing::Over,
+                Ok(()) => {}
+            },
+            // The store is away: what is saved is still there when it is back.
+            Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
+        }
+        if let Some(closing) = wait(app, &mut bell, look_every, &mut ping, socket).await {
+            return closing;
+        }
+    }
+}
+
+async fn show_page(tape: &mut Tape, page: &LogPage, socket: &mut WebSocket) -> Result<(), Closing> {
+    for row in &page.rows {
+        if let Some(frame) = tape.play(row).map_err(|why| Closing::Failed(why.to_string()))? {
+            send(socket, text(&Event::Frame(frame))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a reason to look again; a reason to close, if one comes first.
+async fn wait(
+    app: &App,
+    bell: &mut crate::bell::Watch,
+    look_every: Duration,
+    ping: &mut Interval,
+    socket: &mut WebSocket,
+) -> Option<Closing> {
+    let look = sleep(look_every);
+    tokio::pin!(look);
+    loop {
+        tokio::select! {
+            biased;
+            () = app.drain.begun() => return Some(Closing::Draining),
+            () = bell.rung() => return None,
+            () = &mut look => return None,
+            _ = ping.tick() => if let Err(gone) = send(socket, Message::Ping(Vec::new().into())).await {
+                return Some(gone);
+            },
+            received = socket.recv() => match received {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Some(Closing::Gone),
+                // Viewers have nothing to say; pings are answered by the library.
+                Some(Ok(_)) => {}
+            },
+        }
+    }
+}
+
+async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Closing> {
+    match timeout(SEND_TIMEOUT, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(Closing::Gone),
+    }
+}
+
+fn text(event: &Event) -> Message {
+    Message::Text(serde_json::to_string(event).expect("plain shapes always become JSON in memory").into())
+}

@@ -1,0 +1,32 @@
+//! Watching matches: the engine API of the official board viewer.
+//!
+//! Frames are stored nowhere: a match is its seed and its log, so a frame is the log replayed up to a turn. A live viewer
+//! registers at the match's bell first and reads log *and* state afterwards, again after every ring; a bell that was never
+//! heard only costs the time until the next look. Viewers have their own cursors, so a slow one is caught up, not cut off.
+
+mod frames;
+mod live;
+mod tape;
+
+pub use frames::frames_for_details;
+
+use crate::app::App;
+use axum::Router;
+use axum::routing::get;
+
+/// The public routes of spectators.
+pub fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/games/{id}", get(frames::show_game))
+        .route("/api/games/{id}/frames", get(frames::list_frames))
+        .route("/api/games/{id}/events", get(live::watch_events))
+}
+
+/// What the OpenAPI document says of them.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    #[derive(utoipa::OpenApi)]
+    #[openapi(paths(frames::show_game, frames::list_frames, live::watch_events))]
+    struct Spectators;
+    <Spectators as utoipa::OpenApi>::openapi()
+}

@@ -1,0 +1,86 @@
+//! A match's log played back as frames.
+
+use engine::matches::entry::Class;
+use engine::matches::machine::{Broken, Machine};
+use engine::matches::spec::MatchSpec;
+use engine::rows::LogRow;
+use rules::snake::Point;
+use wire::viewer::{Cell, Death, Frame, Snake};
+
+/// A machine that is fed with saved rows and shows what each of them led to.
+pub(super) struct Tape {
+    machine: Machine,
+}
+
+impl Tape {
+    /// A tape at its beginning.
+    pub(super) fn new(spec: MatchSpec) -> Result<Self, Broken> {
+        Ok(Self { machine: Machine::new(spec)? })
+    }
+
+    /// Entries played so far: the cursor of whoever watches.
+    pub(super) fn version(&self) -> u32 {
+        self.machine.version()
+    }
+
+    /// Plays one row; the frame that it makes visible, if it makes one: the start position, or a turn.
+    pub(super) fn play(&mut self, row: &LogRow) -> Result<Option<Frame>, Broken> {
+        let turn_before = self.machine.turns();
+        self.machine.replay(row)?;
+        let is_visible = row.version == 0 || self.machine.turns() > turn_before;
+        Ok(is_visible.then(|| frame(&self.machine)))
+    }
+
+    /// Plays one row without drawing it.
+    pub(super) fn skip(&mut self, row: &LogRow) -> Result<(), Broken> {
+        self.machine.replay(row)
+    }
+}
+
+fn frame(machine: &Machine) -> Frame {
+    let board = machine.board();
+    Frame {
+        turn: board.turn,
+        snakes: (0..board.snakes.len()).map(|seat| snake(machine, seat)).collect(),
+        food: board.food.iter().copied().map(cell).collect(),
+        hazards: board.hazards_on_board().map(cell).collect(),
+    }
+}
+
+fn snake(machine: &Machine, seat: usize) -> Snake {
+    let (spec, snake, last) = (machine.spec(), &machine.board().snakes[seat], machine.last(seat));
+    let id_of = |seat: Option<rules::snake::Seat>| {
+        seat.map(|seat| spec.snake_id(seat.index()).to_string()).unwrap_or_default()
+    };
+    let face = machine.faces().get(seat).cloned().unwrap_or_default();
+    let death = snake.elimination.map(|out| Death {
+        cause: out.cause.as_str().to_owned(),
+        turn: out.turn,
+        eliminated_by: id_of(out.by),
+    });
+    Snake {
+        id: spec.snake_id(seat).to_string(),
+        name: spec.seats[seat].name.clone(),
+        body: snake.body.iter().copied().map(cell).collect(),
+        health: i32::from(snake.health),
+        color: face.color,
+        head_type: face.head,
+        tail_type: face.tail,
+        latency: last.map_or(0, |last| last.latency_ms).to_string(),
+        shout: last.map(|last| last.shout.to_string()).unwrap_or_default(),
+        squad: String::new(),
+        api_version: "1".to_owned(),
+        author: String::new(),
+        status_code: 0,
+        error: last.filter(|last| last.class != Class::Valid).map_or("", |last| last.class.name()).to_owned(),
+        is_bot: false,
+        is_environment: false,
+        eliminated_cause: death.as_ref().map(|death| death.cause.clone()).unwrap_or_default(),
+        eliminated_by: death.as_ref().map(|death| death.eliminated_by.clone()).unwrap_or_default(),
+        death,
+    }
+}
+
+fn cell(point: Point) -> Cell {
+    Cell { x: i32::from(point.x), y: i32::from(point.y) }
+}

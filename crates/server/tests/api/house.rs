@@ -1,0 +1,194 @@
+//! A whole server without a socket: the router, a memory store, two accounts and a token for every role.
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::request::Builder;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use engine::rows::{Account, Bot, Role, Token};
+use engine::time::UnixMs;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use server::app::App;
+use server::config::Config;
+use server::gateway::auth::{Bootstrap, digest};
+use server::gateway::router;
+use server::metrics::Metrics;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use store::{Database, Store, StoreConfig};
+use tower::ServiceExt;
+
+/// The account that most requests speak for.
+pub(crate) const ANN: AccountId = AccountId(0xa);
+/// Somebody else.
+pub(crate) const BOB: AccountId = AccountId(0xb);
+/// The account of the bootstrap token.
+pub(crate) const HOUSE: AccountId = AccountId(0xc);
+/// The secret of the bootstrap token.
+pub(crate) const BOOTSTRAP: &str = "bootstrap-secret";
+/// A bot of Ann's that nobody else may use.
+pub(crate) const ANNS: BotId = BotId(0x1a);
+/// A public bot of Bob's.
+pub(crate) const BOBS_PUBLIC: BotId = BotId(0x1b);
+/// A private bot of Bob's.
+pub(crate) const BOBS_PRIVATE: BotId = BotId(0x2b);
+/// Who claims matches in these tests.
+pub(crate) const WORKER: WorkerId = WorkerId(0xf);
+
+/// A server.
+pub(crate) struct House {
+    pub(crate) app: App,
+    router: Router,
+}
+
+impl House {
+    /// A server that allows private bots.
+    pub(crate) async fn open() -> Self {
+        Self::open_with(Arc::new(MemoryDatabase::new()), |config| config.allow_private_bots = true).await
+    }
+
+    /// A server on this database, with this configuration.
+    pub(crate) async fn open_with(database: Arc<dyn Database>, configure: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::default();
+        configure(&mut config);
+        let metrics = Arc::new(Metrics::default());
+        let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
+        let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(BOOTSTRAP, HOUSE)));
+        let house = Self { router: router(app.clone()), app };
+        house.furnish().await;
+        house
+    }
+
+    async fn furnish(&self) {
+        for (id, name) in [(ANN, "ann"), (BOB, "bob"), (HOUSE, "house")] {
+            let account = Account { id, name: name.to_owned(), created_at: UnixMs(0) };
+            assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::AccountIs(id));
+        }
+        for (number, role) in Role::ALL.into_iter().enumerate() {
+            self.add_token(TokenId(number as u128), ANN, role, role.name()).await;
+        }
+        self.add_token(TokenId(9), BOB, Role::Player, "bob").await;
+        for (id, account, is_public) in [(ANNS, ANN, false), (BOBS_PUBLIC, BOB, true), (BOBS_PRIVATE, BOB, false)] {
+            let (name, url) = (format!("bot {:x}", id.0), "http://127.0.0.1:4100/hungry".to_owned());
+            let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };
+            assert_eq!(self.commit(Command::CreateBot(bot)).await, Outcome::Done);
+        }
+    }
+
+    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, secret: &str) {
+        let (name, digest) = (secret.to_owned(), digest(secret));
+        let token = Token { id, account, name, role, digest, created_at: UnixMs(0) };
+        assert_eq!(self.commit(Command::CreateToken(token)).await, Outcome::Done);
+    }
+
+    /// The router, for requests that are made by hand.
+    pub(crate) fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// Does something behind the API's back.
+    pub(crate) async fn commit(&self, command: Command) -> Outcome {
+        self.app.store.commit(command).await.unwrap()
+    }
+
+    /// Takes everything that waits for [`WORKER`].
+    pub(crate) async fn claim(&self) -> Vec<MatchId> {
+        let now = self.app.clock.now();
+        let (worker, until, address) = (WORKER, now.after(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
+        assert_eq!(self.commit(Command::RenewLease { worker, address, now, until }).await, Outcome::Done);
+        match self.commit(Command::Claim { worker, now, max: 1_000, attempts_max: 5 }).await {
+            Outcome::Claimed(claimed) => claimed.into_iter().map(|claimed| claimed.spec.id).collect(),
+            other => panic!("a claim came to {other:?}"),
+        }
+    }
+
+    /// A request in the making, by a player of Ann's: `line` is the method and the path with its query.
+    pub(crate) fn call(&self, line: &str) -> Call {
+        let (method, uri) = line.split_once(' ').unwrap();
+        let request = Request::builder().method(method.parse::<Method>().unwrap()).uri(uri);
+        let call = Call { router: self.router.clone(), line: line.to_owned(), request, body: Body::empty() };
+        call.by("player")
+    }
+
+    /// A game of one bot of Ann's.
+    pub(crate) async fn game(&self) -> String {
+        let wanted = serde_json::json!({ "snakes": [ANNS.to_string()] });
+        let reply = self.call("POST /api/games").json(&wanted).check("201").await;
+        reply.body["id"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A request in the making.
+pub(crate) struct Call {
+    router: Router,
+    line: String,
+    request: Builder,
+    body: Body,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) bytes: Bytes,
+    /// The body as JSON; null when it is none.
+    pub(crate) body: Value,
+}
+
+impl Call {
+    /// With this token; with none when it is empty.
+    pub(crate) fn by(mut self, secret: &str) -> Self {
+        let headers = self.request.headers_mut().unwrap();
+        headers.remove(header::AUTHORIZATION);
+        if !secret.is_empty() {
+            headers.insert(header::AUTHORIZATION, format!("Bearer {secret}").parse().unwrap());
+        }
+        self
+    }
+
+    /// With this header.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.request = self.request.header(name, value);
+        self
+    }
+
+    /// With this JSON body.
+    pub(crate) fn json(self, body: &Value) -> Self {
+        self.header("content-type", "application/json").raw(body.to_string())
+    }
+
+    /// With these bytes as its body.
+    pub(crate) fn raw(mut self, body: impl Into<Body>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Sends it.
+    pub(crate) async fn send(self) -> Reply {
+        let request = self.request.body(self.body).unwrap();
+        let response = self.router.oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        Reply { status: parts.status, headers: parts.headers, bytes, body }
+    }
+
+    /// Sends it and compares: `201`, or `400 bad_value`, or `400 bad_value /board`.
+    pub(crate) async fn check(self, want: &str) -> Reply {
+        let line = self.line.clone();
+        let reply = self.send().await;
+        let code = reply.body["code"].as_str().unwrap_or_default();
+        let field = reply.body["field"].as_str().unwrap_or_default();
+        let have = format!("{} {code} {field}", reply.status.as_u16());
+        let have = if want.contains('/') { have.as_str() } else { have.strip_suffix(field).unwrap() };
+        assert_eq!(have.trim(), want, "{line}: {}", reply.body);
+        if reply.status.is_client_error() || reply.status.is_server_error() {
+            assert_eq!(reply.headers[header::CONTENT_TYPE], "application/problem+json", "{line}");
+        }
+        reply
+    }
+}

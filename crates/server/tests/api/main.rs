@@ -1,0 +1,20 @@
+//! The API from outside: the real router over the memory store, request by request.
+//!
+//! Every test is a row through [`house::Call::check`]: a request line and what must come back, `status` or `status code`.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
+
+mod batch;
+mod creation;
+mod defects;
+mod faults;
+mod house;
+mod idempotency;
+mod lives;
+mod malformed;
+mod openapi;
+mod pages;
+mod roles;
+mod snakes;
+mod surface;
+mod tokens;

@@ -1,0 +1,72 @@
+//! The OpenAPI document: committed as `docs/openapi.json`, served as committed, and true to the server's limits.
+
+use crate::house::House;
+use engine::limits;
+use serde_json::{Value, json};
+
+const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+
+fn generated() -> Value {
+    serde_json::to_value(server::gateway::openapi()).unwrap()
+}
+
+#[test]
+fn the_committed_document_is_the_generated_one() {
+    let generated = format!("{:#}\n", generated());
+    if std::env::var_os("UPDATE_OPENAPI").is_some() {
+        std::fs::write(COMMITTED, &generated).unwrap();
+    }
+    let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
+    let first_difference = committed.lines().zip(generated.lines()).position(|(old, new)| old != new);
+    assert!(
+        committed == generated,
+        "docs/openapi.json is not what the handlers say (first different line: {first_difference:?}). If the change of the API \
+         is meant, renew it with `UPDATE_OPENAPI=1 cargo test -p server --test api openapi` and review the difference."
+    );
+}
+
+#[tokio::test]
+async fn the_served_document_is_the_generated_one() {
+    let served = House::open().await.call("GET /api/openapi.json").by("").check("200").await;
+    assert_eq!(served.body, generated());
+    assert_eq!(served.body["openapi"], "3.1.0");
+}
+
+#[test]
+fn every_operation_says_how_it_is_refused() {
+    for (path, item) in generated()["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let is_guarded = operation["security"].is_array();
+            for status in ["401", "403", "503"] {
+                assert_eq!(
+                    operation["responses"][status].is_object(),
+                    is_guarded || path == "/readyz" && status == "503" || path.ends_with("/events") && status == "503",
+                    "{method} {path} {status}"
+                );
+            }
+            assert!(operation["summary"].is_string(), "{method} {path} has no summary");
+        }
+    }
+}
+
+#[track_caller]
+fn check(document: &Value, pointer: &str, want: impl Into<Value>) {
+    let pointer = format!("/components/schemas/{pointer}");
+    assert_eq!(document.pointer(&pointer), Some(&want.into()), "{pointer}");
+}
+
+/// The wire's shapes repeat the engine's limits as literals, because the wire does not know the engine.
+#[test]
+fn the_documents_figures_are_the_engines_limits() {
+    let document = generated();
+    check(&document, "CreateGame/properties/snakes/maxItems", limits::SEATS_MAX);
+    check(&document, "CreateGame/properties/timeout_ms/minimum", limits::BOT_TIMEOUT_MIN.as_millis() as u64);
+    check(&document, "CreateGame/properties/timeout_ms/maximum", limits::BOT_TIMEOUT_MAX.as_millis() as u64);
+    check(&document, "CreateGame/properties/timeout_ms/default", limits::BOT_TIMEOUT_DEFAULT.as_millis() as u64);
+    check(&document, "CreateBatch/properties/games/maxItems", limits::BULK_GAMES_MAX);
+    check(&document, "StatusRequest/properties/game_ids/maxItems", limits::STATUS_IDS_MAX);
+    check(&document, "CreateSnake/properties/name/maxLength", limits::NAME_CHARS_MAX);
+    check(&document, "CreateSnake/properties/url/maxLength", limits::URL_BYTES_MAX);
+    let key = document.pointer("/paths/~1api~1games/post/parameters/0").unwrap();
+    assert_eq!(key["schema"]["maxLength"], json!(limits::IDEMPOTENCY_KEY_BYTES_MAX), "{key}");
+}

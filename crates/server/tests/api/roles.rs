@@ -1,0 +1,71 @@
+//! Who may do what: one row a route, one column a caller.
+
+use crate::house::{BOOTSTRAP, House};
+
+const CALLERS: [&str; 7] = ["", "unknown", "guest", "player", "operator", "admin", BOOTSTRAP];
+const ID: &str = "0190b5a4-7c1e-7000-8000-000000000001";
+
+/// `.` is let through (whatever the route says then), `?` is 401, `x` is 403.
+#[tokio::test]
+async fn the_whole_table() {
+    let table = [
+        ("GET /api/games", "??....."),
+        ("POST /api/games", "??x...."),
+        ("POST /api/games/batch", "??x...."),
+        ("POST /api/games/status", "??....."),
+        ("GET /api/games/{id}/details", "??....."),
+        ("POST /api/games/{id}/cancel", "??x...."),
+        ("GET /api/games/{id}", "......."),
+        ("GET /api/games/{id}/frames", "......."),
+        ("GET /api/games/{id}/events", "......."),
+        ("GET /api/snakes", "??....."),
+        ("POST /api/snakes", "??x...."),
+        ("GET /api/snakes/{id}", "??....."),
+        ("PUT /api/snakes/{id}", "??x...."),
+        ("DELETE /api/snakes/{id}", "??x...."),
+        ("GET /api/tokens", "??x...."),
+        ("POST /api/tokens", "??x...."),
+        ("DELETE /api/tokens/{id}", "??x...."),
+        ("GET /api/admin/games/{id}", "??xx..."),
+        ("POST /api/admin/games/{id}/requeue", "??xx..."),
+        ("POST /api/admin/games/{id}/cancel", "??xx..."),
+        ("POST /api/admin/accounts", "??xxx.."),
+        ("POST /api/admin/tokens", "??xxx.."),
+        ("GET /api/admin/stats", "??xx..."),
+        ("GET /api/admin/config", "??xx..."),
+        ("GET /api/openapi.json", "......."),
+        ("GET /metrics", "......."),
+        ("GET /healthz", "......."),
+        ("GET /readyz", "......."),
+    ];
+    let house = House::open().await;
+    for (line, want) in table {
+        let mut have = String::new();
+        for caller in CALLERS {
+            let reply = house.call(&line.replace("{id}", ID)).by(caller).send().await;
+            have.push(match reply.status.as_u16() {
+                401 => '?',
+                403 => 'x',
+                _ => '.',
+            });
+        }
+        assert_eq!(have, want, "{line}");
+    }
+    let documented = server::gateway::openapi().paths.paths.values().map(operations).sum::<usize>();
+    assert_eq!(documented, table.len(), "every documented route has a row");
+}
+
+fn operations(item: &utoipa::openapi::path::PathItem) -> usize {
+    [&item.get, &item.put, &item.post, &item.delete].into_iter().flatten().count()
+}
+
+#[tokio::test]
+async fn refusals_say_what_to_send() {
+    let house = House::open().await;
+    let reply = house.call("GET /api/games").by("").check("401 token_missing").await;
+    assert_eq!(reply.headers["www-authenticate"], "Bearer");
+    house.call("GET /api/games").by("unknown").check("401 token_unknown").await;
+    house.call("GET /api/games").by("").header("authorization", "Basic YTpi").check("401 token_missing").await;
+    let reply = house.call("POST /api/admin/accounts").check("403 role_too_weak").await;
+    assert!(reply.body["detail"].as_str().is_some_and(|detail| detail.contains("admin") && detail.contains("player")));
+}

@@ -1,0 +1,75 @@
+//! Tokens and accounts: made, used, deleted, and never stronger than their maker.
+
+use crate::house::{BOOTSTRAP, House};
+use serde_json::{Value, json};
+
+async fn make(house: &House, by: &str, wanted: Value, want: &str) -> Value {
+    house.call("POST /api/tokens").by(by).json(&wanted).check(want).await.body
+}
+
+#[tokio::test]
+async fn a_token_works_until_it_is_deleted() {
+    let house = House::open().await;
+    let made = make(&house, "player", json!({"name": "laptop"}), "201").await;
+    let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    assert_eq!(made["role"], "player");
+    house.call("GET /api/games").by(secret).check("200").await;
+    let listed = house.call("GET /api/tokens").by(secret).check("200").await.body;
+    assert!(listed.as_array().unwrap().iter().any(|token| token["id"] == id));
+    assert!(!listed.to_string().contains(secret), "a secret is shown once");
+    house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
+    house.call("GET /api/games").by(secret).check("401 token_unknown").await;
+    house.call(&format!("DELETE /api/tokens/{id}")).check("404 no_such_token").await;
+}
+
+#[tokio::test]
+async fn nobody_makes_or_deletes_a_token_stronger_than_their_own() {
+    let house = House::open().await;
+    for (by, role, want) in [
+        ("player", "guest", "201"),
+        ("player", "player", "201"),
+        ("player", "operator", "403 role_too_weak"),
+        ("operator", "operator", "201"),
+        ("operator", "admin", "403 role_too_weak"),
+        ("admin", "admin", "201"),
+        ("player", "king", "400 bad_value /role"),
+    ] {
+        make(&house, by, json!({"name": "t", "role": role}), want).await;
+    }
+    let admins = "00000000-0000-0000-0000-000000000003";
+    house.call(&format!("DELETE /api/tokens/{admins}")).check("403 role_too_weak").await;
+    house.call(&format!("DELETE /api/tokens/{admins}")).by("bob").check("404 no_such_token").await;
+    house.call(&format!("DELETE /api/tokens/{admins}")).by(BOOTSTRAP).check("204").await;
+    house.call("GET /api/admin/stats").by("admin").check("401 token_unknown").await;
+}
+
+#[tokio::test]
+async fn an_admin_makes_accounts_and_their_tokens() {
+    let house = House::open().await;
+    let account = |name: &str| house.call("POST /api/admin/accounts").by(BOOTSTRAP).json(&json!({ "name": name }));
+    let made = account("carol").check("201").await.body;
+    assert_eq!(account("carol").check("200").await.body, made);
+    account("").check("400 bad_value /name").await;
+    let token = |wanted: Value| house.call("POST /api/admin/tokens").by(BOOTSTRAP).json(&wanted);
+    let carols = token(json!({"account": "carol", "name": "first"})).check("201").await.body;
+    let secret = carols["secret"].as_str().unwrap();
+    house
+        .call("POST /api/snakes")
+        .by(secret)
+        .json(&json!({"name": "c", "url": "http://example.com"}))
+        .check("201")
+        .await;
+    token(json!({"account": "dave", "name": "first"})).check("404 no_such_account").await;
+    token(json!({"account": "da\u{0}ve", "name": "first"})).check("400 bad_value /account").await;
+    token(json!({"account": "carol"})).check("422 bad_shape").await;
+}
+
+#[tokio::test]
+async fn an_account_has_a_bounded_number_of_tokens() {
+    let house = House::open().await;
+    let listed = house.call("GET /api/tokens").check("200").await.body.as_array().unwrap().len();
+    for _ in listed..engine::limits::TOKENS_PER_ACCOUNT_MAX {
+        make(&house, "player", json!({"name": "t"}), "201").await;
+    }
+    make(&house, "player", json!({"name": "t"}), "409 too_many").await;
+}

@@ -1,0 +1,135 @@
+//! What must be true at every moment, checked where it would first be broken: when a bot is called, when a command is
+//! acknowledged, and at the end.
+
+use crate::bots;
+use engine::commands::{Command, Outcome};
+use engine::ids::MatchId;
+use engine::matches::entry::{Entry, Notice};
+use engine::matches::life::State;
+use engine::matches::machine::{Machine, Next};
+use engine::matches::outcome::MatchResult;
+use engine::matches::spec::MatchSpec;
+use engine::rows::{LogPage, LogRow};
+use server::runner::view::View;
+use server::runner::{Call, Path};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What was seen so far.
+#[derive(Default)]
+pub(crate) struct Oracle {
+    /// Rows whose commit was acknowledged, by match and version.
+    acknowledged: BTreeMap<(MatchId, u32), LogRow>,
+    /// Acknowledged results.
+    results: BTreeMap<MatchId, MatchResult>,
+    /// The highest epoch that ever wrote to a match.
+    epochs: BTreeMap<MatchId, u32>,
+    /// Calls that bots got.
+    pub(crate) calls: u64,
+}
+
+impl Oracle {
+    /// A bot is called: what the request tells must be saved by now, and nobody is told twice of what is saved as told.
+    pub(crate) fn called(&mut self, call: &Call, spec: &MatchSpec, saved: &LogPage) {
+        self.calls += 1;
+        let (id, turn, snake) = bots::read(&call.body);
+        let turns_saved = saved.rows.last().map_or(0, |row| row.turns);
+        assert!(turn <= turns_saved, "match {id}: a bot is told of turn {turn}, but only {turns_saved} are saved");
+        let notice = match call.path {
+            Path::Move => return,
+            Path::Start => Notice::Start,
+            Path::End => Notice::End,
+        };
+        let is_told = saved.rows.iter().any(|row| match Entry::decode(&row.bytes) {
+            Ok(Entry::Delivered { notice: told, seat, .. }) => {
+                told == notice && spec.snake_id(usize::from(seat)).to_string() == snake
+            }
+            Ok(_) | Err(_) => false,
+        });
+        assert!(!is_told, "match {id}: {snake} is told of the {notice:?} again, though it is saved that it was");
+    }
+
+    /// A command was committed, whether or not its caller will hear of it.
+    pub(crate) fn committed(&mut self, command: &Command, outcome: &Outcome) {
+        let Outcome::Done = outcome else { return };
+        match command {
+            Command::Append(append) => self.wrote(append.id, append.epoch),
+            Command::Finish { append, .. } => self.wrote(append.id, append.epoch),
+            Command::Fail { id, epoch, .. } | Command::Release { id, epoch, .. } => self.wrote(*id, *epoch),
+            _ => {}
+        }
+    }
+
+    fn wrote(&mut self, id: MatchId, epoch: u32) {
+        let highest = self.epochs.entry(id).or_default();
+        assert!(epoch >= *highest, "match {id}: epoch {epoch} wrote after epoch {highest} did");
+        *highest = epoch;
+    }
+
+    /// A caller heard that its command was done.
+    pub(crate) fn acknowledged(&mut self, command: &Command, outcome: &Outcome) {
+        let Outcome::Done = outcome else { return };
+        let append = match command {
+            Command::Append(append) => append,
+            Command::Finish { append, result, .. } => {
+                let before = self.results.insert(append.id, result.clone());
+                assert!(before.is_none(), "match {}: a second result was acknowledged", append.id);
+                append
+            }
+            _ => return,
+        };
+        for row in &append.rows {
+            let before = self.acknowledged.insert((append.id, row.version), row.clone());
+            assert!(before.is_none(), "match {}: version {} was acknowledged twice", append.id, row.version);
+        }
+    }
+
+    /// At the end: nothing acknowledged is missing.
+    pub(crate) fn check_nothing_lost(&self, id: MatchId, log: &[LogRow]) {
+        for ((_, version), row) in self.acknowledged.range((id, 0)..=(id, u32::MAX)) {
+            assert_eq!(log.get(*version as usize), Some(row), "match {id}: an acknowledged entry is lost or changed");
+        }
+    }
+
+    /// At the end: the match is the one that would have been played without any fault.
+    pub(crate) fn check_same_as_undisturbed(&self, spec: &MatchSpec, page: &LogPage, result: Option<&MatchResult>) {
+        let (turns, want) = undisturbed(spec);
+        assert_eq!(page.state, State::Finished, "match {} is {:?} after everything was healed", spec.id, page.state);
+        assert_eq!(turns_of(&page.rows), turns, "match {}: its turns are not those of an undisturbed run", spec.id);
+        assert_eq!(result, Some(&want), "match {}: its result is not that of an undisturbed run", spec.id);
+    }
+}
+
+/// The turns and the result of a match in which nothing goes wrong, computed without runner, store or clock.
+fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
+    let mut machine = Machine::new(spec.clone()).expect("planned matches can be played");
+    let mut rows = Vec::new();
+    loop {
+        let step = match machine.next() {
+            Next::Open => machine.opened(spec.seats.iter().map(|seat| bots::face(&seat.url)).collect()),
+            Next::Notify { notice, seats } => {
+                let seat = seats.iter().next().expect("somebody is to be told");
+                machine.delivered(notice, seat, engine::matches::entry::Class::Valid, 0)
+            }
+            Next::Ask { seats } => {
+                let view = View::new(&machine);
+                let ask = |seat: usize| {
+                    let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
+                    let url = spec.seats[seat].url.clone();
+                    bots::answer(&Call { url, path: Path::Move, body: view.body(seat), timeout }).0
+                };
+                let heard = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| ask(seat).into()));
+                machine.turn(heard.collect()).expect("planned matches can be played")
+            }
+            Next::Finish => return (turns_of(&rows), machine.result()),
+        };
+        rows.push(step.row.clone());
+        machine.accept(step);
+    }
+}
+
+/// The bytes of the turns of a log: everything that may not depend on what went wrong.
+fn turns_of(log: &[LogRow]) -> Vec<Vec<u8>> {
+    let is_turn = |row: &&LogRow| matches!(Entry::decode(&row.bytes), Ok(Entry::Turn { .. }));
+    log.iter().filter(is_turn).map(|row| row.bytes.clone()).collect()
+}

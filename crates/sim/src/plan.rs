@@ -1,0 +1,98 @@
+//! What a simulation will be like: every knob a number with a unit, all of them drawn from the seed.
+
+use crate::chance::Dice;
+use engine::ids::{BotId, MatchId};
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::{Map, Rules, Ruleset, Settings};
+use std::time::Duration;
+
+/// The options of one simulation.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// Processes that share the store.
+    pub nodes: usize,
+    /// Matches that one process runs at once.
+    pub matches_at_once: usize,
+    /// What is played.
+    pub matches: Vec<MatchSpec>,
+    /// How long faults happen.
+    pub faulty_for: Duration,
+    /// Of 1,000 commands, so many fail before they are saved.
+    pub commit_lost_per_mille: u64,
+    /// Of 1,000 commands, so many are saved and then reported as failed.
+    pub commit_unsure_per_mille: u64,
+    /// Of 1,000 commands, so many arrive late, up to [`Plan::delay_max`].
+    pub commit_delayed_per_mille: u64,
+    /// The longest delay of a command.
+    pub delay_max: Duration,
+    /// A process is killed, drained or frozen about this often; `None` for never.
+    pub trouble_every: Option<Duration>,
+    /// The store is away about this often, for up to eight seconds; `None` for never.
+    pub outage_every: Option<Duration>,
+    /// Clocks of processes differ from the store's by up to this many milliseconds.
+    pub skew_ms_max: u64,
+    /// The match whose room panics at every turn from this one on.
+    pub poison: Option<(MatchId, u32)>,
+    /// Claims without progress after which a match is failed.
+    pub attempts_max: u32,
+}
+
+impl Plan {
+    /// The plan that this seed stands for.
+    #[must_use]
+    pub fn of_seed(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let matches = 2 + dice.below(9) as usize;
+        Self {
+            seed,
+            nodes: 1 + dice.below(3) as usize,
+            matches_at_once: 1 + dice.below(8) as usize,
+            matches: (0..matches).map(|at| spec(at, &mut dice)).collect(),
+            faulty_for: Duration::from_secs(20 + dice.below(40)),
+            commit_lost_per_mille: dice.below(60),
+            commit_unsure_per_mille: dice.below(60),
+            commit_delayed_per_mille: dice.below(20),
+            delay_max: Duration::from_millis(1 + dice.below(12_000)),
+            trouble_every: dice.strikes(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
+            outage_every: dice.strikes(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
+            skew_ms_max: dice.below(300),
+            poison: None,
+            attempts_max: u32::MAX,
+        }
+    }
+
+    /// The same matches in a world without faults.
+    #[must_use]
+    pub fn calm(mut self) -> Self {
+        self.faulty_for = Duration::ZERO;
+        self
+    }
+}
+
+fn spec(at: usize, dice: &mut Dice) -> MatchSpec {
+    let seats = 1 + dice.below(4) as u8;
+    let ruleset = Ruleset::ALL[dice.below(Ruleset::ALL.len() as u64) as usize];
+    let map = Map::ALL[dice.below(Map::ALL.len() as u64) as usize];
+    let mut random = [0; 10];
+    random[..8].copy_from_slice(&dice.next().to_be_bytes());
+    random[9] = at as u8;
+    let seat = |seat: u8| SeatSpec {
+        bot: BotId(u128::from(seat) + 1),
+        name: format!("bot {seat}"),
+        url: format!("http://bot-{seat}.example"),
+    };
+    MatchSpec {
+        id: MatchId::new(UnixMs(1_700_000_000_000 + at as i64), random),
+        rules: Rules::for_snakes(ruleset, map, Settings::default(), seats),
+        width: 11,
+        height: 11,
+        seed: Seed(dice.next()),
+        timeout_ms: 100 + dice.below(400) as u16,
+        turns_max: 1 + dice.below(150) as u32,
+        seats: (0..seats).map(seat).collect(),
+    }
+}

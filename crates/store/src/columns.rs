@@ -1,0 +1,265 @@
+//! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both stores
+//! name and order them alike; each brings its own [`Columns`].
+
+use crate::contract::StoreError;
+use crate::tally::mean;
+use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use engine::matches::life::State;
+use engine::matches::outcome::MatchResult;
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::rows::{Account, Bot, Counts, LogRow, MatchRow, MatchStatus, Recent, RecentFailure, Role, Stats, Token};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
+use std::fmt::Display;
+
+pub(crate) const ACCOUNT: &str = "id, name, created_at";
+pub(crate) const TOKEN: &str = "id, account, name, role, digest, created_at";
+pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, updated_at";
+pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
+     shrink_every_n_turns, width, height, seed, timeout_ms, turns_max";
+pub(crate) const STATUS: &str = "id, state, created_at, updated_at, enqueued_at, started_at, ended_at, version, turns, \
+     late_moves, attempts_charged, epoch, failure, worker";
+pub(crate) const RESULT: &str = "account, is_draw, winner_seat";
+pub(crate) const SEAT: &str = "match_id, bot, name, url, place, cause";
+pub(crate) const LOG: &str = "version, turns, late_moves, data";
+
+/// One row, read from left to right.
+pub(crate) trait Columns {
+    fn maybe_id(&mut self) -> Result<Option<u128>, StoreError>;
+    fn maybe_int(&mut self) -> Result<Option<i64>, StoreError>;
+    fn maybe_flag(&mut self) -> Result<Option<bool>, StoreError>;
+    fn maybe_text(&mut self) -> Result<Option<String>, StoreError>;
+    fn maybe_bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError>;
+
+    fn id(&mut self) -> Result<u128, StoreError> {
+        self.maybe_id()?.ok_or_else(missing)
+    }
+    fn int(&mut self) -> Result<i64, StoreError> {
+        self.maybe_int()?.ok_or_else(missing)
+    }
+    fn flag(&mut self) -> Result<bool, StoreError> {
+        self.maybe_flag()?.ok_or_else(missing)
+    }
+    fn text(&mut self) -> Result<String, StoreError> {
+        self.maybe_text()?.ok_or_else(missing)
+    }
+    fn bytes(&mut self) -> Result<Vec<u8>, StoreError> {
+        self.maybe_bytes()?.ok_or_else(missing)
+    }
+    fn time(&mut self) -> Result<UnixMs, StoreError> {
+        self.int().map(UnixMs)
+    }
+    fn maybe_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        Ok(self.maybe_int()?.map(UnixMs))
+    }
+    fn number<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
+        narrowed(self.int()?)
+    }
+    fn maybe_number<T: TryFrom<i64>>(&mut self) -> Result<Option<T>, StoreError> {
+        self.maybe_int()?.map(narrowed).transpose()
+    }
+}
+
+fn missing() -> StoreError {
+    StoreError::Corrupt { why: "a column that is never empty is empty".to_owned() }
+}
+
+fn narrowed<T: TryFrom<i64>>(value: i64) -> Result<T, StoreError> {
+    T::try_from(value).map_err(|_| StoreError::Corrupt { why: format!("the number {value} is out of its range") })
+}
+
+fn named<T>(known: Option<T>, what: &str, name: &dyn Display) -> Result<T, StoreError> {
+    known.ok_or_else(|| StoreError::Corrupt { why: format!("there is no {what} {name}") })
+}
+
+/// A state by its name in the store.
+pub(crate) fn state(row: &mut impl Columns) -> Result<State, StoreError> {
+    let name = row.text()?;
+    named(State::from_name(&name), "state", &name)
+}
+
+pub(crate) fn account(row: &mut impl Columns) -> Result<Account, StoreError> {
+    Ok(Account { id: AccountId(row.id()?), name: row.text()?, created_at: row.time()? })
+}
+
+pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
+    Ok(Token {
+        id: TokenId(row.id()?),
+        account: AccountId(row.id()?),
+        name: row.text()?,
+        role: {
+            let name = row.text()?;
+            named(Role::from_name(&name), "role", &name)?
+        },
+        digest: digest(row.bytes()?)?,
+        created_at: row.time()?,
+    })
+}
+
+/// 32 bytes of SHA-256.
+pub(crate) fn digest(bytes: Vec<u8>) -> Result<[u8; 32], StoreError> {
+    let length = bytes.len();
+    bytes.try_into().map_err(|_| StoreError::Corrupt { why: format!("a digest of {length} bytes instead of 32") })
+}
+
+pub(crate) fn bot(row: &mut impl Columns) -> Result<Bot, StoreError> {
+    Ok(Bot {
+        id: BotId(row.id()?),
+        account: AccountId(row.id()?),
+        name: row.text()?,
+        url: row.text()?,
+        is_public: row.flag()?,
+        created_at: row.time()?,
+        updated_at: row.time()?,
+    })
+}
+
+/// A spec whose seats are still to come.
+pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
+    let id = MatchId(row.id()?);
+    let (ruleset, map) = (row.text()?, row.text()?);
+    let rules = Rules {
+        ruleset: named(Ruleset::from_name(&ruleset), "rule set", &ruleset)?,
+        map: named(Map::from_name(&map), "map", &map)?,
+        solo: row.flag()?,
+        settings: Settings {
+            food_spawn_chance: row.number()?,
+            minimum_food: row.number()?,
+            hazard_damage_per_turn: row.number()?,
+            shrink_every_n_turns: row.number()?,
+        },
+    };
+    Ok(MatchSpec {
+        id,
+        rules,
+        width: row.number()?,
+        height: row.number()?,
+        seed: Seed(row.int()? as u64),
+        timeout_ms: row.number()?,
+        turns_max: row.number()?,
+        seats: Vec::new(),
+    })
+}
+
+/// The figures of a log after its last entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LogEnd {
+    pub(crate) version: u32,
+    pub(crate) turns: u32,
+    pub(crate) late_moves: u32,
+}
+
+/// A status, and whether its log's end is still to be looked up: the row of a match knows that only once it has ended.
+pub(crate) fn status(row: &mut impl Columns) -> Result<(MatchStatus, bool), StoreError> {
+    let id = MatchId(row.id()?);
+    let state = state(row)?;
+    let (created_at, updated_at, enqueued_at) = (row.time()?, row.time()?, row.time()?);
+    let (started_at, ended_at) = (row.maybe_time()?, row.maybe_time()?);
+    let (version, turns, late_moves) = (row.maybe_number()?, row.maybe_number()?, row.maybe_number()?);
+    let status = MatchStatus {
+        id,
+        state,
+        created_at,
+        updated_at,
+        enqueued_at,
+        started_at,
+        ended_at,
+        turns: turns.unwrap_or_default(),
+        late_moves: late_moves.unwrap_or_default(),
+        version: version.unwrap_or_default(),
+        attempts_charged: row.number()?,
+        epoch: row.number()?,
+        failure: row.maybe_text()?,
+        worker: row.maybe_id()?.map(WorkerId),
+    };
+    Ok((status, version.is_none()))
+}
+
+/// Fills in what the end of a live log says.
+pub(crate) fn follow(status: &mut MatchStatus, end: LogEnd) {
+    (status.version, status.turns, status.late_moves) = (end.version, end.turns, end.late_moves);
+}
+
+/// The row of a match without its seats: spec, status and result columns in this order.
+pub(crate) struct BareMatch {
+    spec: MatchSpec,
+    pub(crate) status: MatchStatus,
+    pub(crate) is_log_live: bool,
+    account: AccountId,
+    is_draw: Option<bool>,
+    winner: Option<u8>,
+}
+
+pub(crate) fn bare_match(row: &mut impl Columns) -> Result<BareMatch, StoreError> {
+    let spec = spec(row)?;
+    let (status, is_log_live) = status(row)?;
+    let (account, is_draw, winner) = (AccountId(row.id()?), row.maybe_flag()?, row.maybe_number()?);
+    Ok(BareMatch { spec, status, is_log_live, account, is_draw, winner })
+}
+
+/// One seat of a match with its part of the result.
+pub(crate) struct SeatRow {
+    pub(crate) id: MatchId,
+    pub(crate) spec: SeatSpec,
+    place: Option<u8>,
+    cause: Option<Cause>,
+}
+
+pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
+    let id = MatchId(row.id()?);
+    let spec = SeatSpec { bot: BotId(row.id()?), name: row.text()?, url: row.text()? };
+    let place = row.maybe_number()?;
+    let cause = row.maybe_text()?.map(|word| {
+        let known = Cause::ALL.into_iter().find(|cause| cause.as_str() == word);
+        named(known, "cause of elimination", &word)
+    });
+    Ok(SeatRow { id, spec, place, cause: cause.transpose()? })
+}
+
+impl BareMatch {
+    /// The whole row; `seats` are this match's, in their order.
+    pub(crate) fn seated(mut self, seats: Vec<SeatRow>) -> MatchRow {
+        let placements = seats.iter().filter_map(|seat| seat.place).collect();
+        let causes = seats.iter().map(|seat| seat.cause).collect();
+        self.spec.seats = seats.into_iter().map(|seat| seat.spec).collect();
+        let (turns, late_moves, winner) = (self.status.turns, self.status.late_moves, self.winner);
+        let result = self.is_draw.map(|is_draw| MatchResult { winner, is_draw, placements, causes, turns, late_moves });
+        MatchRow { spec: self.spec, account: self.account, status: self.status, result }
+    }
+}
+
+pub(crate) fn log_row(row: &mut impl Columns) -> Result<LogRow, StoreError> {
+    Ok(LogRow { version: row.number()?, turns: row.number()?, late_moves: row.number()?, bytes: row.bytes()? })
+}
+
+/// The figures after an entry: `version, turns, late_moves` of the last row of a log.
+pub(crate) fn log_end(row: &mut impl Columns) -> Result<LogEnd, StoreError> {
+    Ok(LogEnd { version: row.number::<u32>()?.saturating_add(1), turns: row.number()?, late_moves: row.number()? })
+}
+
+/// Sums over minutes: `created` and `finished` in each window, then `timed` and `duration_ms` of a day. A sum over nothing is
+/// empty.
+pub(crate) fn windows(row: &mut impl Columns) -> Result<Stats, StoreError> {
+    let mut sum = || Ok::<u64, StoreError>(row.maybe_number()?.unwrap_or_default());
+    let created = Recent { last_hour: sum()?, last_24h: sum()?, last_7d: sum()? };
+    let finished = Recent { last_hour: sum()?, last_24h: sum()?, last_7d: sum()? };
+    let (timed, duration_ms) = (sum()?, sum()?);
+    Ok(Stats { created, finished, duration_ms_avg: mean(duration_ms, timed), ..Stats::default() })
+}
+
+/// Matches by state, from the kept figures.
+pub(crate) fn counts(figures: &[(String, u64)]) -> Counts {
+    let of = |state: State| figures.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, value)| *value);
+    Counts {
+        waiting: of(State::Waiting),
+        running: of(State::Running),
+        finished: of(State::Finished),
+        failed: of(State::Failed),
+        cancelled: of(State::Cancelled),
+    }
+}
+
+pub(crate) fn failure(row: &mut impl Columns) -> Result<RecentFailure, StoreError> {
+    Ok(RecentFailure { count: row.number()?, message: row.text()?, last_at: row.time()? })
+}

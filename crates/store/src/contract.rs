@@ -1,0 +1,135 @@
+//! The contract of a store: one writer that commits batches, and readers that see whole commits.
+
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::rows::{Account, Bot, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::time::UnixMs;
+use std::time::Duration;
+
+/// Why a store could not answer. A refusal is an [`Outcome`], not an error.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The disk is full, the database is gone, a lock did not come: nothing of the batch was saved, or nobody knows. Try
+    /// again: every write is fenced, so a repetition does no harm.
+    #[error("the store cannot be reached or written: {why}")]
+    Unavailable {
+        /// What the database said.
+        why: String,
+    },
+    /// More commands wait than may wait. Nothing was tried.
+    #[error("the store is overloaded: more than {waiting_max} commands wait to be saved")]
+    Overloaded {
+        /// The limit that was reached.
+        waiting_max: usize,
+    },
+    /// The database was written by a newer Gauntlet, or is not one of ours.
+    #[error("{why}")]
+    WrongSchema {
+        /// What was found, what was expected, what to do.
+        why: String,
+    },
+    /// What was read is not what we wrote.
+    #[error("stored data cannot be read: {why}")]
+    Corrupt {
+        /// Where, and what is wrong with it.
+        why: String,
+    },
+}
+
+/// The one writer. Not shared: whoever holds it is the only one who writes through it.
+pub trait Backend: Send {
+    /// Saves all of `commands` in one durable commit, in order, and says what became of each. Later commands see what
+    /// earlier ones did. A command that is refused changes nothing and does not disturb its neighbours.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`]: nothing was saved, or (a connection lost during the commit) nobody knows.
+    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError>;
+}
+
+/// Which matches a list shows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MatchFilter {
+    /// Only matches of this account.
+    pub account: Option<AccountId>,
+    /// Only matches in which this bot sits.
+    pub bot: Option<BotId>,
+    /// Only matches older than this one (lists are newest first): the cursor.
+    pub before: Option<MatchId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Which bots a list shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BotFilter {
+    /// Bots of this account.
+    pub account: AccountId,
+    /// Only bots older than this one (lists are newest first): the cursor.
+    pub before: Option<BotId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// The fingerprint of a request and the answer that it got.
+pub type RememberedAnswer = ([u8; 32], Vec<u8>);
+
+/// A view of what is committed. Each call is one snapshot.
+pub trait Reader: Send {
+    /// The token whose secret has this SHA-256 digest.
+    fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError>;
+    /// All tokens of an account, newest first.
+    fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError>;
+    /// The account of this name.
+    fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
+    /// These bots, in any order; unknown ids are left out.
+    fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError>;
+    /// Bots of an account, newest first.
+    fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError>;
+    /// One match.
+    fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
+    /// Matches, newest first.
+    fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
+    /// Where these matches are, in the order asked; unknown ids are left out.
+    fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
+    /// The entries of a match's log from version `from` on, at most `limit`, with the state at the same moment; `None` for
+    /// an unknown match. Running, archived and failed matches read alike.
+    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError>;
+    /// The answer remembered for an idempotency key with its request's fingerprint.
+    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
+    /// The address in a worker's lease, if the lease holds at `now`.
+    fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
+    /// The figures for operators. Counters and indexes only: no count over all matches.
+    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError>;
+    /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
+    /// the only one.
+    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError>;
+    /// Whether a small write would succeed now: what `/readyz` asks. Leaves nothing behind.
+    fn probe(&mut self) -> Result<(), StoreError>;
+}
+
+/// Where a store's writer and readers come from; kept to open them again after a loss.
+pub trait Database: Send + Sync {
+    /// Opens the writer; migrates the schema on the way.
+    ///
+    /// # Errors
+    /// [`StoreError::WrongSchema`] for a database from the future, [`StoreError::Unavailable`] otherwise.
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError>;
+    /// Opens a reader.
+    ///
+    /// # Errors
+    /// As for [`Database::writer`].
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
+    /// Whether other processes may share this database: then their commits ring no bell here, and watchers must poll.
+    fn is_shared(&self) -> bool;
+    /// What to call it in logs and reports, without secrets: `sqlite`, `postgres`, `memory`.
+    fn kind(&self) -> &'static str;
+}
+
+/// Who wants to know how long the store's callers waited and how long the database took, kept apart.
+pub trait Observer: Send + Sync {
+    /// A batch was committed (or not): its size, the longest wait of its commands before the batch began, and the time in
+    /// the database.
+    fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool);
+    /// A read was answered (or not): the wait for a free reader, and the time in the database.
+    fn read(&self, pool_wait: Duration, took: Duration, is_ok: bool);
+}

@@ -1,0 +1,194 @@
+//! The one door to a store for many concurrent callers: commands are committed in groups, reads go through a bounded pool.
+//!
+//! A caller hears of its command after the commit that holds it, never before. A store that is lost is refused quickly and
+//! found again without anybody's help. Knows nothing of SQL, and nothing of what the commands mean but their weight.
+
+mod readers;
+mod writer;
+
+use crate::contract::{Database, Observer, Reader, StoreError};
+use crate::{laws, packing};
+use engine::commands::{Command, Outcome};
+use engine::limits::COMMANDS_WAITING_MAX;
+use readers::Readers;
+use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::oneshot;
+use writer::{Message, Request, Writer};
+
+/// Archives larger than this are compressed on a blocking thread: below, that takes a few hundred microseconds at most.
+const PREPARED_IN_PLACE_BYTES_MAX: usize = 64 * 1024;
+
+/// Sizes of the door.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreConfig {
+    /// Readers open at the same time.
+    pub readers: usize,
+}
+
+/// A handle that any number of tasks may hold. When the last one is dropped, what was handed in is still committed.
+#[derive(Clone)]
+pub struct Store {
+    to_writer: Sender<Message>,
+    gauge: Arc<Gauge>,
+    readers: Arc<Readers>,
+    is_shared: bool,
+}
+
+/// What callers can see of the writer without asking it.
+#[derive(Default)]
+struct Gauge {
+    waiting: AtomicUsize,
+    /// Why commands are refused, while they are.
+    refusal: Mutex<Option<StoreError>>,
+}
+
+impl Gauge {
+    fn refusal(&self) -> Option<StoreError> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn refuse(&self, error: Option<StoreError>) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    }
+
+    fn enter(&self, commands: usize) -> Result<(), StoreError> {
+        let before = self.waiting.fetch_add(commands, Ordering::Relaxed);
+        if before + commands <= COMMANDS_WAITING_MAX {
+            return Ok(());
+        }
+        self.leave(commands);
+        Err(StoreError::Overloaded { waiting_max: COMMANDS_WAITING_MAX })
+    }
+
+    fn leave(&self, commands: usize) {
+        self.waiting.fetch_sub(commands, Ordering::Relaxed);
+    }
+}
+
+impl Store {
+    /// Opens the database and starts the writer's thread. Blocks until the database is open and migrated.
+    ///
+    /// # Errors
+    /// What [`Database::writer`] says: a store that cannot be opened at all is the operator's business.
+    pub fn open(
+        database: Arc<dyn Database>,
+        config: StoreConfig,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, StoreError> {
+        let gauge = Arc::new(Gauge::default());
+        let is_shared = database.is_shared();
+        let readers = Arc::new(Readers::new(Arc::clone(&database), config.readers, Arc::clone(&observer)));
+        let (to_writer, inbox) = mpsc::channel();
+        let (opened, is_open) = mpsc::sync_channel(1);
+        let writer_gauge = Arc::clone(&gauge);
+        // The first opening happens on the writer's thread too: a PostgreSQL connection must not be made on an async thread.
+        let run = move || match Writer::open(database, observer, inbox, writer_gauge) {
+            Ok(writer) => {
+                let _ = opened.send(Ok(()));
+                writer.run();
+            }
+            Err(error) => {
+                let _ = opened.send(Err(error));
+            }
+        };
+        let spawned = std::thread::Builder::new().name("store-writer".to_owned()).spawn(run);
+        spawned.map_err(|error| unavailable(&format!("the writer's thread cannot be started: {error}")))?;
+        is_open.recv().unwrap_or_else(|_| Err(unavailable("opening the database panicked")))?;
+        Ok(Self { to_writer, gauge, readers, is_shared })
+    }
+
+    /// Saves one command; returns when it is durable.
+    ///
+    /// # Errors
+    /// [`StoreError::Overloaded`]: nothing was tried. [`StoreError::Unavailable`]: nothing was saved, or nobody knows.
+    pub async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        let outcomes = self.commit_all(vec![command]).await?;
+        outcomes.into_iter().next().ok_or_else(|| unavailable("the store gave no answer"))
+    }
+
+    /// Saves these commands in one commit, in this order; returns when they are durable. Others' commands may share the
+    /// commit, before or after them.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`]; an error is about all of them.
+    pub async fn commit_all(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
+        if commands.is_empty() {
+            return Ok(Vec::new());
+        }
+        if let Some(refusal) = self.gauge.refusal() {
+            return Err(refusal);
+        }
+        let commands = prepared(commands).await?;
+        self.gauge.enter(commands.len())?;
+        let (reply, outcomes) = oneshot::channel();
+        let weight = commands.iter().map(laws::weight).sum();
+        let request = Request { commands, weight, queued_at: Instant::now(), reply };
+        self.to_writer.send(Message::Commit(request)).map_err(|_| closed())?;
+        outcomes.await.map_err(|_| closed())?
+    }
+
+    /// Reads with a pooled reader on a blocking thread.
+    ///
+    /// # Errors
+    /// The query's, or [`StoreError::Unavailable`] when no reader can be opened.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        Readers::read(&self.readers, query).await
+    }
+
+    /// Whether other processes share the database (watchers must poll then).
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Commands that wait for the writer now.
+    #[must_use]
+    pub fn commands_waiting(&self) -> usize {
+        self.gauge.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything that was handed in is committed, then stops the writer and closes idle readers. Commands that
+    /// come later are refused.
+    pub async fn close(&self) {
+        let (done, is_done) = oneshot::channel();
+        if self.to_writer.send(Message::Close(done)).is_ok() {
+            let _ = is_done.await;
+        }
+        let readers = Arc::clone(&self.readers);
+        let _ = tokio::task::spawn_blocking(move || readers.drop_idle()).await;
+    }
+}
+
+async fn prepared(mut commands: Vec<Command>) -> Result<Vec<Command>, StoreError> {
+    let bytes: usize = commands.iter().map(packing::bytes_to_prepare).sum();
+    let prepare = move || {
+        commands.iter_mut().try_for_each(packing::prepare)?;
+        Ok(commands)
+    };
+    if bytes <= PREPARED_IN_PLACE_BYTES_MAX {
+        return prepare();
+    }
+    let prepared = tokio::task::spawn_blocking(prepare).await;
+    prepared.unwrap_or_else(|_| Err(unavailable("compressing an archive panicked")))
+}
+
+fn unavailable(why: &str) -> StoreError {
+    StoreError::Unavailable { why: why.to_owned() }
+}
+
+fn closed() -> StoreError {
+    unavailable("the store is closed: this process is stopping")
+}
+
+/// The words of a panic, for the error that its callers get.
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message")
+}

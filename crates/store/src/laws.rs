@@ -1,0 +1,117 @@
+//! Laws of the queue that every store applies in the same words: what a claim charges, who holds a lease, which entries fit
+//! a log. Functions of values; the stores bring the values.
+
+use engine::commands::{Append, Command, Outcome};
+use engine::limits::FAILURE_BYTES_MAX;
+use engine::matches::life::{Event, State};
+use engine::matches::spec::MatchSpec;
+use engine::time::UnixMs;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Idempotency keys that one call of `Retire` forgets at most, so that nobody waits long behind it.
+pub(crate) const KEYS_RETIRED_MAX: usize = 10_000;
+/// How long the lease of a worker is remembered after its end. Until then the worker is told that it ended; a worker that
+/// wakes up later begins anew, and its old matches are fenced by their epochs.
+pub(crate) const WORKER_KEPT: Duration = Duration::from_secs(24 * 3_600);
+
+/// Claims without progress once this claim counts: entries saved since the last claim clear the account.
+pub(crate) fn attempts_after_claim(charged: u32, claimed_version: u32, version: u32) -> u32 {
+    if version > claimed_version { 1 } else { charged.saturating_add(1) }
+}
+
+/// Claims without progress after a release.
+pub(crate) fn attempts_after_release(charged: u32, is_refunded: bool) -> u32 {
+    if is_refunded { charged.saturating_sub(1) } else { charged }
+}
+
+/// Why a match that nobody could run is given up.
+pub(crate) fn out_of_attempts(attempts_max: u32, version: u32) -> String {
+    format!(
+        "given up after {attempts_max} attempts without progress: each time the worker was lost before it saved another \
+         entry after the first {version}; look at the log and at what the workers logged, then requeue or cancel"
+    )
+}
+
+/// A reason in the length that is kept, cut between characters.
+pub(crate) fn kept_reason(reason: &str) -> &str {
+    let is_cut = |at: &usize| reason.is_char_boundary(*at);
+    let length = (0..=reason.len().min(FAILURE_BYTES_MAX)).rev().find(is_cut);
+    &reason[..length.unwrap_or_default()]
+}
+
+/// Whether a lease that ends at `until` holds at `now`.
+pub(crate) fn lease_holds(until: UnixMs, is_given_up: bool, now: UnixMs) -> bool {
+    until > now && !is_given_up
+}
+
+/// Start-time fair queueing: the place of an account's next match. Whoever has fewer matches waiting stands further ahead.
+pub(crate) fn fair_tag(virtual_time: u64, last_tag_of_account: u64) -> u64 {
+    virtual_time.max(last_tag_of_account) + 1
+}
+
+/// Where an event of its writer leads a match, if the writer still is its writer.
+pub(crate) fn step_by_writer(state: State, epoch: u32, event: Event, writer_epoch: u32) -> Result<State, Outcome> {
+    state.on(event).filter(|_| epoch == writer_epoch).ok_or(Outcome::Fenced)
+}
+
+/// Whether this writer may add to the log of a match in this state. Adding is no event of a life: nothing but running allows it.
+pub(crate) fn may_append(state: State, epoch: u32, writer_epoch: u32) -> Result<(), Outcome> {
+    if state == State::Running && epoch == writer_epoch { Ok(()) } else { Err(Outcome::Fenced) }
+}
+
+/// Whether these entries continue a log of `have` entries: the expected number, and no gap among them.
+pub(crate) fn continues(append: &Append, have: u32) -> Result<(), Outcome> {
+    let is_contiguous = append.rows.iter().zip(have..).all(|(row, version)| row.version == version);
+    if append.expected_version == have && is_contiguous { Ok(()) } else { Err(Outcome::VersionIs(have)) }
+}
+
+/// Whether an id stands twice in a creation.
+pub(crate) fn has_repeated_id(matches: &[MatchSpec]) -> bool {
+    let mut seen = BTreeSet::new();
+    !matches.iter().all(|spec| seen.insert(spec.id))
+}
+
+/// How much of a group commit a command takes up.
+pub(crate) fn weight(command: &Command) -> usize {
+    match command {
+        Command::CreateMatches(create) => create.matches.len().max(1),
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_claims(claims: &[(u32, u32)], want: u32) {
+        let (charged, _) = claims.iter().fold((0, 0), |(charged, _), &(claimed_version, version)| {
+            (attempts_after_claim(charged, claimed_version, version), version)
+        });
+        assert_eq!(charged, want, "{claims:?}");
+    }
+
+    #[test]
+    fn only_claims_without_progress_add_up() {
+        check_claims(&[(0, 0)], 1);
+        check_claims(&[(0, 0), (0, 0), (0, 0)], 3);
+        check_claims(&[(0, 0), (0, 0), (0, 5)], 1);
+        check_claims(&[(0, 0), (0, 5), (5, 5)], 2);
+    }
+
+    #[test]
+    fn a_refund_never_goes_below_zero() {
+        assert_eq!(attempts_after_release(1, true), 0);
+        assert_eq!(attempts_after_release(0, true), 0);
+        assert_eq!(attempts_after_release(2, false), 2);
+    }
+
+    #[test]
+    fn reasons_are_cut_between_characters() {
+        assert_eq!(kept_reason("short"), "short");
+        let long = "é".repeat(FAILURE_BYTES_MAX);
+        assert_eq!(kept_reason(&long).len(), FAILURE_BYTES_MAX);
+        assert_eq!(kept_reason(&format!("a{long}")).len(), FAILURE_BYTES_MAX - 1);
+    }
+}

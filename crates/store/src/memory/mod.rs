@@ -1,0 +1,140 @@
+//! The contract as plain maps: the shortest program that keeps it, and so its executable specification. The other two stores
+//! are tested against this one; the simulator runs on it. Nothing lasts longer than the process.
+
+mod accounts;
+mod log;
+mod queue;
+mod reads;
+mod retire;
+mod tables;
+
+use crate::contract::{Backend, BotFilter, Database, MatchFilter, Reader, RememberedAnswer, StoreError};
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::rows::{Account, Bot, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::time::UnixMs;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tables::Tables;
+
+/// A database in memory. Clones are handles of the same data; [`MemoryDatabase::snapshot`] makes independent data.
+#[derive(Clone, Default)]
+pub struct MemoryDatabase {
+    tables: Arc<Mutex<Tables>>,
+}
+
+impl MemoryDatabase {
+    /// An empty database.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A copy of everything committed so far, on its own from here on.
+    #[must_use]
+    pub fn snapshot(&self) -> Self {
+        Self { tables: Arc::new(Mutex::new(self.lock().clone())) }
+    }
+
+    /// A panic under this lock is a panic inside one command; the maps themselves are sound.
+    fn lock(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Database for MemoryDatabase {
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        Ok(Box::new(Handle(self.clone())))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        Ok(Box::new(Handle(self.clone())))
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+}
+
+struct Handle(MemoryDatabase);
+
+impl Backend for Handle {
+    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
+        let mut tables = self.0.lock();
+        commands.iter().map(|command| tables.apply(command)).collect()
+    }
+}
+
+impl Tables {
+    fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
+        Ok(match command {
+            Command::EnsureAccount(account) => self.ensure_account(account),
+            Command::CreateToken(token) => self.create_token(token),
+            Command::DeleteToken { id, account } => self.delete_token(*id, *account),
+            Command::CreateBot(bot) => self.create_bot(bot),
+            Command::UpdateBot(bot) => self.update_bot(bot),
+            Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
+            Command::CreateMatches(create) => self.create_matches(create),
+            Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
+            Command::RequeueMatch { id, now } => self.requeue(*id, *now),
+            Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
+            Command::EndLease { worker } => self.end_lease(*worker),
+            Command::Claim { worker, now, max, attempts_max } => self.claim(*worker, *now, *max, *attempts_max),
+            Command::Append(append) => self.append(append),
+            Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now)?,
+            Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
+            Command::Release { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
+            Command::Retire { now, keep_for, keep_archive_bytes, max } => {
+                self.retire(*now, *keep_for, *keep_archive_bytes, *max)
+            }
+        })
+    }
+}
+
+impl Reader for Handle {
+    fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError> {
+        Ok(self.0.lock().token(digest))
+    }
+    fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
+        Ok(self.0.lock().tokens_of(account))
+    }
+    fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
+        Ok(self.0.lock().account_named(name))
+    }
+    fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError> {
+        Ok(self.0.lock().bots_by_id(ids))
+    }
+    fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError> {
+        Ok(self.0.lock().bots_of(filter))
+    }
+    fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError> {
+        Ok(self.0.lock().match_by_id(id))
+    }
+    fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError> {
+        Ok(self.0.lock().matches_of(filter))
+    }
+    fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
+        Ok(self.0.lock().statuses(ids))
+    }
+    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+        self.0.lock().log_page(id, from, limit)
+    }
+    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+        Ok(self.0.lock().idempotent_answer(account, key))
+    }
+    fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
+        Ok(self.0.lock().lease_address(worker, now))
+    }
+    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
+        Ok(self.0.lock().stats(now))
+    }
+    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        Ok(None)
+    }
+    fn probe(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

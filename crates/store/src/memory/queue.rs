@@ -1,0 +1,174 @@
+//! How matches enter the queue, leave it, and change hands.
+
+use super::tables::{AnswerEntry, Log, MatchEntry, Tables, WorkerEntry};
+use crate::laws;
+use crate::tally::minute_of;
+use engine::commands::{Claimed, CreateMatches, Outcome};
+use engine::ids::{AccountId, MatchId, WorkerId};
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::matches::life::{Event, State};
+use engine::matches::spec::MatchSpec;
+use engine::rows::{MatchRow, MatchStatus};
+use engine::time::UnixMs;
+
+impl Tables {
+    pub(super) fn create_matches(&mut self, create: &CreateMatches) -> Outcome {
+        if !self.accounts.contains_key(&create.account) {
+            return Outcome::Missing;
+        }
+        if let Some(outcome) = self.answered_before(create) {
+            return outcome;
+        }
+        let is_known = |spec: &MatchSpec| self.matches.contains_key(&spec.id);
+        if laws::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
+            return Outcome::Duplicate;
+        }
+        for spec in &create.matches {
+            let fair_tag = self.next_fair_tag(create.account);
+            self.insert(new_entry(spec, create.account, fair_tag, create.now));
+        }
+        self.minutes.entry(minute_of(create.now)).or_default().created += create.matches.len() as u64;
+        self.remember_answer(create);
+        Outcome::Done
+    }
+
+    fn answered_before(&self, create: &CreateMatches) -> Option<Outcome> {
+        let asked = create.idempotency.as_ref()?;
+        let known = self.answers.get(&(create.account, asked.key.clone()))?;
+        if known.created_at.after(IDEMPOTENCY_KEPT) <= create.now {
+            return None;
+        }
+        let is_same = known.fingerprint == asked.fingerprint;
+        Some(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+    }
+
+    fn remember_answer(&mut self, create: &CreateMatches) {
+        if let Some(asked) = &create.idempotency {
+            let entry =
+                AnswerEntry { fingerprint: asked.fingerprint, answer: asked.answer.clone(), created_at: create.now };
+            self.answers.insert((create.account, asked.key.clone()), entry);
+        }
+    }
+
+    fn next_fair_tag(&mut self, account: AccountId) -> u64 {
+        let virtual_time = self.virtual_time;
+        self.accounts.get_mut(&account).map_or(virtual_time, |entry| {
+            entry.fair_tag = laws::fair_tag(virtual_time, entry.fair_tag);
+            entry.fair_tag
+        })
+    }
+
+    pub(super) fn cancel(&mut self, id: MatchId, account: Option<AccountId>, now: UnixMs) -> Outcome {
+        let is_theirs = |entry: &&MatchEntry| account.is_none_or(|account| account == entry.row.account);
+        let Some(entry) = self.matches.get(&id).filter(is_theirs) else { return Outcome::Missing };
+        let state = entry.row.status.state;
+        let Some(next) = state.on(Event::Cancel) else { return Outcome::WrongState(state) };
+        self.change(id, |entry| {
+            entry.move_to(next, now);
+            entry.row.status.epoch += 1;
+        });
+        Outcome::Done
+    }
+
+    pub(super) fn requeue(&mut self, id: MatchId, now: UnixMs) -> Outcome {
+        let Some(entry) = self.matches.get(&id) else { return Outcome::Missing };
+        let (state, account) = (entry.row.status.state, entry.row.account);
+        let Some(next) = state.on(Event::Requeue) else { return Outcome::WrongState(state) };
+        let fair_tag = self.next_fair_tag(account);
+        self.change(id, |entry| {
+            entry.move_to(next, now);
+            entry.fair_tag = fair_tag;
+            entry.row.status.enqueued_at = now;
+            entry.row.status.attempts_charged = 0;
+        });
+        Outcome::Done
+    }
+
+    pub(super) fn renew_lease(&mut self, worker: WorkerId, address: &str, now: UnixMs, until: UnixMs) -> Outcome {
+        if self.workers.contains_key(&worker) && !self.lease_holds(worker, now) {
+            return Outcome::LeaseLost;
+        }
+        let entry = WorkerEntry { address: address.to_owned(), lease_until: until, is_given_up: false };
+        self.workers.insert(worker, entry);
+        Outcome::Done
+    }
+
+    pub(super) fn end_lease(&mut self, worker: WorkerId) -> Outcome {
+        if let Some(entry) = self.workers.get_mut(&worker) {
+            entry.is_given_up = true;
+        }
+        Outcome::Done
+    }
+
+    pub(super) fn claim(&mut self, worker: WorkerId, now: UnixMs, max: usize, attempts_max: u32) -> Outcome {
+        if !self.lease_holds(worker, now) {
+            return Outcome::LeaseLost;
+        }
+        let mut claimed = Vec::new();
+        for id in self.orphans(now) {
+            if claimed.len() == max {
+                break;
+            }
+            claimed.extend(self.claim_orphan(id, worker, now, attempts_max));
+        }
+        while claimed.len() < max
+            && let Some(&(fair_tag, id)) = self.waiting.first()
+        {
+            self.virtual_time = self.virtual_time.max(fair_tag);
+            claimed.extend(self.change(id, |entry| take(entry, worker, now)));
+        }
+        Outcome::Claimed(claimed)
+    }
+
+    /// `None` for an orphan that is out of attempts: it failed instead.
+    fn claim_orphan(&mut self, id: MatchId, worker: WorkerId, now: UnixMs, attempts_max: u32) -> Option<Claimed> {
+        self.change(id, |entry| {
+            if attempts(entry) <= attempts_max {
+                return Some(take(entry, worker, now));
+            }
+            entry.move_to(State::Failed, now);
+            entry.row.status.failure = Some(laws::out_of_attempts(attempts_max, entry.row.status.version));
+            None
+        })
+        .flatten()
+    }
+}
+
+fn attempts(entry: &MatchEntry) -> u32 {
+    let status = &entry.row.status;
+    laws::attempts_after_claim(status.attempts_charged, entry.claimed_version, status.version)
+}
+
+fn take(entry: &mut MatchEntry, worker: WorkerId, now: UnixMs) -> Claimed {
+    let attempts_charged = attempts(entry);
+    if entry.row.status.state != State::Running {
+        entry.move_to(State::Running, now);
+    }
+    entry.claimed_version = entry.row.status.version;
+    let status = &mut entry.row.status;
+    status.worker = Some(worker);
+    status.epoch += 1;
+    status.attempts_charged = attempts_charged;
+    Claimed { spec: entry.row.spec.clone(), epoch: status.epoch, version: status.version, attempts_charged }
+}
+
+fn new_entry(spec: &MatchSpec, account: AccountId, fair_tag: u64, now: UnixMs) -> MatchEntry {
+    let status = MatchStatus {
+        id: spec.id,
+        state: State::Waiting,
+        created_at: now,
+        updated_at: now,
+        enqueued_at: now,
+        started_at: None,
+        ended_at: None,
+        turns: 0,
+        late_moves: 0,
+        version: 0,
+        attempts_charged: 0,
+        epoch: 0,
+        failure: None,
+        worker: None,
+    };
+    let row = MatchRow { spec: spec.clone(), account, status, result: None };
+    MatchEntry { row, fair_tag, claimed_version: 0, log: Log::Live(Vec::new()) }
+}

@@ -1,0 +1,116 @@
+//! What readers are shown. Counts are counted here: the other stores keep counters, and are held against these counts.
+
+use super::tables::{Log, MatchEntry, Tables};
+use crate::contract::{BotFilter, MatchFilter, StoreError};
+use crate::packing;
+use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before, mean};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::matches::life::State;
+use engine::rows::{Account, Bot, Counts, LogPage, LogRow, MatchRow, MatchStatus, Recent, RecentFailure, Stats, Token};
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+
+impl Tables {
+    pub(super) fn token(&self, digest: &[u8; 32]) -> Option<Token> {
+        self.tokens.values().find(|token| token.digest == *digest).cloned()
+    }
+
+    pub(super) fn tokens_of(&self, account: AccountId) -> Vec<Token> {
+        self.tokens.values().rev().filter(|token| token.account == account).cloned().collect()
+    }
+
+    pub(super) fn account_named(&self, name: &str) -> Option<Account> {
+        self.accounts.values().find(|entry| entry.account.name == name).map(|entry| entry.account.clone())
+    }
+
+    pub(super) fn bots_by_id(&self, ids: &[BotId]) -> Vec<Bot> {
+        self.bots.values().filter(|bot| ids.contains(&bot.id)).cloned().collect()
+    }
+
+    pub(super) fn bots_of(&self, filter: &BotFilter) -> Vec<Bot> {
+        let is_before = |bot: &&Bot| filter.before.is_none_or(|before| bot.id < before);
+        let theirs = self.bots.values().rev().filter(|bot| bot.account == filter.account);
+        theirs.filter(is_before).take(filter.limit).cloned().collect()
+    }
+
+    pub(super) fn match_by_id(&self, id: MatchId) -> Option<MatchRow> {
+        self.matches.get(&id).map(|entry| entry.row.clone())
+    }
+
+    pub(super) fn matches_of(&self, filter: &MatchFilter) -> Vec<MatchRow> {
+        let is_shown = |row: &&MatchRow| {
+            filter.before.is_none_or(|before| row.spec.id < before)
+                && filter.account.is_none_or(|account| row.account == account)
+                && filter.bot.is_none_or(|bot| row.spec.seats.iter().any(|seat| seat.bot == bot))
+        };
+        self.matches.values().rev().map(|entry| &entry.row).filter(is_shown).take(filter.limit).cloned().collect()
+    }
+
+    pub(super) fn statuses(&self, ids: &[MatchId]) -> Vec<MatchStatus> {
+        ids.iter().filter_map(|id| self.matches.get(id)).map(|entry| entry.row.status.clone()).collect()
+    }
+
+    pub(super) fn log_page(&self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+        let Some(entry) = self.matches.get(&id) else { return Ok(None) };
+        let rows = whole_log(entry)?.into_iter().filter(|row| row.version >= from).take(limit).collect();
+        Ok(Some(LogPage { state: entry.row.status.state, version: entry.row.status.version, rows }))
+    }
+
+    pub(super) fn idempotent_answer(&self, account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)> {
+        let entry = self.answers.get(&(account, key.to_owned()))?;
+        Some((entry.fingerprint, entry.answer.clone()))
+    }
+
+    pub(super) fn lease_address(&self, worker: WorkerId, now: UnixMs) -> Option<String> {
+        let lease = self.workers.get(&worker).filter(|_| self.lease_holds(worker, now));
+        lease.map(|lease| lease.address.clone())
+    }
+
+    pub(super) fn stats(&self, now: UnixMs) -> Stats {
+        let windows = Windows::until(now);
+        let mut stats = Stats { counts: self.counts(), orphaned: self.orphans(now).len() as u64, ..Stats::default() };
+        let (mut timed, mut duration_ms) = (Recent::default(), Recent::default());
+        for (&minute, figures) in &self.minutes {
+            windows.add(&mut stats.created, minute, figures.created);
+            windows.add(&mut stats.finished, minute, figures.finished);
+            windows.add(&mut timed, minute, figures.timed);
+            windows.add(&mut duration_ms, minute, figures.duration_ms);
+        }
+        stats.duration_ms_avg = mean(duration_ms.last_24h, timed.last_24h);
+        stats.failures = self.failures(day_before(now));
+        stats
+    }
+
+    fn counts(&self) -> Counts {
+        let count = |state: State| self.matches.values().filter(|entry| entry.row.status.state == state).count() as u64;
+        Counts {
+            waiting: count(State::Waiting),
+            running: count(State::Running),
+            finished: count(State::Finished),
+            failed: count(State::Failed),
+            cancelled: count(State::Cancelled),
+        }
+    }
+
+    fn failures(&self, since: UnixMs) -> Vec<RecentFailure> {
+        let newest_first = self.ended.iter().rev().take_while(|(ended_at, _)| *ended_at >= since);
+        let statuses = newest_first.map(|(ended_at, id)| (*ended_at, &self.matches[id].row.status));
+        let failed = statuses.filter_map(|(ended_at, status)| Some((ended_at, status.failure.as_ref()?)));
+        let mut by_reason = BTreeMap::<&String, RecentFailure>::new();
+        for (ended_at, message) in failed.take(FAILURES_SCANNED_MAX) {
+            let first = RecentFailure { count: 0, message: message.clone(), last_at: ended_at };
+            by_reason.entry(message).or_insert(first).count += 1;
+        }
+        let mut failures: Vec<_> = by_reason.into_values().collect();
+        failures.sort_by(|a, b| (b.count, b.last_at, &a.message).cmp(&(a.count, a.last_at, &b.message)));
+        failures.truncate(FAILURES_SHOWN_MAX);
+        failures
+    }
+}
+
+fn whole_log(entry: &MatchEntry) -> Result<Vec<LogRow>, StoreError> {
+    match &entry.log {
+        Log::Live(rows) => Ok(rows.clone()),
+        Log::Archived(archive) => packing::rows(entry.row.spec.id, archive, entry.row.status.version),
+    }
+}

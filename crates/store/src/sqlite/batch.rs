@@ -1,0 +1,131 @@
+//! The writer: one transaction a batch. A command that is refused is refused before it writes, so nothing has to be undone;
+//! an error undoes the whole batch.
+
+use super::checkpoint::Checkpointer;
+use super::connection::OrStoreError;
+use super::rows::Session;
+use crate::columns::Columns;
+use crate::contract::{Backend, StoreError};
+use crate::tally::Tally;
+use engine::commands::{Command, Outcome};
+use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// SQLite's own limit on the pages of a file.
+const PAGES_MAX: u32 = 0xffff_fffe;
+
+pub(super) struct Writer {
+    db: Connection,
+    checkpointer: Checkpointer,
+    pages_max: Arc<AtomicU32>,
+    pages_max_in_force: u32,
+}
+
+impl Writer {
+    pub(super) fn new(db: Connection, file: &Path, pages_max: Arc<AtomicU32>) -> Self {
+        Self { db, checkpointer: Checkpointer::start(file), pages_max, pages_max_in_force: 0 }
+    }
+
+    fn limit_pages(&mut self) -> Result<(), StoreError> {
+        let wanted = self.pages_max.load(Ordering::SeqCst);
+        if wanted != self.pages_max_in_force {
+            limit_pages(&self.db, wanted)?;
+            self.pages_max_in_force = wanted;
+        }
+        Ok(())
+    }
+}
+
+/// Lets a file grow to this many pages; 0 is no limit but SQLite's.
+pub(super) fn limit_pages(db: &Connection, pages_max: u32) -> Result<(), StoreError> {
+    let pages_max = if pages_max == 0 { PAGES_MAX } else { pages_max };
+    db.execute_batch(&format!("PRAGMA max_page_count = {pages_max}")).or_store_error()
+}
+
+impl Backend for Writer {
+    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
+        self.limit_pages()?;
+        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error()?;
+        let mut batch =
+            Batch { session: Session { db: &transaction }, tally: Tally::default(), virtual_time_reached: None };
+        let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
+        batch.write_figures()?;
+        transaction.commit().or_store_error()?;
+        self.checkpointer.after_commit(&self.db);
+        Ok(outcomes)
+    }
+}
+
+/// One transaction on its way.
+pub(super) struct Batch<'c> {
+    pub(super) session: Session<'c>,
+    pub(super) tally: Tally,
+    /// The highest tag that was claimed in this batch.
+    pub(super) virtual_time_reached: Option<u64>,
+}
+
+impl Batch<'_> {
+    fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
+        match command {
+            Command::EnsureAccount(account) => self.ensure_account(account),
+            Command::CreateToken(token) => self.create_token(token),
+            Command::DeleteToken { id, account } => self.delete_token(*id, *account),
+            Command::CreateBot(bot) => self.create_bot(bot),
+            Command::UpdateBot(bot) => self.update_bot(bot),
+            Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
+            Command::CreateMatches(create) => self.create_matches(create),
+            Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
+            Command::RequeueMatch { id, now } => self.requeue(*id, *now),
+            Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
+            Command::EndLease { worker } => self.end_lease(*worker),
+            Command::Claim { worker, now, max, attempts_max } => self.claim(*worker, *now, *max, *attempts_max),
+            Command::Append(append) => self.append(append),
+            Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),
+            Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
+            Command::Release { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
+            Command::Retire { now, keep_for, keep_archive_bytes, max } => {
+                self.retire(*now, *keep_for, *keep_archive_bytes, *max)
+            }
+        }
+    }
+
+    /// A figure as it was before this batch.
+    pub(super) fn figure(&self, name: &str) -> Result<i64, StoreError> {
+        let value = self.session.first("SELECT value FROM tally WHERE name = ?1", [name], |row| row.int())?;
+        Ok(value.unwrap_or_default())
+    }
+
+    pub(super) fn virtual_time(&self) -> Result<u64, StoreError> {
+        match self.virtual_time_reached {
+            Some(reached) => Ok(reached),
+            None => Ok(self.figure("virtual_time")? as u64),
+        }
+    }
+
+    fn write_figures(&self) -> Result<(), StoreError> {
+        for (name, change) in self.tally.changes() {
+            self.session.run("UPDATE tally SET value = value + ?2 WHERE name = ?1", (name, change))?;
+        }
+        if let Some(reached) = self.virtual_time_reached {
+            self.session.run("UPDATE tally SET value = ?1 WHERE name = 'virtual_time'", [reached as i64])?;
+        }
+        for (minute, figures) in &self.tally.minutes {
+            self.session.run(
+                "INSERT INTO minutes (minute, created, finished, timed, duration_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (minute) DO UPDATE SET
+                   created = created + excluded.created, finished = finished + excluded.finished,
+                   timed = timed + excluded.timed, duration_ms = duration_ms + excluded.duration_ms",
+                (
+                    minute,
+                    figures.created as i64,
+                    figures.finished as i64,
+                    figures.timed as i64,
+                    figures.duration_ms as i64,
+                ),
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Moving the WAL's pages into the file, beside the writer instead of in its way.
+//!
+//! SQLite's automatic checkpoint runs inside a commit and makes it wait for megabytes. Here a thread with its own connection
+//! copies while the writer goes on; the writer itself only copies the short rest when the WAL has become long, so that the
+//! next commit can begin it anew.
+
+use super::connection::{self, Access};
+use super::rows::Session;
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use rusqlite::Connection;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::JoinHandle;
+
+/// Pages that wait to be copied before the thread is woken: 8 MiB.
+const COPY_PAGES_MIN: i64 = 2_048;
+/// Pages of the WAL from which on the writer sees to it that it begins anew: 64 MiB.
+const WAL_PAGES_MAX: i64 = 16_384;
+
+/// The thread ends, after the copy that it is at, when this is dropped.
+pub(super) struct Checkpointer {
+    wake: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Pages in the WAL, and how many of them are in the file already.
+struct Wal {
+    pages: i64,
+    copied: i64,
+}
+
+impl Checkpointer {
+    /// Without a thread the writer still copies by itself, only less gently.
+    pub(super) fn start(file: &Path) -> Self {
+        let (wake, woken) = mpsc::sync_channel(1);
+        let file = file.to_owned();
+        let thread = std::thread::Builder::new().name("store-checkpoint".to_owned());
+        let thread = thread.spawn(move || copy_when_woken(&file, &woken)).ok();
+        Self { wake: Some(wake), thread }
+    }
+
+    /// A checkpoint that fails costs nothing but a longer WAL; when the disk is full, the next commit will say so.
+    pub(super) fn after_commit(&self, db: &Connection) {
+        let Ok(wal) = checkpoint(db, "NOOP") else { return };
+        if wal.pages >= WAL_PAGES_MAX {
+            let _ = checkpoint(db, "PASSIVE");
+        } else if wal.pages - wal.copied >= COPY_PAGES_MIN
+            && let Some(wake) = &self.wake
+        {
+            let _ = wake.try_send(());
+        }
+    }
+}
+
+impl Drop for Checkpointer {
+    fn drop(&mut self) {
+        self.wake = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn copy_when_woken(file: &Path, woken: &Receiver<()>) {
+    let mut db = None;
+    while woken.recv().is_ok() {
+        if db.is_none() {
+            db = open(file).ok();
+        }
+        if db.as_ref().is_some_and(|db| checkpoint(db, "PASSIVE").is_err()) {
+            db = None;
+        }
+    }
+}
+
+fn open(file: &Path) -> Result<Connection, StoreError> {
+    let db = connection::open(file, Access::Write)?;
+    connection::prepare_to_write(&db)?;
+    Ok(db)
+}
+
+/// `NOOP` only looks (SQLite 3.51 and newer); `PASSIVE` copies what it can without waiting for anybody.
+fn checkpoint(db: &Connection, mode: &str) -> Result<Wal, StoreError> {
+    let read = |row: &mut super::rows::SqliteColumns<'_>| {
+        row.int()?;
+        Ok(Wal { pages: row.int()?, copied: row.int()? })
+    };
+    let wal = Session { db }.first(&format!("PRAGMA wal_checkpoint({mode})"), [], read)?;
+    wal.ok_or_else(|| StoreError::Unavailable { why: "a checkpoint said nothing".to_owned() })
+}

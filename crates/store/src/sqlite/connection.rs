@@ -1,0 +1,121 @@
+//! Opening the file, and turning what SQLite says into what a caller must do.
+
+use crate::contract::StoreError;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// The first version whose WAL reset cannot lose a commit when a checkpoint runs beside the writer (sqlite.org, release
+/// notes of 3.51.3).
+const VERSION_MIN: i32 = 3_051_003;
+/// How long a transaction waits for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Statements kept ready: all that we have.
+const STATEMENTS_KEPT: usize = 128;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    Write,
+    Read,
+}
+
+pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError> {
+    let version = rusqlite::version_number();
+    if version < VERSION_MIN {
+        let found = rusqlite::version();
+        let why = format!(
+            "SQLite {found} can lose a commit; this program needs 3.51.3 or newer: build it with the bundled one"
+        );
+        return Err(StoreError::WrongSchema { why });
+    }
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | match access {
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        };
+    let db = Connection::open_with_flags(file, flags).map_err(|error| opening(file, &error))?;
+    db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    Ok(db)
+}
+
+/// Settings of a connection that writes. They change the file: only for a file that is known to be ours.
+///
+/// Pages stay at 4 KiB: a commit writes whole pages, and a turn is a hundred bytes. Checkpoints are the business of
+/// [`super::checkpoint`].
+pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
+    db.execute_batch(
+        "PRAGMA page_size = 4096;
+         PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -16384;
+         PRAGMA journal_size_limit = 67108864;
+         PRAGMA wal_autocheckpoint = 0;",
+    )
+    .or_store_error()
+}
+
+fn opening(file: &Path, error: &rusqlite::Error) -> StoreError {
+    match store_error(error) {
+        StoreError::Unavailable { why } => StoreError::Unavailable { why: format!("{}: {why}", file.display()) },
+        StoreError::Corrupt { .. } => StoreError::WrongSchema {
+            why: format!("{} is not a database of SQLite ({error}); name another data file", file.display()),
+        },
+        other => other,
+    }
+}
+
+/// What is lost may come back; what contradicts the schema or our own reading of it does not.
+pub(super) fn store_error(error: &rusqlite::Error) -> StoreError {
+    use rusqlite::Error as E;
+    let why = error.to_string();
+    match error {
+        E::FromSqlConversionFailure(..) | E::IntegralValueOutOfRange(..) | E::InvalidColumnType(..) => {
+            StoreError::Corrupt { why }
+        }
+        _ => match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::ConstraintViolation) => {
+                StoreError::Corrupt { why }
+            }
+            _ => StoreError::Unavailable { why },
+        },
+    }
+}
+
+/// `?` for SQLite's errors; a conversion of the foreign type itself would let them through unread.
+pub(super) trait OrStoreError<T> {
+    fn or_store_error(self) -> Result<T, StoreError>;
+}
+
+impl<T> OrStoreError<T> for rusqlite::Result<T> {
+    fn or_store_error(self) -> Result<T, StoreError> {
+        self.map_err(|error| store_error(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[track_caller]
+    fn check(code: i32, is_corrupt: bool) {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        assert_eq!(matches!(store_error(&error), StoreError::Corrupt { .. }), is_corrupt, "{error}");
+    }
+
+    #[test]
+    fn only_what_cannot_come_right_is_corrupt() {
+        check(ffi::SQLITE_FULL, false);
+        check(ffi::SQLITE_IOERR, false);
+        check(ffi::SQLITE_READONLY, false);
+        check(ffi::SQLITE_CANTOPEN, false);
+        check(ffi::SQLITE_BUSY, false);
+        check(ffi::SQLITE_NOMEM, false);
+        check(ffi::SQLITE_CORRUPT, true);
+        check(ffi::SQLITE_NOTADB, true);
+        check(ffi::SQLITE_CONSTRAINT, true);
+    }
+}

@@ -1,0 +1,65 @@
+//! The embedded store: one SQLite file in WAL mode with `synchronous=FULL`. One writer, one `BEGIN IMMEDIATE` a batch, many
+//! readers. Another process may write the same file at the same time (the command line does), so nothing is kept in memory
+//! from one transaction to the next.
+
+mod accounts;
+mod batch;
+mod checkpoint;
+mod claim;
+mod connection;
+mod log;
+mod matches;
+mod migrate;
+mod reader;
+mod retire;
+mod rows;
+
+use crate::contract::{Backend, Database, Reader, StoreError};
+use connection::Access;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+/// A database file. It is made, with its schema, when its writer is first opened.
+#[derive(Clone)]
+pub struct SqliteDatabase {
+    file: Arc<Path>,
+    /// The file may have so many pages of 4 KiB; 0 is no limit. A test's way to fill the disk up and to make room again.
+    pages_max: Arc<AtomicU32>,
+}
+
+impl SqliteDatabase {
+    /// The database in this file, whose directory must exist.
+    #[must_use]
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self { file: file.into().into(), pages_max: Arc::default() }
+    }
+
+    /// Lets the file grow to this many pages of 4 KiB from the next batch on; 0 is no limit.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn limit_pages(&self, pages_max: u32) {
+        self.pages_max.store(pages_max, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+impl Database for SqliteDatabase {
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        let mut db = connection::open(&self.file, Access::Write)?;
+        migrate::migrate(&mut db, &self.file)?;
+        Ok(Box::new(batch::Writer::new(db, &self.file, Arc::clone(&self.pages_max))))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        let db = connection::open(&self.file, Access::Read)?;
+        migrate::check(&db, &self.file)?;
+        Ok(Box::new(reader::SqliteReader::new(db, Arc::clone(&self.file), Arc::clone(&self.pages_max))))
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+}

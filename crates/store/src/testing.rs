@@ -1,0 +1,246 @@
+//! What tests and benchmarks borrow: a directory that goes away, and a PostgreSQL cluster of their own, from Debian's package,
+//! that cannot outlive the process which started it.
+
+use crate::postgres::PostgresDatabase;
+use std::io;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A new directory, removed when this is dropped.
+#[derive(Debug)]
+pub struct TempDir {
+    path: PathBuf,
+}
+
+impl TempDir {
+    /// Makes it, under the system's directory for such things.
+    ///
+    /// # Panics
+    /// When it cannot be made: no test can go on then.
+    #[must_use]
+    pub fn new() -> Self {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("gauntlet-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary directory can be made");
+        Self { path }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Default for TempDir {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A PostgreSQL server on a Unix socket in a directory of its own. It ends when this is dropped, and also when this process dies
+/// in any way: a guard process waits at the end of a pipe.
+pub struct Cluster {
+    dir: PathBuf,
+    programs: PathBuf,
+    is_durable: bool,
+    server: Mutex<Option<Child>>,
+    guard: Child,
+    /// The guard acts when this is closed.
+    lifeline: Option<ChildStdin>,
+}
+
+/// Waits until its standard input ends, then ends the server, then removes the directory.
+const GUARD: &str = r#"
+cat >/dev/null
+pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
+if [ -n "$pid" ]; then
+    kill -QUIT "$pid" 2>/dev/null
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+fi
+rm -rf "$1"
+"#;
+
+impl Cluster {
+    /// A cluster that does not wait for the disk: fast, and fine while the machine itself does not fail.
+    ///
+    /// # Panics
+    /// When PostgreSQL is not installed (the message says what to install) or does not start.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::start_as(false)
+    }
+
+    /// A cluster that waits for the disk at every commit.
+    ///
+    /// # Panics
+    /// As for [`Cluster::start`].
+    #[must_use]
+    pub fn start_durable() -> Self {
+        Self::start_as(true)
+    }
+
+    /// The one cluster that tests of a process share, for those that do not stop it.
+    ///
+    /// # Panics
+    /// As for [`Cluster::start`].
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        SHARED.get_or_init(Self::start)
+    }
+
+    fn start_as(is_durable: bool) -> Self {
+        let programs = programs();
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("gauntlet-pg-{}-{count}", std::process::id()));
+        make_own_dir(&dir);
+        let mut guard = Command::new("sh");
+        guard.args(["-c", GUARD, "guard"]).arg(&dir).stdin(Stdio::piped()).process_group(0);
+        let mut guard = guard.spawn().expect("a shell can be started");
+        let lifeline = guard.stdin.take();
+        let cluster = Self { dir, programs, is_durable, server: Mutex::new(None), guard, lifeline };
+        cluster.make();
+        cluster.resume();
+        cluster
+    }
+
+    fn make(&self) {
+        let mut initdb = self.program("initdb");
+        initdb.args(["--username=gauntlet", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
+        let made = initdb.arg("-D").arg(self.dir.join("data")).output().expect("initdb can be started");
+        assert!(made.status.success(), "initdb failed: {}", String::from_utf8_lossy(&made.stderr));
+    }
+
+    /// Starts the server again after [`Cluster::stop`]; returns when it answers.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn resume(&self) {
+        let fsync = if self.is_durable { "fsync=on" } else { "fsync=off" };
+        let mut postgres = self.program("postgres");
+        postgres.arg("-D").arg(self.dir.join("data")).arg("-k").arg(&self.dir);
+        for setting in ["listen_addresses=", fsync, "max_connections=200", "shared_buffers=64MB"] {
+            postgres.args(["-c", setting]);
+        }
+        let log = std::fs::File::create(self.dir.join("log")).expect("a log can be written");
+        let mut server = postgres.stderr(log).stdout(Stdio::null()).spawn().expect("postgres can be started");
+        while !self.answers() {
+            if let Ok(Some(status)) = server.try_wait() {
+                let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
+                panic!("PostgreSQL ended with {status} instead of starting:\n{log}");
+            }
+            std::thread::yield_now();
+        }
+        *self.lock() = Some(server);
+    }
+
+    /// Stops the server at once, as a crash would: connections break, nothing is flushed.
+    pub fn stop(&self) {
+        if let Some(mut server) = self.lock().take() {
+            let _ = Command::new("kill").args(["-QUIT", &server.id().to_string()]).status();
+            let _ = server.wait();
+        }
+    }
+
+    /// A new, empty database in this cluster.
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    #[must_use]
+    pub fn new_database(&self) -> PostgresDatabase {
+        PostgresDatabase::new(&self.new_database_url()).expect("this is a proper address")
+    }
+
+    /// The address of a new, empty database in this cluster.
+    ///
+    /// # Panics
+    /// As for [`Cluster::new_database`].
+    #[must_use]
+    pub fn new_database_url(&self) -> String {
+        let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
+        let made = self.psql(&format!("CREATE DATABASE {name}"));
+        assert!(made.is_ok_and(|made| made.status.success()), "a database cannot be made");
+        format!("host={} user=gauntlet dbname={name}", self.dir.display())
+    }
+
+    fn answers(&self) -> bool {
+        self.psql("SELECT 1").is_ok_and(|answer| answer.status.success())
+    }
+
+    fn psql(&self, sql: &str) -> io::Result<std::process::Output> {
+        let mut psql = Command::new(self.programs.join("psql"));
+        psql.arg("-h").arg(&self.dir).args(["-U", "gauntlet", "-d", "postgres", "-c", sql]);
+        psql.stdin(Stdio::null()).output()
+    }
+
+    /// A program of PostgreSQL's, as a user that it agrees to run as.
+    fn program(&self, name: &str) -> Command {
+        let program = self.programs.join(name);
+        let mut command = if is_root() {
+            let mut command = Command::new("setpriv");
+            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups"]).arg(program);
+            command
+        } else {
+            Command::new(program)
+        };
+        command.current_dir(&self.dir).stdin(Stdio::null()).process_group(0);
+        command
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.stop();
+        self.lifeline = None;
+        let _ = self.guard.wait();
+    }
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|of_us| std::os::unix::fs::MetadataExt::uid(&of_us) == 0)
+}
+
+fn make_own_dir(dir: &Path) {
+    std::fs::create_dir_all(dir).expect("a temporary directory can be made");
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
+    if is_root() {
+        let id = |flag: &str| -> Option<u32> {
+            let said = Command::new("id").args([flag, "postgres"]).output().ok()?;
+            String::from_utf8_lossy(&said.stdout).trim().parse().ok()
+        };
+        let (user, group) = (id("-u"), id("-g"));
+        assert!(user.is_some(), "there is no user postgres, as whom PostgreSQL must run here: {INSTALL}");
+        chown(dir, user, group).expect("root may give a directory away");
+    }
+}
+
+const INSTALL: &str = "install Debian's package: apt-get install postgresql";
+
+/// Where the newest installed PostgreSQL keeps its programs: Debian's place, or the directory of a `postgres` on the path.
+fn programs() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let version = |dir: &std::fs::DirEntry| dir.file_name().to_str().and_then(|name| name.parse::<u32>().ok());
+    let newest = versions.filter_map(|dir| Some((version(&dir)?, dir.path().join("bin")))).max();
+    let on_path = || {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).find(|dir| dir.join("postgres").exists())
+    };
+    let found = newest.map(|(_, bin)| bin).filter(|bin| bin.join("postgres").exists()).or_else(on_path);
+    found.unwrap_or_else(|| panic!("PostgreSQL is needed for this test and is not installed: {INSTALL}"))
+}

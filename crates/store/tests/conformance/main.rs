@@ -1,0 +1,109 @@
+//! The contract of a store, law by law, held against all three stores; and random lives held against the memory store, which is
+//! the contract's executable form.
+
+mod accounts;
+mod claims;
+mod creation;
+mod fixtures;
+mod life;
+mod logs;
+mod model;
+mod reads;
+mod retire;
+mod stats;
+
+use store::memory::MemoryDatabase;
+use store::sqlite::SqliteDatabase;
+use store::testing::{Cluster, TempDir};
+
+/// One test for every law and store.
+macro_rules! laws {
+    ($($theme:ident { $($law:ident)* })*) => {
+        mod memory { $(mod $theme { $(#[test] fn $law() { crate::$theme::$law(&crate::MemoryDatabase::new()); })* })* }
+        mod sqlite { $(mod $theme { $(#[test] fn $law() {
+            let dir = crate::TempDir::new();
+            crate::$theme::$law(&crate::SqliteDatabase::new(dir.path().join("store.db")));
+        })* })* }
+        mod postgres { $(mod $theme { $(#[test] fn $law() {
+            crate::$theme::$law(&crate::Cluster::shared().new_database());
+        })* })* }
+    };
+}
+
+laws! {
+    accounts {
+        an_account_is_made_once
+        tokens_are_found_by_digest_only
+        tokens_are_bounded
+        bots_have_one_name_each
+        bots_belong_to_their_account
+        bots_are_bounded
+    }
+    creation {
+        a_match_is_read_back_as_it_was_created
+        creation_is_all_or_none
+        a_key_repeats_its_answer
+        a_key_is_forgotten_in_time
+        a_thousand_matches_are_one_command
+    }
+    claims {
+        a_late_comer_waits_for_a_fair_share_only
+        an_account_keeps_its_own_order
+        being_requeued_is_being_last
+        leases_hold_until_they_end
+        a_worker_without_lease_claims_nothing
+        a_claim_raises_the_epoch
+        orphans_go_first_and_oldest_first
+        a_living_workers_matches_are_left_alone
+        a_lease_given_up_frees_its_matches
+        attempts_without_progress_add_up
+        progress_clears_the_attempts
+        an_orphan_out_of_attempts_is_failed_and_not_counted
+        a_refund_gives_the_attempt_back_once
+    }
+    logs {
+        entries_are_read_back
+        a_writer_of_the_past_is_fenced
+        the_expected_version_is_checked
+        entries_with_gaps_are_refused
+        a_start_is_remembered_once
+        finishing_archives_the_log
+        a_finished_match_tells_its_result
+        finishing_is_fenced_and_versioned
+        an_archive_may_come_compressed_or_not
+        a_log_without_entries_finishes
+        large_entries_are_kept
+    }
+    life {
+        every_event_in_every_state
+        cancelling_fences_the_writer
+        only_the_owner_cancels
+        a_failed_match_is_requeued_with_its_log
+        reasons_are_cut_to_length
+        a_refusal_disturbs_nobody_in_its_batch
+        later_commands_see_earlier_ones
+    }
+    reads {
+        lists_are_newest_first_and_paged
+        lists_are_filtered_by_account_and_bot
+        statuses_come_in_the_order_asked
+        a_log_is_paged
+        addresses_are_those_of_living_leases
+        a_probe_leaves_nothing
+    }
+    stats {
+        counters_follow_every_life
+        windows_hold_what_is_recent
+        durations_are_of_finished_matches
+        failures_are_grouped
+        orphans_are_counted
+    }
+    retire {
+        the_oldest_end_goes_first
+        archives_are_kept_below_their_size
+        a_call_is_bounded
+        nothing_of_a_retired_match_is_left
+        what_lives_is_never_retired
+        workers_of_the_past_are_forgotten
+    }
+}

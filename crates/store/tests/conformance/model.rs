@@ -1,0 +1,192 @@
+//! Random lives: any sequence of commands has the same outcomes and leaves the same reads in every store as in the memory store.
+
+use crate::fixtures::*;
+use engine::commands::{Append, Command, Outcome};
+use engine::rows::MatchStatus;
+use engine::time::UnixMs;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use store::sqlite::SqliteDatabase;
+use store::testing::{Cluster, TempDir};
+use store::{BotFilter, Database, MatchFilter, Reader};
+
+const MATCHES: u128 = 6;
+const WORKERS: u128 = 3;
+
+/// A command in words of a small world. Writers mostly know the epoch and the version; sometimes they are off by one.
+#[derive(Clone, Debug)]
+enum Step {
+    EnsureAccount(u128),
+    CreateToken(u128, u128),
+    DeleteToken(u128),
+    CreateBot(u128, u128, u128),
+    UpdateBot(u128, u128, u128),
+    DeleteBot(u128, u128),
+    Create { account: u128, first: u128, count: u128, key: Option<u8> },
+    Cancel(u128, Option<u128>),
+    Requeue(u128),
+    Lease(u128),
+    EndLease(u128),
+    Claim { worker: u128, max: usize },
+    Append { n: u128, rows: u32, epoch_off: u32, version_off: u32 },
+    Finish { n: u128, rows: u32, epoch_off: u32, version_off: u32 },
+    Fail { n: u128, epoch_off: u32 },
+    Release { n: u128, epoch_off: u32, is_refunded: bool },
+    Retire { keep_ms: Option<u64>, keep_bytes: Option<u64>, max: usize },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let n = || 0..MATCHES;
+    let account = || 1..3_u128;
+    let off = || prop_oneof![9 => Just(0_u32), 1 => Just(1_u32)];
+    prop_oneof![
+        1 => account().prop_map(Step::EnsureAccount),
+        1 => (0..3_u128, account()).prop_map(|(n, account)| Step::CreateToken(n, account)),
+        1 => (0..3_u128).prop_map(Step::DeleteToken),
+        1 => (0..3_u128, account(), 0..3_u128).prop_map(|(n, account, name)| Step::CreateBot(n, account, name)),
+        1 => (0..3_u128, account(), 0..3_u128).prop_map(|(n, account, name)| Step::UpdateBot(n, account, name)),
+        1 => (0..3_u128, account()).prop_map(|(n, account)| Step::DeleteBot(n, account)),
+        4 => (account(), n(), 1..4_u128, prop::option::weighted(0.3, 0..3_u8))
+            .prop_map(|(account, first, count, key)| Step::Create { account, first, count, key }),
+        1 => (n(), prop::option::of(account())).prop_map(|(n, account)| Step::Cancel(n, account)),
+        2 => n().prop_map(Step::Requeue),
+        3 => (0..WORKERS).prop_map(Step::Lease),
+        1 => (0..WORKERS).prop_map(Step::EndLease),
+        5 => (0..WORKERS, 0..4_usize).prop_map(|(worker, max)| Step::Claim { worker, max }),
+        8 => (n(), 0..4_u32, off(), off())
+            .prop_map(|(n, rows, epoch_off, version_off)| Step::Append { n, rows, epoch_off, version_off }),
+        3 => (n(), 0..3_u32, off(), off())
+            .prop_map(|(n, rows, epoch_off, version_off)| Step::Finish { n, rows, epoch_off, version_off }),
+        2 => (n(), off()).prop_map(|(n, epoch_off)| Step::Fail { n, epoch_off }),
+        2 => (n(), off(), any::<bool>())
+            .prop_map(|(n, epoch_off, is_refunded)| Step::Release { n, epoch_off, is_refunded }),
+        1 => (prop::option::of(0..20_000_u64), prop::option::of(0..300_u64), 0..4_usize)
+            .prop_map(|(keep_ms, keep_bytes, max)| Step::Retire { keep_ms, keep_bytes, max }),
+    ]
+}
+
+/// Batches, and the time that passes before each.
+fn life() -> impl Strategy<Value = Vec<(i64, Vec<Step>)>> {
+    prop::collection::vec((0..2_500_i64, prop::collection::vec(step(), 1..8)), 1..30)
+}
+
+/// The command, as somebody would give it who has just read the statuses.
+fn command(step: &Step, statuses: &[MatchStatus], now: UnixMs) -> Command {
+    let known = |n: u128| statuses.iter().find(|status| status.id == match_id(n));
+    let epoch = |n: u128, off: u32| known(n).map_or(1, |status| status.epoch) + off;
+    let version = |n: u128, off: u32| known(n).map_or(0, |status| status.version) + off;
+    match step.clone() {
+        Step::EnsureAccount(n) => Command::EnsureAccount(account(n)),
+        Step::CreateToken(n, account) => Command::CreateToken(token(n, account)),
+        Step::DeleteToken(n) => Command::DeleteToken { id: token_id(n), account: Some(account_id(1)) },
+        Step::CreateBot(n, account, name) => {
+            Command::CreateBot(engine::rows::Bot { name: format!("name-{name}"), ..bot(n, account) })
+        }
+        Step::UpdateBot(n, account, name) => {
+            Command::UpdateBot(engine::rows::Bot { name: format!("name-{name}"), updated_at: now, ..bot(n, account) })
+        }
+        Step::DeleteBot(n, account) => Command::DeleteBot { id: bot_id(n), account: account_id(account) },
+        Step::Create { account, first, count, key: None } => create(account, first..first + count, now),
+        Step::Create { first, count, key: Some(key), .. } => {
+            create_with_key(&format!("key-{}", key / 2), key, first..first + count, now)
+        }
+        Step::Cancel(n, account) => Command::CancelMatch { id: match_id(n), account: account.map(account_id), now },
+        Step::Requeue(n) => requeue(n, now),
+        Step::Lease(worker) => lease(worker, now),
+        Step::EndLease(worker) => Command::EndLease { worker: worker_id(worker) },
+        Step::Claim { worker, max } => claim(worker, now, max),
+        Step::Append { n, rows, epoch_off, version_off } => {
+            let append = append_rows(n, epoch(n, epoch_off), version(n, version_off), rows);
+            Command::Append(Append { started_at: append.started_at.map(|_| now), ..append })
+        }
+        Step::Finish { n, rows, epoch_off, version_off } => {
+            finish(n, epoch(n, epoch_off), version(n, version_off), rows, now)
+        }
+        Step::Fail { n, epoch_off } => fail(n, epoch(n, epoch_off), now),
+        Step::Release { n, epoch_off, is_refunded } => release(n, epoch(n, epoch_off), is_refunded),
+        Step::Retire { keep_ms, keep_bytes, max } => crate::retire::call(now, keep_ms, keep_bytes, max),
+    }
+}
+
+/// Everything that can be read in the small world, as one comparable text.
+fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
+    let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
+    let mut all = Vec::new();
+    let mut say = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
+    say(&reader.stats(now));
+    say(&reader.statuses(&ids));
+    for id in ids {
+        say(&reader.match_by_id(id));
+        say(&reader.log(id, 0, 100));
+        say(&reader.log(id, 2, 3));
+    }
+    for account in [None, Some(account_id(1)), Some(account_id(2))] {
+        for bot in [None, Some(bot_id(1)), Some(bot_id(3))] {
+            say(&reader.matches(&MatchFilter { account, bot, before: Some(match_id(5)), limit: 3 }));
+        }
+    }
+    for n in 1..3 {
+        say(&reader.account_named(&account(n).name));
+        say(&reader.tokens(account_id(n)));
+        say(&reader.bots(&BotFilter { account: account_id(n), before: None, limit: 9 }));
+        say(&reader.idempotent_answer(account_id(n), "key-0"));
+    }
+    for worker in 0..WORKERS {
+        say(&reader.lease_address(worker_id(worker), now));
+    }
+    all
+}
+
+fn check(database: &dyn Database, life: &[(i64, Vec<Step>)]) -> Result<(), TestCaseError> {
+    let model = MemoryDatabase::new();
+    let (mut held, mut want) = (Held::new(database), Held::new(&model));
+    let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
+    let mut now = at(0);
+    for (pause_ms, steps) in life {
+        now = now.after(Duration::from_millis(*pause_ms as u64));
+        let statuses = want.reader.statuses(&ids).expect("the model is there");
+        let commands: Vec<_> = steps.iter().map(|step| command(step, &statuses, now)).collect();
+        let wanted: Vec<Outcome> = want.commit(&commands);
+        prop_assert_eq!(held.commit(&commands), wanted, "{:?}", commands);
+    }
+    prop_assert_eq!(everything(&mut *held.reader, now), everything(&mut *want.reader, now));
+    Ok(())
+}
+
+#[track_caller]
+fn check_many(cases: u32, database: impl Fn() -> Box<dyn Database>) {
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let outcome = runner.run(&life(), |life| check(&*database(), &life));
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn sqlite_lives_as_memory_does() {
+    let dir = TempDir::new();
+    let count = std::cell::Cell::new(0);
+    check_many(150, || {
+        count.set(count.get() + 1);
+        Box::new(SqliteDatabase::new(dir.path().join(format!("{}.db", count.get()))))
+    });
+}
+
+#[test]
+fn postgres_lives_as_memory_does() {
+    check_many(25, || Box::new(Cluster::shared().new_database()));
+}
+
+/// The comparison itself can fail: a store that forgets one entry is found out.
+#[test]
+fn a_store_that_forgets_is_found_out() {
+    let (model, other) = (MemoryDatabase::new(), MemoryDatabase::new());
+    let (mut want, mut held) = (Held::new(&model), Held::new(&other));
+    for held in [&mut want, &mut held] {
+        held.run(1);
+    }
+    want.did(append(1, 1, 0, 1), Outcome::Done);
+    assert_ne!(everything(&mut *held.reader, at(1)), everything(&mut *want.reader, at(1)));
+}

@@ -1,0 +1,96 @@
+//! Lists, pages, single looks.
+
+use crate::fixtures::*;
+use engine::commands::{Command, Outcome};
+use engine::matches::life::State;
+use store::{Database, MatchFilter};
+
+fn filter(account: Option<u128>, bot: Option<u128>, before: Option<u128>, limit: usize) -> MatchFilter {
+    MatchFilter { account: account.map(account_id), bot: bot.map(bot_id), before: before.map(match_id), limit }
+}
+
+pub fn lists_are_newest_first_and_paged(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(create(1, [2, 5, 1, 4, 3], at(0)), Outcome::Done);
+    assert_eq!(held.listed(&filter(None, None, None, 2)), [5, 4]);
+    assert_eq!(held.listed(&filter(None, None, Some(4), 2)), [3, 2]);
+    assert_eq!(held.listed(&filter(None, None, Some(2), 2)), [1]);
+    assert_eq!(held.listed(&filter(None, None, Some(1), 2)), [0; 0]);
+    assert_eq!(held.listed(&filter(None, None, None, 0)), [0; 0]);
+}
+
+pub fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(Command::EnsureAccount(account(2)), Outcome::AccountIs(account_id(2)));
+    // Every match seats bot 1, and bot 2, 3 or 4 by its number.
+    held.did(create(1, [1, 2, 3, 6], at(0)), Outcome::Done);
+    held.did(create(2, [4, 5, 7], at(0)), Outcome::Done);
+    let mut rows = [
+        (filter(Some(1), None, None, 9), vec![6, 3, 2, 1]),
+        (filter(Some(2), None, Some(7), 1), vec![5]),
+        (filter(Some(3), None, None, 9), vec![]),
+        (filter(None, Some(1), None, 3), vec![7, 6, 5]),
+        (filter(None, Some(2), None, 9), vec![6, 3]),
+        (filter(None, Some(3), Some(7), 9), vec![4, 1]),
+        (filter(Some(2), Some(3), None, 9), vec![7, 4]),
+        (filter(Some(1), Some(3), Some(1), 9), vec![]),
+        (filter(Some(1), Some(9), None, 9), vec![]),
+    ];
+    for (filter, want) in &mut rows {
+        assert_eq!(held.listed(filter), *want, "{filter:?}");
+    }
+}
+
+pub fn statuses_come_in_the_order_asked(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(create(1, [1, 2, 3], at(0)), Outcome::Done);
+    let asked = [3, 9, 1, 3].map(match_id);
+    let statuses = held.reader.statuses(&asked).expect("the store is there");
+    let ids: Vec<_> = statuses.iter().map(|status| status.id).collect();
+    assert_eq!(ids, [3, 1, 3].map(match_id));
+    assert_eq!(held.reader.statuses(&[]), Ok(vec![]));
+}
+
+pub fn a_log_is_paged(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.run(1);
+    held.did(append(1, 1, 0, 10), Outcome::Done);
+    for state in [State::Running, State::Finished] {
+        let mut check = |from: u32, limit: usize, want: std::ops::Range<u32>| {
+            let page = held.reader.log(match_id(1), from, limit).expect("there").expect("known");
+            assert_eq!((page.state, page.version), (state, 10));
+            assert!(page.rows.into_iter().eq(want.map(entry)), "{state:?} from {from}, {limit} rows");
+        };
+        check(0, 3, 0..3);
+        check(3, 100, 3..10);
+        check(9, 1, 9..10);
+        check(10, 5, 10..10);
+        check(u32::MAX, 5, 0..0);
+        check(4, 0, 0..0);
+        if state == State::Running {
+            held.did(finish(1, 1, 10, 0, at(1)), Outcome::Done);
+        }
+    }
+    assert_eq!(held.reader.log(match_id(9), 0, 1), Ok(None));
+}
+
+pub fn addresses_are_those_of_living_leases(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let address = Ok(Some("10.0.0.1:4000".to_owned()));
+    assert_eq!(held.reader.lease_address(worker_id(1), at(0)), Ok(None));
+    held.did(lease(1, at(0)), Outcome::Done);
+    assert_eq!(held.reader.lease_address(worker_id(1), at(4_999)), address);
+    assert_eq!(held.reader.lease_address(worker_id(1), at(5_000)), Ok(None));
+    held.did(Command::EndLease { worker: worker_id(1) }, Outcome::Done);
+    assert_eq!(held.reader.lease_address(worker_id(1), at(1)), Ok(None));
+}
+
+pub fn a_probe_leaves_nothing(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(create(1, [1], at(0)), Outcome::Done);
+    let before = held.stats(at(0));
+    assert_eq!(held.reader.probe(), Ok(()));
+    assert_eq!(held.reader.probe(), Ok(()));
+    assert_eq!(held.stats(at(0)), before);
+    held.did(create(1, [2], at(0)), Outcome::Done);
+}

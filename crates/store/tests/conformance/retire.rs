@@ -1,0 +1,111 @@
+//! Forgetting: by age, by size, a little at a time, and never what lives.
+
+use crate::fixtures::*;
+use engine::commands::{Command, Outcome};
+use engine::time::UnixMs;
+use std::time::Duration;
+use store::{Database, MatchFilter};
+
+pub fn call(now: UnixMs, keep_for_ms: Option<u64>, keep_archive_bytes: Option<u64>, max: usize) -> Command {
+    Command::Retire { now, keep_for: keep_for_ms.map(Duration::from_millis), keep_archive_bytes, max }
+}
+
+fn left(held: &mut Held) -> Vec<u128> {
+    let mut left = held.listed(&MatchFilter { limit: 100, ..MatchFilter::default() });
+    left.reverse();
+    left
+}
+
+/// Matches 1 to 6: 1 and 4 fail, 2 and 5 are cancelled, 3 and 6 finish; they end in the order 6, 5, … 1, 10 ms apart.
+fn six_ended(held: &mut Held) {
+    held.did(create(1, 1..=6, at(0)), Outcome::Done);
+    held.did(lease(1, at(0)), Outcome::Done);
+    assert_eq!(held.claimed(claim(1, at(0), 6)).len(), 6);
+    for n in 1..=6 {
+        let now = at(70 - 10 * n as i64);
+        let ending = match n % 3 {
+            1 => fail(n, 1, now),
+            2 => cancel(n, now),
+            _ => finish(n, 1, 0, 50, now),
+        };
+        held.did(ending, Outcome::Done);
+    }
+}
+
+pub fn the_oldest_end_goes_first(database: &dyn Database) {
+    let mut held = Held::new(database);
+    six_ended(&mut held);
+    held.did(call(at(40), Some(0), None, 2), Outcome::Retired(2));
+    assert_eq!(left(&mut held), [1, 2, 3, 4]);
+    held.did(call(at(60), Some(20), None, 9), Outcome::Retired(1));
+    assert_eq!(left(&mut held), [1, 2, 3], "40 ms is not older than 20 before 60");
+    held.did(call(at(60), None, None, 9), Outcome::Retired(0));
+    held.did(call(at(61), Some(0), None, 9), Outcome::Retired(3));
+    assert_eq!(left(&mut held), [0; 0]);
+}
+
+pub fn archives_are_kept_below_their_size(database: &dyn Database) {
+    let mut held = Held::new(database);
+    six_ended(&mut held);
+    held.did(call(at(99), None, Some(1_000_000), 9), Outcome::Retired(0));
+    held.did(call(at(99), None, Some(1), 1), Outcome::Retired(1));
+    assert_eq!(left(&mut held), [1, 2, 3, 4, 5], "only archives take room; 6 ended before 3");
+    held.did(call(at(99), None, Some(0), 9), Outcome::Retired(1));
+    assert_eq!(left(&mut held), [1, 2, 4, 5]);
+    held.did(call(at(99), None, Some(0), 9), Outcome::Retired(0));
+    // Age first, size then, in one call.
+    held.did(create(1, [7], at(0)), Outcome::Done);
+    held.takes(claim(1, at(0), 1), &[(7, 1, 1)]);
+    held.did(finish(7, 1, 0, 50, at(98)), Outcome::Done);
+    held.did(call(at(99), Some(50), Some(0), 9), Outcome::Retired(3));
+    assert_eq!(left(&mut held), [1, 2]);
+}
+
+pub fn a_call_is_bounded(database: &dyn Database) {
+    let mut held = Held::new(database);
+    six_ended(&mut held);
+    held.did(call(at(99), Some(0), Some(0), 0), Outcome::Retired(0));
+    for rest in [4, 2, 0] {
+        held.did(call(at(99), Some(0), Some(0), 2), Outcome::Retired(2));
+        assert_eq!(left(&mut held).len(), rest);
+    }
+}
+
+pub fn nothing_of_a_retired_match_is_left(database: &dyn Database) {
+    let mut held = Held::new(database);
+    six_ended(&mut held);
+    held.did(call(at(99), Some(0), None, 9), Outcome::Retired(6));
+    assert_eq!(held.reader.match_by_id(match_id(3)), Ok(None));
+    assert_eq!(held.reader.log(match_id(3), 0, 9), Ok(None));
+    assert_eq!(held.reader.statuses(&[match_id(3)]), Ok(vec![]));
+    assert_eq!(held.listed(&MatchFilter { bot: Some(bot_id(1)), limit: 9, ..MatchFilter::default() }), [0; 0]);
+    assert_eq!(held.stats(at(99)).counts.total(), 0);
+    // Its id is free again, its log empty, its room in the archive given back.
+    held.did(create(1, [3], at(100)), Outcome::Done);
+    held.takes(claim(1, at(100), 1), &[(3, 1, 1)]);
+    held.did(append(3, 1, 0, 1), Outcome::Done);
+    held.did(finish(3, 1, 1, 49, at(101)), Outcome::Done);
+    held.did(call(at(101), None, Some(500), 9), Outcome::Retired(0));
+}
+
+pub fn what_lives_is_never_retired(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.run(1);
+    held.did(create(1, [2], at(0)), Outcome::Done);
+    held.did(call(at(1_000_000), Some(0), Some(0), 9), Outcome::Retired(0));
+    assert_eq!(left(&mut held), [1, 2]);
+}
+
+pub fn workers_of_the_past_are_forgotten(database: &dyn Database) {
+    let mut held = Held::new(database);
+    const DAY_MS: i64 = 24 * 3_600_000;
+    held.run(1);
+    held.did(call(at(4_999 + DAY_MS), None, None, 9), Outcome::Retired(0));
+    held.did(lease(1, at(DAY_MS)), Outcome::LeaseLost);
+    held.did(call(at(5_000 + DAY_MS), None, None, 9), Outcome::Retired(0));
+    assert_eq!(held.stats(at(DAY_MS)).orphaned, 1, "its matches are still known to be orphans");
+    held.did(lease(1, at(DAY_MS)), Outcome::Done);
+    held.takes(claim(1, at(DAY_MS), 9), &[]);
+    held.did(lease(2, at(2 * DAY_MS)), Outcome::Done);
+    held.takes(claim(2, at(2 * DAY_MS), 9), &[(1, 2, 2)]);
+}

@@ -1,0 +1,81 @@
+//! Accounts and the bearer tokens that speak for them.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use utoipa::ToSchema;
+
+/// An account to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CreateAccount {
+    /// Its unique name; 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+}
+
+/// An account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AccountView {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A token to be made for the caller's own account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CreateToken {
+    /// What its holder calls it; 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    /// `guest`, `player`, `operator` or `admin`, and no more than the caller's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "player")]
+    pub role: Option<String>,
+}
+
+/// A token to be made for any account.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CreateTokenFor {
+    /// The account's name.
+    pub account: String,
+    /// What its holder calls it; 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    /// `guest`, `player`, `operator` or `admin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "player")]
+    pub role: Option<String>,
+}
+
+/// A token, without its secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenView {
+    /// Its id.
+    pub id: String,
+    /// What its holder calls it.
+    pub name: String,
+    /// What it may do.
+    pub role: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A token was made: the only time that its secret is shown.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenCreated {
+    /// The token.
+    #[serde(flatten)]
+    pub token: TokenView,
+    /// What to send as `Authorization: Bearer …`. Kept nowhere: who loses it makes another token.
+    pub secret: String,
+}
+
+impl fmt::Debug for TokenCreated {
+    /// Without the secret: a debug line must never hold one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TokenCreated").field("token", &self.token).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! Games: creating them, one or many, listing them, and asking where they are.
+
+use crate::problem::Problem;
+use crate::time::Timestamp;
+use crate::viewer::Frame;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+use utoipa::ToSchema;
+
+/// A game to be created.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CreateGame {
+    /// Ids of the snakes, by seat. The same snake may sit twice. How many may play depends on the map, 16 at most.
+    #[schema(min_items = 1, max_items = 16, example = json!(["0190b5a4-7c1e-7000-8000-000000000001"]))]
+    pub snakes: Vec<String>,
+    /// Width and height in cells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "11x11", pattern = "^[0-9]{1,2}x[0-9]{1,2}$")]
+    pub board: Option<String>,
+    /// `standard`, `solo`, `royale`, `wrapped`, `constrictor`, `wrapped_constrictor`, or `snail_mode` (also `snail`): the
+    /// standard rules on the map `snail_mode`. Case, and `-`, `_` or a space between words, make no difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "standard")]
+    pub game_type: Option<String>,
+    /// `standard`, `empty`, `royale` or `snail_mode`; when absent, the map that goes with the game type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<String>,
+    /// Where all chance of the game comes from; when absent, the server draws one. The same seed, rules and answers make
+    /// the same game.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<SeedText>,
+    /// How long a snake may take for an answer, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 500, minimum = 10, maximum = 10_000)]
+    pub timeout_ms: Option<i64>,
+    /// Figures of the rules; those left out have the defaults of the game type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<SettingsChoice>,
+}
+
+/// A seed: a whole number up to 2^53 - 1, or (for all 64 bits) its decimal digits as a string.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum SeedText {
+    /// A number that every JSON program can hold.
+    #[schema(value_type = u64)]
+    Number(Number),
+    /// Decimal digits.
+    Text(String),
+}
+
+/// Figures of the rules, by the names that the webhook API gives them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SettingsChoice {
+    /// The chance of a new food each turn, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0, maximum = 100)]
+    pub food_spawn_chance: Option<i64>,
+    /// Food that is always on the board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub minimum_food: Option<i64>,
+    /// Health that a turn on a hazard costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hazard_damage_per_turn: Option<i64>,
+    /// Royale: turns between two steps of the shrinking board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub shrink_every_n_turns: Option<i64>,
+}
+
+/// A game was created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GameCreated {
+    /// Its id.
+    pub id: String,
+    /// `waiting`.
+    pub status: String,
+}
+
+/// Games to be created together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CreateBatch {
+    /// The games, 1 to 1,000. Each is judged alone: a bad one does not hinder the others.
+    #[schema(value_type = Vec<CreateGame>, min_items = 1, max_items = 1_000)]
+    pub games: Vec<Value>,
+}
+
+/// What became of each game of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BatchAnswer {
+    /// One item a game, in the order of the request.
+    pub items: Vec<BatchItem>,
+}
+
+/// What became of one game of a batch: an id, or a problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BatchItem {
+    /// The status that the game would have got alone: 201 or an error's.
+    #[schema(example = 201)]
+    pub status: u16,
+    /// Its id, when it was created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Why it was not created, otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// A snake in a game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GameSnake {
+    /// The registered snake.
+    pub id: String,
+    /// Its name when the game was created.
+    pub name: String,
+    /// Its place once the game has finished; 1 is best, equals share a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<u8>,
+    /// Why it is out, once the game has finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+}
+
+/// A game as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GameSummary {
+    /// Its id.
+    pub id: String,
+    /// `waiting`, `running`, `finished`, `failed` or `cancelled`.
+    pub status: String,
+    /// The id of the snake that won alone; null before the end and after a draw.
+    pub winner: Option<String>,
+    /// The snakes by seat.
+    pub snakes: Vec<GameSnake>,
+    /// Width and height in cells, such as `11x11`.
+    pub board: String,
+    /// The game type.
+    pub game_type: String,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its status last changed.
+    pub updated_at: Timestamp,
+    /// When it (last) entered the queue.
+    pub enqueued_at: Timestamp,
+}
+
+/// The figures of the rules that are in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SettingsView {
+    /// The chance of a new food each turn, in percent.
+    pub food_spawn_chance: i64,
+    /// Food that is always on the board.
+    pub minimum_food: i64,
+    /// Health that a turn on a hazard costs.
+    pub hazard_damage_per_turn: i64,
+    /// Royale: turns between two steps of the shrinking board.
+    pub shrink_every_n_turns: i64,
+}
+
+/// Everything about a game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GameDetails {
+    /// What lists show.
+    #[serde(flatten)]
+    pub summary: GameSummary,
+    /// The map.
+    pub map: String,
+    /// Where all chance came from: decimal digits, since not every JSON program can hold 64 bits.
+    pub seed: String,
+    /// The rules' figures.
+    pub settings: SettingsView,
+    /// How long a snake may take for an answer, in milliseconds.
+    pub timeout_ms: u32,
+    /// When the first /start was sent.
+    pub started_at: Option<Timestamp>,
+    /// When it finished, failed or was cancelled.
+    pub finished_at: Option<Timestamp>,
+    /// Turns played.
+    pub turns: u32,
+    /// Moves, over all snakes, that came late or never.
+    pub late_moves: u32,
+    /// Why it failed.
+    pub failure: Option<String>,
+    /// Times that it was taken up without getting any further.
+    pub attempts: u32,
+    /// Every frame so far.
+    pub frames: Vec<Frame>,
+}
+
+/// Games whose status is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StatusRequest {
+    /// Their ids, at most 500.
+    #[schema(max_items = 500)]
+    pub game_ids: Vec<String>,
+}
+
+/// Where a game is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GameStatus {
+    /// Its id.
+    pub id: String,
+    /// `waiting`, `running`, `finished`, `failed` or `cancelled`.
+    pub status: String,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its status last changed.
+    pub updated_at: Timestamp,
+    /// When it (last) entered the queue.
+    pub enqueued_at: Timestamp,
+    /// When the first /start was sent.
+    pub started_at: Option<Timestamp>,
+    /// When it finished, failed or was cancelled.
+    pub finished_at: Option<Timestamp>,
+    /// Turns played.
+    pub turns: u32,
+    /// Moves, over all snakes, that came late or never.
+    pub late_moves: u32,
+    /// Why it failed.
+    pub failure: Option<String>,
+}

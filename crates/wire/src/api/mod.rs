@@ -1,0 +1,23 @@
+//! The shapes of `/api`: what programs send and get, and nothing of what it means.
+//!
+//! Requests name everything as text or plain numbers: whether a board or an id is a good one is for the server to say, with
+//! a better message than a parser has. Members that a request carries beyond these are ignored, so that programs written for
+//! another server of this API are understood.
+
+mod accounts;
+mod games;
+mod inspection;
+mod ops;
+mod snakes;
+
+pub use accounts::{AccountView, CreateAccount, CreateToken, CreateTokenFor, TokenCreated, TokenView};
+pub use games::{
+    BatchAnswer, BatchItem, CreateBatch, CreateGame, GameCreated, GameDetails, GameSnake, GameStatus, GameSummary,
+    SeedText, SettingsChoice, SettingsView, StatusRequest,
+};
+pub use inspection::{Inspection, InspectionAttempts, InspectionLog, InspectionLogEntry, InspectionWorker};
+pub use ops::{
+    AdminStats, ConfigEntry, ConfigView, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, Readiness,
+    ReadinessCheck, RecentCounts, RecentError, TimingStats,
+};
+pub use snakes::{CreateSnake, Snake, UpdateSnake};

@@ -1,0 +1,183 @@
+//! Figures, health and configuration, for operators and for programs that watch a server.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a server has done and is doing. `/api/admin/stats`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AdminStats {
+    /// The queue that games wait in.
+    pub job_queue: JobQueue,
+    /// What the queue holds, by kind.
+    pub jobs_by_name: Vec<JobCount>,
+    /// Games by status.
+    pub game_counts: GameCounts,
+    /// Running games whose worker is gone: they wait to be taken over.
+    pub orphaned: u64,
+    /// Games that were created.
+    pub games_created: RecentCounts,
+    /// Games that finished.
+    pub games_finished: RecentCounts,
+    /// Mean time from the first /start to the end of games that finished in the last 24 hours, in seconds.
+    pub avg_game_duration_secs: Option<f64>,
+    /// The commonest failures of the last 24 hours.
+    pub recent_errors: Vec<RecentError>,
+    /// Turns per second that this process played over the last 10 seconds.
+    pub turns_per_s: f64,
+    /// Moves that came late or never, since this process began.
+    pub late_moves: u64,
+    /// Commands that wait for the store's writer now.
+    pub commands_waiting: u64,
+    /// What this process takes of the machine.
+    pub process: ProcessStats,
+    /// Times over the last minute, apart.
+    pub timing: TimingStats,
+}
+
+/// The queue that games wait in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobQueue {
+    /// Games that could start now.
+    pub ready: u64,
+    /// Games that run.
+    pub running: u64,
+    /// Games that wait for a certain time: always 0, for programs that ask.
+    pub scheduled: u64,
+    /// All of these.
+    pub total: u64,
+}
+
+/// How much of one kind the queue holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobCount {
+    /// The kind of work.
+    pub name: String,
+    /// How many wait or run.
+    pub count: u64,
+}
+
+/// Games by status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GameCounts {
+    /// In the queue.
+    pub waiting: u64,
+    /// Being played.
+    pub running: u64,
+    /// Ended with a result.
+    pub finished: u64,
+    /// Ended without one.
+    pub failed: u64,
+    /// Called off.
+    pub cancelled: u64,
+    /// All that are known.
+    pub total: u64,
+}
+
+/// How many in recent windows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecentCounts {
+    /// In the last hour.
+    pub last_hour: u64,
+    /// In the last 24 hours.
+    pub last_24h: u64,
+    /// In the last 7 days.
+    pub last_7d: u64,
+}
+
+/// A failure that an operator should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RecentError {
+    /// The kind of work that failed.
+    pub name: String,
+    /// How often, in the last 24 hours.
+    pub error_count: u64,
+    /// Why.
+    pub last_error_message: String,
+    /// When it last happened.
+    pub last_failed_at: Timestamp,
+}
+
+/// What a process takes of its machine; `null` where the system does not say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ProcessStats {
+    /// Memory in use, in bytes.
+    pub rss_bytes: Option<u64>,
+    /// Processor time since the process began, in seconds.
+    pub cpu_s: Option<f64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Open files and sockets.
+    pub open_files: Option<u64>,
+    /// Time since the process began, in seconds.
+    pub uptime_s: f64,
+}
+
+/// Times over the last minute in milliseconds, kept apart so that what holds a server up can be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TimingStats {
+    /// Of a read, for a free reader of the store.
+    pub pool_wait_ms: QuantileStats,
+    /// Of a read, in the database.
+    pub query_ms: QuantileStats,
+    /// Of commands, for the store's writer.
+    pub commit_wait_ms: QuantileStats,
+    /// Of a batch of commands, in the database.
+    pub commit_ms: QuantileStats,
+    /// Of a game, from its creation to its first /start.
+    pub queue_wait_ms: QuantileStats,
+    /// Of a game, from its first /start to its end.
+    pub run_time_ms: QuantileStats,
+    /// Of tasks that wanted to run.
+    pub scheduler_delay_ms: QuantileStats,
+    /// Of bots, from a /move to the end of its answer.
+    pub bot_call_ms: QuantileStats,
+}
+
+/// The middle and the tail of a time; `null` when nothing happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct QuantileStats {
+    /// Half took no longer.
+    pub p50: Option<f64>,
+    /// 99 of 100 took no longer.
+    pub p99: Option<f64>,
+}
+
+/// The configuration in force. `/api/admin/config`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConfigView {
+    /// Every setting; secrets are masked.
+    pub entries: Vec<ConfigEntry>,
+}
+
+/// One setting that is in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConfigEntry {
+    /// Its name, `section.key`.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Where it came from: default, file, environment or flag.
+    pub source: String,
+}
+
+/// Whether a server can take work now. `/readyz`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Readiness {
+    /// Whether every check passed.
+    pub ready: bool,
+    /// Each check.
+    pub checks: Vec<ReadinessCheck>,
+}
+
+/// One thing that must be so for a server to take work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ReadinessCheck {
+    /// What was looked at.
+    pub name: String,
+    /// Whether it is as it must be.
+    pub ok: bool,
+    /// What is wrong, where something is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}

@@ -1,0 +1,8 @@
+//! What crosses the network: the shapes of requests and answers, problem details and times. The one room that knows JSON; it
+//! does not know what any of it means.
+
+pub mod api;
+pub mod problem;
+pub mod time;
+pub mod viewer;
+pub mod webhook;

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The house cleans itself: what no compiler checks. Prints every finding with its place, and what to do about it.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+findings=0
+refuse() { # what to do; the places come on standard input
+    local places
+    places=$(sed 's/^/    /')
+    [ -z "$places" ] && return
+    printf 'tidy: %s\n%s\n' "$1" "$places" >&2
+    findings=$((findings + 1))
+}
+
+sources() { git ls-files -- '*.rs' '*.sh' Makefile; }
+rust() { git ls-files -- '*.rs'; }
+
+long_files() {
+    rust | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }'
+}
+headless_files() {
+    rust | grep -v '/tests\.rs$' | while read -r file; do
+        head -n 1 "$file" | grep -q '^//!' || echo "$file"
+    done
+}
+unfinished() {
+    sources | grep -v '^scripts/tidy.sh$' | xargs grep -nE '\b(todo!|unimplemented!)\(|\b(FIXME|XXX|TODO)\b|#\[ignore'
+}
+impure_dependencies() {
+    local outside='tokio|serde|serde_json|hyper|axum|rusqlite|postgres|tracing|wire|store|server|lab'
+    for crate in rules engine; do
+        grep -nE "^($outside)\b" "crates/$crate/Cargo.toml" | sed "s|^|crates/$crate/Cargo.toml:|"
+    done
+}
+lab_dependencies() {
+    grep -nE '^(server|store|engine|rules)\b' crates/lab/Cargo.toml | sed 's|^|crates/lab/Cargo.toml:|'
+}
+unlinked_pages() {
+    for page in docs/decisions/[0-9]*.md docs/lives/*.md; do
+        grep -qF "$(basename "$page")" ARCHITECTURE.md docs/decisions/README.md || echo "$page"
+    done
+}
+
+refuse "split these along their ideas: no file over 600 lines" < <(long_files)
+refuse "begin these with a //! head: why the file exists, what it refuses to know" < <(headless_files)
+refuse "finish these, or take them out" < <(unfinished)
+refuse "pure crates may not depend on anything that has a clock, a wire or a disk" < <(impure_dependencies)
+refuse "the lab may not know the server's code: it tests anybody's service" < <(lab_dependencies)
+refuse "link these from ARCHITECTURE.md or docs/decisions/README.md" < <(unlinked_pages)
+
+[ "$findings" -eq 0 ]
