@@ -7,6 +7,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../../.git/logs/HEAD");
     let commit = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output();
     let commit = commit.ok().filter(|said| said.status.success());
-    let commit = commit.map_or_else(|| "unknown".into(), |said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
+    let commit =
+        commit.map_or_else(|| "unknown".into(), |said| String::from_utf8_lossy(&said.stdout).trim().to_owned());
     println!("cargo::rustc-env=GAUNTLET_COMMIT={commit}");
 }

@@ -72,11 +72,15 @@ pub enum Command {
         worker: WorkerId,
     },
     /// Take up to `max` matches for this worker: first the orphans (running, and their worker's lease has ended), then the
-    /// queue in fair order. Orphans out of attempts are failed instead, and do not count. → [`Outcome::Claimed`] |
+    /// queue in fair order. Orphans out of attempts are failed instead, and do not count. A claim whose answer was lost is
+    /// repeated under the same number and takes nothing new: its answer is what the first one took and the worker still
+    /// holds. (Without that, a match would be held by a live worker that never heard of it.) → [`Outcome::Claimed`] |
     /// `LeaseLost` (this worker's own lease does not hold at `now`)
     Claim {
         /// For whom.
         worker: WorkerId,
+        /// The worker's own count of its claims, from 1. Each new claim has a higher number than the one before.
+        number: u64,
         /// When.
         now: UnixMs,
         /// How many at most.

@@ -9,7 +9,9 @@ use std::str::FromStr;
 
 /// A text that is not an id in the form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id: expected 32 hexadecimal digits in the form 8-4-4-4-12, such as 0190b5a4-7c1e-7000-8000-000000000001")]
+#[error(
+    "not an id: expected 32 hexadecimal digits in the form 8-4-4-4-12, such as 0190b5a4-7c1e-7000-8000-000000000001"
+)]
 pub struct NotAnId;
 
 /// The 16 bytes of a version 7 id: 48 bits of milliseconds, then 74 random bits around the version and the variant.

@@ -78,7 +78,10 @@ const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
 );
-const _: () = assert!(LEASE_MARGIN.as_millis() >= 1_000, "the owner stops well before a rival with a clock a little ahead starts");
+const _: () = assert!(
+    LEASE_MARGIN.as_millis() >= 1_000,
+    "the owner stops well before a rival with a clock a little ahead starts"
+);
 const _: () = assert!(BOT_TIMEOUT_MIN.as_millis() < BOT_TIMEOUT_DEFAULT.as_millis());
 const _: () = assert!(BOT_TIMEOUT_DEFAULT.as_millis() < BOT_TIMEOUT_MAX.as_millis());
 const _: () = assert!(

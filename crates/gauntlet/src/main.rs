@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 could not, 2 typed or configured wrongly, 130 interrupted; `run` has more (see its help).
 
 mod allocator;
+mod bots_command;
 mod leaving;
 mod output;
 mod serve;
@@ -33,7 +34,9 @@ fn command() -> Command {
         .subcommand(serve::config_command())
         .subcommand(token::command())
         .subcommand(bots::BotsArgs::augment_args(Command::new("bots").about("Serves sample bots to play against")))
-        .subcommand(lab::RunArgs::augment_args(Command::new("run").about("Puts a service through a trial and reports")))
+        .subcommand(lab::cli::RunArgs::augment_args(
+            Command::new("run").about("Puts a service through a trial and reports"),
+        ))
 }
 
 fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -41,11 +44,10 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("serve", typed)) => serve::serve(typed),
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
-        Some(("bots", typed)) => serve_bots(args(typed)),
-        Some(("run", typed)) => lab::run(args(typed)),
+        Some(("bots", typed)) => bots_command::serve(args(typed)?),
+        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?)),
         Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
     }
-    .map(ExitCode::from)
 }
 
 /// What clap checked already against the same definition.

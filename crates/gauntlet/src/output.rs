@@ -6,9 +6,6 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use store::StoreError;
 
-/// Done.
-pub(crate) const OK: u8 = 0;
-
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) struct Failure {

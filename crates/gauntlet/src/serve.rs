@@ -1,13 +1,14 @@
 //! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to look at.
 
 use crate::leaving::leaving;
-use crate::output::{Failure, OK, note, say};
+use crate::output::{Failure, note, say};
 use crate::settings::{load, with_settings};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use server::config::{Config, Entry, StorePlace};
 use server::{logs, process};
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
@@ -26,7 +27,7 @@ pub(crate) fn config_command() -> Command {
 }
 
 /// Serves until a signal to leave.
-pub(crate) fn serve(typed: &ArgMatches) -> Result<u8, Failure> {
+pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let config = load(typed)?;
     logs::install(&config);
     let open_files_max = process::raise_file_limit(config.open_files_max);
@@ -45,7 +46,7 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<u8, Failure> {
         .map_err(Failure::from)
     });
     runtime.shutdown_timeout(THREADS_LEFT_MAX);
-    served.map(|()| OK)
+    served.map(|()| ExitCode::SUCCESS)
 }
 
 /// The one line that says where to go and what is used. Said once everything is open.
@@ -67,12 +68,12 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
 }
 
 /// Prints what is in force.
-pub(crate) fn show_config(typed: &ArgMatches) -> Result<u8, Failure> {
+pub(crate) fn show_config(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let config = load(typed)?;
     config.warnings().iter().for_each(|warning| note(format_args!("warning: {warning}")));
     let entries = config.entries();
     say(if typed.get_flag(JSON) { as_json(&entries) } else { as_file(&entries) })?;
-    Ok(OK)
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A configuration file that says the same, with the source of each value behind it.
@@ -101,6 +102,7 @@ fn line(entry: &Entry) -> (&str, String, &str) {
 }
 
 fn as_json(entries: &[Entry]) -> String {
-    let entries = entries.iter().map(|entry| serde_json::json!({"key": entry.key, "value": entry.value, "source": entry.source}));
+    let entries =
+        entries.iter().map(|entry| serde_json::json!({"key": entry.key, "value": entry.value, "source": entry.source}));
     format!("{:#}", serde_json::json!({"entries": entries.collect::<Vec<_>>()}))
 }

@@ -30,9 +30,15 @@ fn flag(setting: &'static Setting, name: &'static str) -> Arg {
         .long(name)
         .value_name("VALUE")
         .action(ArgAction::Set)
-        .help_heading(format!("Settings: {section}"))
+        .help_heading(section)
         .help(format!("{} [default: {}] [env: {}]", setting.help.trim_end_matches('.'), setting.default, setting.env()))
-        .long_help(format!("{}\n\n[value: {}]\n[default: {}]\n[env: {}]", setting.help, setting.expects(), setting.default, setting.env()));
+        .long_help(format!(
+            "{}\n\n[value: {}]\n[default: {}]\n[env: {}]",
+            setting.help,
+            setting.expects(),
+            setting.default,
+            setting.env()
+        ));
     if setting.is_switch() {
         arg.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("true|false")
     } else {

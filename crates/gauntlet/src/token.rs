@@ -1,6 +1,6 @@
 //! `gauntlet token`: make, list and revoke tokens in the store itself, whether or not a server runs on it.
 
-use crate::output::{Failure, OK, note, say};
+use crate::output::{Failure, note, say};
 use crate::settings::{load, with_settings};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 use engine::commands::{Command as Save, Outcome};
@@ -12,6 +12,7 @@ use server::config::Config;
 use server::gateway::auth::{digest, new_secret};
 use server::metrics::Metrics;
 use server::process::open_store;
+use std::process::ExitCode;
 use std::sync::Arc;
 use store::Store;
 
@@ -30,7 +31,8 @@ pub(crate) fn command() -> Command {
         .value_parser(PossibleValuesParser::new(Role::ALL.map(Role::name)))
         .default_value(Role::Player.name())
         .help("What its holder may do");
-    let name = Arg::new(NAME).long(NAME).value_name("NAME").default_value("command line").help("What its holder calls it");
+    let name =
+        Arg::new(NAME).long(NAME).value_name("NAME").default_value("command line").help("What its holder calls it");
     let id = Arg::new(ID).required(true).value_name("ID").help("The token's id, as list shows it");
     let create = Command::new("create").about("Makes a token and prints its secret, once");
     let list = Command::new("list").about("Lists the tokens of an account; secrets are not kept anywhere");
@@ -48,7 +50,7 @@ fn with_store(command: Command) -> Command {
     with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url"))
 }
 
-pub(crate) fn run(typed: &ArgMatches) -> Result<u8, Failure> {
+pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let (what, typed) = typed.subcommand().ok_or_else(|| Failure::usage("create, list or revoke?"))?;
     let config = load(typed)?;
     let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
@@ -59,7 +61,7 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<u8, Failure> {
             _ => revoke(&config, &text(ID)).await,
         }
     })?;
-    Ok(OK)
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn open(mut config: Config) -> Result<Store, Failure> {
@@ -88,7 +90,9 @@ async fn create(store: &Store, account: &str, role: &str, name: &str) -> Result<
     match store.commit(Save::CreateToken(token)).await? {
         Outcome::Done => {}
         Outcome::TooMany => {
-            let text = format!("the account {account} has as many tokens as it may have; revoke one with gauntlet token revoke");
+            let text = format!(
+                "the account {account} has as many tokens as it may have; revoke one with gauntlet token revoke"
+            );
             return Err(Failure::cannot(text));
         }
         other => return Err(Failure::cannot(format_args!("the store refused the token: {other:?}"))),
@@ -104,7 +108,9 @@ fn checked(what: &str, name: &str) -> Result<String, Failure> {
     if (1..=NAME_CHARS_MAX).contains(&chars) && !name.chars().any(char::is_control) {
         return Ok(name.to_owned());
     }
-    Err(Failure::usage(format_args!("--{what} has {chars} characters; expected: 1 to {NAME_CHARS_MAX}, none of them a control character")))
+    Err(Failure::usage(format_args!(
+        "--{what} has {chars} characters; expected: 1 to {NAME_CHARS_MAX}, none of them a control character"
+    )))
 }
 
 async fn list(store: &Store, account: String) -> Result<(), Failure> {

@@ -21,6 +21,7 @@
 pub mod cli;
 pub mod clock;
 pub mod drive;
+mod flag;
 pub mod fold;
 pub mod limits;
 pub mod machine;

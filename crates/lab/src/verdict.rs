@@ -105,10 +105,16 @@ fn judge_gate(gate: &Gate, results: &Value) -> Judged {
         name: gate.name.clone(),
         limit: gate.limit.clone(),
         limit_value: limit.filter(|_| !gate.with.figures().is_empty()).map(round),
-        value: value.map_or(Value::Null, Value::from),
+        value: value.map_or(Value::Null, json_number),
         ok,
         used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))),
     }
+}
+
+/// Counts stay counts.
+fn json_number(value: f64) -> Value {
+    let whole = value.fract() == 0.0 && value.abs() < 1e15;
+    if whole { Value::from(value as i64) } else { Value::from(value) }
 }
 
 /// The verdict over all gates.

@@ -143,7 +143,8 @@ mod tests {
     fn only_the_ends_of_an_episode_are_told() {
         let lost = || Err(StoreError::Unavailable { why: "gone".to_owned() });
         let mut episode = Episode { name: "chore", is_failing: false };
-        let noted: Vec<_> = [Ok(()), lost(), lost(), Ok(()), Ok(())].into_iter().map(|done| episode.note(done)).collect();
+        let noted: Vec<_> =
+            [Ok(()), lost(), lost(), Ok(()), Ok(())].into_iter().map(|done| episode.note(done)).collect();
         assert_eq!(noted, [false, true, true, false, false]);
     }
 }

@@ -69,7 +69,11 @@ mod tests {
     fn lines_are_readable_and_searchable() {
         check(LogFormat::Text, LogLevel::Info, &[&["WARN", "a warning", "match.id=\"m1\""]]);
         check(LogFormat::Text, LogLevel::Debug, &[&["a warning"], &["DEBUG a detail"]]);
-        check(LogFormat::Json, LogLevel::Info, &[&[r#""level":"WARN""#, r#""message":"a warning""#, r#""match.id":"m1""#]]);
+        check(
+            LogFormat::Json,
+            LogLevel::Info,
+            &[&[r#""level":"WARN""#, r#""message":"a warning""#, r#""match.id":"m1""#]],
+        );
         check(LogFormat::Json, LogLevel::Error, &[]);
     }
 }

@@ -67,7 +67,9 @@ pub enum ServeError {
     #[error("the gateway ended unexpectedly, by a defect of this program: its log says more")]
     GatewayEnded,
     /// Something did not end.
-    #[error("{0} did not end within {DRAIN_MAX:?}: the process ends without it; what it held is taken over when its lease ends")]
+    #[error(
+        "{0} did not end within {DRAIN_MAX:?}: the process ends without it; what it held is taken over when its lease ends"
+    )]
     Hangs(&'static str),
 }
 
@@ -133,7 +135,8 @@ pub async fn serve(
 
 async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
     let now = crate::clock::Clock::default().now();
-    let account = Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
+    let account =
+        Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
     match store.commit(Command::EnsureAccount(account)).await? {
         Outcome::AccountIs(id) => Ok(Bootstrap::new(secret.expose(), id)),
         other => Err(ServeError::Bootstrap(other)),

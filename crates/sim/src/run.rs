@@ -1,7 +1,7 @@
 //! One simulation from its plan to its verdict.
 
 use crate::plan::Plan;
-use crate::world::{Node, World};
+use crate::world::{Freeze, Node, World};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
 use engine::limits::LEASE;
@@ -11,7 +11,6 @@ use server::app::Drain;
 use server::runner::{Settings, run_with};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -53,22 +52,23 @@ async fn simulate(plan: Plan) -> Report {
     let outages = tokio::spawn(outages(world.clone()));
     let troubles = trouble(&world, &mut nodes).await;
     outages.abort();
-    world.store_up.send_replace(true);
+    world.set_store_up(true);
     for node in &nodes {
-        node.frozen.send_replace(false);
+        node.freeze.set(false);
     }
-    timeout(HEALED_FOR_MAX, all_ended(&world)).await.expect("everything is over once the world is healed");
+    if timeout(HEALED_FOR_MAX, all_ended(&world)).await.is_err() {
+        panic!("not everything is over although the world was healed long ago: {:#?}", statuses(&world));
+    }
     for node in nodes {
         node.stop_cleanly().await;
     }
     verify(&world);
-    let ids: Vec<_> = world.plan.matches.iter().map(|spec| spec.id).collect();
     Report {
         trace: world.trace(),
         calls: world.oracle(|oracle| oracle.calls),
         troubles,
         elapsed_ms: began.elapsed().as_millis() as u64,
-        statuses: world.read(|reader| reader.statuses(&ids)),
+        statuses: statuses(&world),
     }
 }
 
@@ -85,13 +85,13 @@ fn create(world: &World) {
 struct Process {
     task: JoinHandle<()>,
     drain: Drain,
-    frozen: watch::Sender<bool>,
+    freeze: Arc<Freeze>,
 }
 
 impl Process {
     fn start(world: &Arc<World>) -> Self {
-        let (frozen, is_frozen) = watch::channel(false);
-        let node = Node::new(world.clone(), is_frozen);
+        let freeze = Arc::<Freeze>::default();
+        let node = Node::new(world.clone(), freeze.clone());
         let drain = Drain::default();
         let settings = Settings {
             matches_at_once: world.plan.matches_at_once,
@@ -99,7 +99,7 @@ impl Process {
             claim_period: Duration::from_millis(250),
             attempts_max: world.plan.attempts_max,
         };
-        Self { task: tokio::spawn(run_with(node, settings, drain.clone())), drain, frozen }
+        Self { task: tokio::spawn(run_with(node, settings, drain.clone())), drain, freeze }
     }
 
     /// As `kill -9` does: everything in memory is gone at once.
@@ -155,9 +155,9 @@ async fn trouble(world: &Arc<World>, nodes: &mut Vec<Process>) -> u32 {
                 check_not_broken(timeout(LEASE * 6, leaving.task).await.expect("a drain ends, store or no store"));
             }
             _ => {
-                nodes[at].frozen.send_replace(true);
+                nodes[at].freeze.set(true);
                 sleep(away).await;
-                nodes[at].frozen.send_replace(false);
+                nodes[at].freeze.set(false);
             }
         }
     }
@@ -170,15 +170,19 @@ async fn outages(world: Arc<World>) {
     while world.is_faulty() {
         let (pause, away) = world.roll(|dice| (dice.below(2 * every.as_micros() as u64), dice.below(8_000)));
         sleep(Duration::from_micros(pause)).await;
-        world.store_up.send_replace(false);
+        world.set_store_up(false);
         sleep(Duration::from_millis(away)).await;
-        world.store_up.send_replace(true);
+        world.set_store_up(true);
     }
 }
 
-async fn all_ended(world: &World) {
+fn statuses(world: &World) -> Vec<MatchStatus> {
     let ids: Vec<_> = world.plan.matches.iter().map(|spec| spec.id).collect();
-    while !world.read(|reader| reader.statuses(&ids)).iter().all(|status| status.state.is_ended()) {
+    world.read(|reader| reader.statuses(&ids))
+}
+
+async fn all_ended(world: &World) {
+    while !statuses(world).iter().all(|status| status.state.is_ended()) {
         sleep(Duration::from_millis(100)).await;
     }
 }

@@ -13,11 +13,12 @@ use engine::time::UnixMs;
 use server::metrics::Metrics;
 use server::runner::{Answer, Call, Outside, Path};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::memory::MemoryDatabase;
 use store::{Backend, Database, Reader, StoreError};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
 /// When the made-up time begins.
@@ -29,8 +30,7 @@ pub(crate) struct World {
     specs: BTreeMap<MatchId, MatchSpec>,
     began: Instant,
     state: Mutex<State>,
-    /// Whether the store can be reached.
-    pub(crate) store_up: watch::Sender<bool>,
+    is_store_up: AtomicBool,
 }
 
 struct State {
@@ -58,13 +58,18 @@ impl World {
             plan,
             began: Instant::now(),
             state: Mutex::new(state),
-            store_up: watch::channel(true).0,
+            is_store_up: AtomicBool::new(true),
         })
     }
 
     /// The store's own time.
     pub(crate) fn now(&self) -> UnixMs {
         EPOCH.after(self.began.elapsed())
+    }
+
+    /// Takes the store away, or brings it back.
+    pub(crate) fn set_store_up(&self, is_up: bool) {
+        self.is_store_up.store(is_up, Ordering::SeqCst);
     }
 
     pub(crate) fn is_faulty(&self) -> bool {
@@ -109,27 +114,47 @@ impl World {
     }
 }
 
+/// Whether a process gets no time: it was stopped, or its machine sleeps. Whoever waits is woken in the order of waiting
+/// (tokio's `watch` wakes in random order, and one seed must be one story).
+#[derive(Default)]
+pub(crate) struct Freeze {
+    is_frozen: AtomicBool,
+    thaw: Notify,
+}
+
+impl Freeze {
+    pub(crate) fn set(&self, is_frozen: bool) {
+        self.is_frozen.store(is_frozen, Ordering::SeqCst);
+        if !is_frozen {
+            self.thaw.notify_waiters();
+        }
+    }
+
+    async fn thawed(&self) {
+        while self.is_frozen.load(Ordering::SeqCst) {
+            self.thaw.notified().await;
+        }
+    }
+}
+
 /// One process in the world.
 #[derive(Clone)]
 pub(crate) struct Node {
     pub(crate) world: Arc<World>,
     skew_ms: i64,
-    /// Whether the process gets no time: it was stopped, or its machine sleeps.
-    frozen: watch::Receiver<bool>,
+    freeze: Arc<Freeze>,
     metrics: Arc<Metrics>,
 }
 
 impl Node {
-    pub(crate) fn new(world: Arc<World>, frozen: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(world: Arc<World>, freeze: Arc<Freeze>) -> Self {
         let max = world.plan.skew_ms_max;
         let skew_ms = world.roll(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
-        Self { world, skew_ms, frozen, metrics: Arc::default() }
+        Self { world, skew_ms, freeze, metrics: Arc::default() }
     }
 
     async fn thawed(&self) {
-        let mut frozen = self.frozen.clone();
-        // The other end is gone when the process is dead: then nobody waits here any more either.
-        let _ = frozen.wait_for(|is_frozen| !is_frozen).await;
+        self.freeze.thawed().await;
     }
 
     async fn lag(&self, most_us: u64) {
@@ -140,7 +165,7 @@ impl Node {
 
     async fn reach_store(&self) -> Result<(), StoreError> {
         self.lag(3_000).await;
-        if *self.world.store_up.borrow() { Ok(()) } else { Err(unavailable("the store is away")) }
+        if self.world.is_store_up.load(Ordering::SeqCst) { Ok(()) } else { Err(unavailable("the store is away")) }
     }
 }
 

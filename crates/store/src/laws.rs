@@ -2,12 +2,20 @@
 //! a log. Functions of values; the stores bring the values.
 
 use engine::commands::{Append, Command, Outcome};
+use engine::ids::WorkerId;
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::life::{Event, State};
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// Who claims: a worker, in its claim of this number. A number that was used before takes nothing new.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claimant {
+    pub(crate) worker: WorkerId,
+    pub(crate) number: u64,
+}
 
 /// Idempotency keys that one call of `Retire` forgets at most, so that nobody waits long behind it.
 pub(crate) const KEYS_RETIRED_MAX: usize = 10_000;

@@ -80,8 +80,7 @@ impl State {
 
 impl Event {
     /// Every event.
-    pub const ALL: [Self; 6] =
-        [Self::Claim, Self::Release, Self::Finish, Self::Fail, Self::Cancel, Self::Requeue];
+    pub const ALL: [Self; 6] = [Self::Claim, Self::Release, Self::Finish, Self::Fail, Self::Cancel, Self::Requeue];
 }
 
 #[cfg(test)]

@@ -56,6 +56,8 @@ pub struct Reply {
     pub body: Bytes,
     /// When the head had come.
     pub first_byte: Instant,
+    /// Whether the request went out twice, because the first connection had been idle for too long.
+    pub resent: bool,
 }
 
 /// Why there is no answer, in two languages: one for grouping, one for people.
@@ -111,14 +113,18 @@ impl Client {
     /// An idle connection may have been closed by the other side a moment ago; that is nobody's failure, so the
     /// request goes out once more over a fresh one, where a second time does no harm.
     async fn send_untimed(&self, call: &Call) -> Result<Reply, Failure> {
+        let mut resent = false;
         if let Some(connection) = self.take_idle().await {
             match self.send_over(connection, call).await {
-                Err(lost) if !lost.answered && (lost.unsent || call.repeatable) => {}
+                Err(lost) if !lost.answered && (lost.unsent || call.repeatable) => {
+                    resent = !lost.unsent;
+                }
                 done => return done.map_err(|lost| lost.failure),
             }
         }
         let connection = self.connect().await?;
-        self.send_over(connection, call).await.map_err(|lost| lost.failure)
+        let reply = self.send_over(connection, call).await.map_err(|lost| lost.failure)?;
+        Ok(Reply { resent, ..reply })
     }
 
     async fn take_idle(&self) -> Option<Connection> {
@@ -161,7 +167,7 @@ impl Client {
         if !connection.is_closed() {
             self.lock_idle().push(connection);
         }
-        Ok(Reply { status, body, first_byte })
+        Ok(Reply { status, body, first_byte, resent: false })
     }
 
     fn request(&self, call: &Call) -> Request<Full<Bytes>> {

@@ -58,7 +58,10 @@ async fn send_with_retries(client: &Client, step: &Step, call: &Call) -> (Result
                 retries += 1;
                 tokio::time::sleep(retry.backoff).await;
             }
-            _ => return (reply, retries),
+            _ => {
+                let resent = reply.as_ref().is_ok_and(|reply| reply.resent);
+                return (reply, retries + u64::from(resent));
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ pub use client::{Call, Client, Failure, Reply};
 pub(crate) use exchange::{Answer, Exchange, excerpt, perform, target_headers};
 pub use slots::{Slot, Slots};
 
+use crate::flag::raised;
 use crate::limits::INTERRUPT_GRACE;
 use crate::plan::{Arrival, Plan};
 use crate::record::{Class, Recorder, Sample};
@@ -71,7 +72,7 @@ impl Drive {
         while let Some(arrival) = plan.next() {
             let slot = tokio::select! {
                 biased;
-                _ = stop.wait_for(|stop| *stop) => {
+                () = raised(&mut stop) => {
                     self.count_not_sent(spec.journey, &arrival, plan);
                     break;
                 }
@@ -93,11 +94,11 @@ impl Drive {
         if Instant::now() < due {
             tokio::time::sleep_until(due).await;
         }
-        if let Some(slot) = slots.try_take() {
-            return slot;
+        let slot = slots.take().await;
+        if slot.free_since > due {
+            self.recorder.capped();
         }
-        self.recorder.capped();
-        slots.take().await
+        slot
     }
 
     fn count_not_sent(&self, journey: usize, arrival: &Arrival, rest: Plan) {
@@ -110,10 +111,7 @@ impl Drive {
     /// Waits for journeys under way. After a stop they get a moment, then they are dropped and counted.
     async fn join(&self, mut journeys: JoinSet<()>, mut stop: watch::Receiver<bool>) {
         let grace = async {
-            // An ended sender is a trial that nobody can stop any more.
-            if stop.wait_for(|stop| *stop).await.is_err() {
-                std::future::pending::<()>().await;
-            }
+            raised(&mut stop).await;
             tokio::time::sleep(INTERRUPT_GRACE).await;
         };
         tokio::pin!(grace);

@@ -29,14 +29,12 @@ impl Slots {
         Arc::new(Self { free: Mutex::new(vec![start; count].into()), freed: Notify::new() })
     }
 
-    /// A place, when one is free.
-    #[must_use]
-    pub fn try_take(self: &Arc<Self>) -> Option<Slot> {
+    fn try_take(self: &Arc<Self>) -> Option<Slot> {
         let free_since = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
         Some(Slot { slots: self.clone(), free_since })
     }
 
-    /// The next place that becomes free.
+    /// A place that is free, or the next one that becomes free.
     pub async fn take(self: &Arc<Self>) -> Slot {
         loop {
             // Registered before looking: a place that is freed in between wakes us.

@@ -289,6 +289,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn folding_parts_and_merging_is_folding_all(a in samples(), b in samples(), c in samples()) {
             let all = fold(&[a.clone(), b.clone(), c.clone()].concat());

@@ -137,6 +137,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn percentiles_are_those_of_the_sorted_numbers(mut values in values()) {
             let figures = summary(&values).figures();

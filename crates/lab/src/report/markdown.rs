@@ -170,7 +170,10 @@ fn work_part(run: &Run, name: &str, work: &WorkFigures) -> String {
     rows.extend(work.derived.iter().chain(&work.figures).map(|(name, figures)| statistics(name, figures)));
     let mut facts = vec![
         format!("throughput {} a minute", number(work.throughput_per_min)),
-        format!("drained {} s after the last arrival was due", number(work.drain_s)),
+        match work.drain_s {
+            Some(drain_s) => format!("drained {} s after the last arrival was due", number(Some(drain_s))),
+            None => "not drained when the trial ended".to_owned(),
+        },
     ];
     facts.extend(work.progress_per_s.iter().map(|(name, rate)| format!("{name} {} a second", number(Some(*rate)))));
     facts.extend(

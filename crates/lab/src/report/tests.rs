@@ -87,7 +87,11 @@ fn run(behind: bool, interrupted: bool, gates: &[(&str, &str)]) -> Run {
     let results = results();
     let gates: Vec<Gate> = gates.iter().map(|(name, limit)| Gate::parse(name, limit).unwrap()).collect();
     let mut gates = judge_gates(&gates, &results.to_json());
-    gates.push(Judged::implicit("reconciled", "lab's counts = the server's totals", "equal", true));
+    if gates.len() > PASSING.len() {
+        let death = "server ended by itself (exit status: 7)";
+        gates.push(Judged::implicit("alive", "until the end", death, false));
+    }
+    gates.push(Judged::implicit("reconciled", "= server's totals", "equal", true));
     Run {
         format: Run::FORMAT,
         id: "20260131-120000-ab12".to_owned(),

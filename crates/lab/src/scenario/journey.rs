@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use http::{HeaderName, Method};
 
-use super::document::Value;
 use super::reader::{At, Fields, name_of, pointer_of};
 use super::template::{Names, Template};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
@@ -196,11 +195,7 @@ pub(crate) fn command_of(at: &At<'_>, names: &Names) -> Option<Vec<Template>> {
     if words.is_empty() {
         at.wrong("must name a program");
     }
-    let word = |at: &At<'_>| match &at.node.value {
-        Value::Int(int) => Some(Template::plain(int.to_string())),
-        _ => Template::read(at, names),
-    };
-    words.iter().map(word).collect()
+    words.iter().map(|at| Template::read(at, names)).collect()
 }
 
 /// Environment variables of a spawned process.

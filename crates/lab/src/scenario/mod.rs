@@ -136,18 +136,8 @@ fn read_root(at: &At<'_>) -> Option<Scenario> {
     refuse_twins(at, &journey_names, &work_names);
     refuse_twins(at, &phase_names, &[]);
     let lag_p99_max = fields.take("generator").map_or(Some(LAG_P99_MAX), |at| lag_of(&at));
-    let gates_at = fields.take("gates").and_then(|at| at.named()).unwrap_or_default();
-    let figures = crate::fold::known_figures(&journeys, &works);
-    // Nothing is known about the figures of what could not be read; its own mistake has been noted.
-    let unread = |first: &str| {
-        let read = journeys.iter().any(|j| j.name == first) || works.iter().any(|work| work.name == first);
-        !read && journey_names.iter().chain(&work_names).any(|name| name == first)
-    };
-    let known = |path: &str| match path.split('.').next() {
-        Some(first) if unread(first) => Ok(()),
-        _ => known_figure(path, &figures),
-    };
-    let gates = gates_at.iter().flat_map(|(name, at)| Gate::read(name, at, &known)).collect();
+    let gates =
+        fields.take("gates").map_or_else(Vec::new, |at| gates_of(&at, &journeys, &works, &journey_names, &work_names));
     fields.close();
     Some(Scenario {
         name: name?.to_owned(),
@@ -167,6 +157,27 @@ fn read_root(at: &At<'_>) -> Option<Scenario> {
 
 fn items<T>(fields: &Fields<'_>, key: &'static str, read: impl FnMut(&At<'_>) -> Option<T>) -> Vec<T> {
     fields.take(key).and_then(|at| at.list()).unwrap_or_default().iter().filter_map(read).collect()
+}
+
+/// Gates may use every figure that the trial will have. Nothing is known about the figures of a journey or a work
+/// that could not be read; its own mistake has been noted.
+fn gates_of(
+    at: &At<'_>,
+    journeys: &[Journey],
+    works: &[Work],
+    journey_names: &[String],
+    work_names: &[String],
+) -> Vec<Gate> {
+    let figures = crate::fold::known_figures(journeys, works);
+    let unread = |first: &str| {
+        let read = journeys.iter().any(|journey| journey.name == first) || works.iter().any(|work| work.name == first);
+        !read && journey_names.iter().chain(work_names).any(|name| name == first)
+    };
+    let known = |path: &str| match path.split('.').next() {
+        Some(first) if unread(first) => Ok(()),
+        _ => known_figure(path, &figures),
+    };
+    at.named().unwrap_or_default().iter().flat_map(|(name, at)| Gate::read(name, at, &known)).collect()
 }
 
 /// The names of the tables in a list, as they are written.

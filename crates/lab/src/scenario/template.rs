@@ -74,6 +74,12 @@ pub struct Scope<'a> {
 
 impl Template {
     pub(crate) fn read(at: &At<'_>, names: &Names) -> Option<Self> {
+        // A variable that fills a whole text keeps its type; here its digits are what was meant.
+        match at.node.value {
+            Value::Int(int) => return Some(Self::plain(int.to_string())),
+            Value::Float(float) => return Some(Self::plain(float.to_string())),
+            Value::Text(_) | Value::Flag(_) | Value::List(_) | Value::Table(_) => {}
+        }
         let mut template = Self::default();
         match template.push(at.text()?, names, false) {
             Ok(()) => Some(template),
@@ -96,7 +102,7 @@ impl Template {
         }
     }
 
-    pub(crate) fn plain(text: String) -> Self {
+    fn plain(text: String) -> Self {
         Self(vec![Part::Text(text)])
     }
 

@@ -146,13 +146,13 @@ fn mistakes_name_line_key_and_what_was_expected() {
             "line 10: `phase.p.journey` is \"j\", but there is no such [[journey]]; known: w",
         ],
     );
-    check(", finished = \"f\"", "", &["line 20: `work.w.state` needs `finished`: without it no work ever ends"]);
+    check(", finished = \"f\"", "", &["line 21: `work.w.state` needs `finished`: without it no work ever ends"]);
     check(
         "stuck_after",
         "stack_after",
         &[
-            "line 15: `work.w` needs `stuck_after`: no progress for how long is stuck, such as \"60s\"",
-            "line 21: `work.w.stack_after` is not a key that stands here; known: status, ids, bulk, poll, stuck_after, \
+            "line 16: `work.w` needs `stuck_after`: no progress for how long is stuck, such as \"60s\"",
+            "line 22: `work.w.stack_after` is not a key that stands here; known: status, ids, bulk, poll, stuck_after, \
              give_up_after, items, id, state, times, figures, progress, derive, totals",
         ],
     );
@@ -160,9 +160,9 @@ fn mistakes_name_line_key_and_what_was_expected() {
         "figures = { turns = \"/n\" }",
         "figures = { turns = \"/n\" }\nprogress = \"moves\"\nderive = { pace = \"speed * 2\", stuck = \"1\" }",
         &[
-            "line 23: `work.w.progress` names \"moves\", which is not one of `figures`",
-            "line 24: `work.w.derive.pace` uses `speed`; known here: turns, queue_wait_s, run_s, completion_s",
-            "line 24: `work.w.derive.stuck` must be a name of small letters, digits and _ that no other figure of the work has",
+            "line 24: `work.w.progress` names \"moves\", which is not one of `figures`",
+            "line 25: `work.w.derive.pace` uses `speed`; known here: turns, queue_wait_s, run_s, completion_s",
+            "line 25: `work.w.derive.stuck` must be a name of small letters, digits and _ that no other figure of the work has",
         ],
     );
     check(

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command as Spawn};
 use tokio::time::Instant;
 
@@ -25,6 +25,12 @@ const SELF: &str = "gauntlet";
 
 /// From one look at a process or a ready URL to the next.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long killed processes may take to be gone.
+const SWEEP_WITHIN: Duration = Duration::from_millis(500);
+
+/// From one look at a killed group to the next.
+const SWEEP_EVERY: Duration = Duration::from_millis(5);
 
 /// Lines of a log that an error message quotes.
 const TAIL_LINES: usize = 10;
@@ -42,6 +48,8 @@ pub struct Fleet {
 struct Member {
     name: String,
     child: Child,
+    /// The process group that the child leads, until it has been swept.
+    group: Option<Pid>,
     log: PathBuf,
 }
 
@@ -139,7 +147,8 @@ impl Fleet {
         }
     }
 
-    /// Stops everything, the last first: SIGTERM, and SIGKILL for what does not end in time.
+    /// Stops everything, the last first: SIGTERM, and SIGKILL for what does not end in time and for whatever the
+    /// ended ones leave behind.
     pub async fn stop(&mut self) {
         for member in self.members.iter().rev() {
             member.signal(Signal::TERM);
@@ -150,18 +159,30 @@ impl Fleet {
                 member.signal(Signal::KILL);
                 let _ = member.child.wait().await;
             }
+            member.sweep().await;
         }
         self.members.clear();
     }
 }
 
 impl Member {
-    /// Signals the whole group; a process that was awaited already has no id and gets nothing.
+    /// Signals the whole group, unless it has been swept: from then on its id may belong to somebody else.
     fn signal(&self, signal: Signal) {
-        let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // It may have ended in this moment.
-            let _ = kill_process_group(pid, signal);
+        if let Some(group) = self.group {
+            // All of it may have ended in this moment.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// Kills what is left of the group after its leader has ended, and waits until that is gone. Dead processes
+    /// that nobody collects keep a group alive, so the wait is bounded.
+    async fn sweep(&mut self) {
+        self.signal(Signal::KILL);
+        let deadline = Instant::now() + SWEEP_WITHIN;
+        if let Some(group) = self.group.take() {
+            while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
+                tokio::time::sleep(SWEEP_EVERY).await;
+            }
         }
     }
 }
@@ -201,7 +222,8 @@ fn spawn(name: &str, command: &Command, scope: &Scope<'_>, dir: &Path) -> Result
         spawn.env(key, value.render(scope).map_err(failed)?);
     }
     let child = spawn.spawn().map_err(|error| failed(format!("{}: {error}", program.display())))?;
-    Ok(Member { name: name.to_owned(), child, log })
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    Ok(Member { name: name.to_owned(), child, group, log })
 }
 
 async fn ask(base: &Base, path: &str) -> Result<u16, String> {

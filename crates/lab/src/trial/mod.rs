@@ -20,6 +20,7 @@ pub use secrets::Secrets;
 
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::drive::{Client, Drive};
+use crate::flag::raised;
 use crate::fold::{Fold, ProcessFigures, Results, ServerFigures, TotalsFigures, round};
 use crate::machine::Machine;
 use crate::plan::{Plan, plan};
@@ -125,20 +126,12 @@ async fn carry_out(
     };
     let prepared = tokio::select! {
         biased;
-        () = interrupted(&mut interrupt) => None,
+        () = raised(&mut interrupt) => None,
         prepared = preparing => Some(prepared?),
     };
     let Some((client, prepared)) = prepared else { return Ok(record.interrupted_early(&scenario)) };
     let stage = Stage::set(trial, scenario, id, dir, client, prepared).await?;
     stage.play(trial, fleet, record).await
-}
-
-/// Ends when somebody wants the trial to end.
-async fn interrupted(interrupt: &mut watch::Receiver<bool>) {
-    // A sender that is gone can no longer interrupt.
-    if interrupt.wait_for(|interrupt| *interrupt).await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// What is known of a run before it starts.
@@ -300,7 +293,7 @@ impl Stage {
         tokio::pin!(work);
         let end = tokio::select! {
             () = &mut work => return End::Done,
-            () = interrupted(interrupt) => End::Interrupted,
+            () = raised(interrupt) => End::Interrupted,
             death = fleet.first_death() => End::Died(death),
         };
         stop.send_replace(true);
@@ -402,7 +395,7 @@ impl Stage {
 }
 
 fn reconciled(mismatches: &[String]) -> Judged {
-    let limit = "lab's counts = the server's totals";
+    let limit = "= server's totals";
     match mismatches {
         [] => Judged::implicit("reconciled", limit, "equal", true),
         found => Judged::implicit("reconciled", limit, &found.join("; "), false),
@@ -410,7 +403,7 @@ fn reconciled(mismatches: &[String]) -> Judged {
 }
 
 fn alive(end: &End) -> Judged {
-    let limit = "what the lab started runs to the end";
+    let limit = "until the end";
     match end {
         End::Done | End::Interrupted => Judged::implicit("alive", limit, "yes", true),
         End::Died(death) => Judged::implicit("alive", limit, death, false),

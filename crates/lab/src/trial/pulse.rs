@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use crate::drive::{Call, Drive};
+use crate::flag::raised;
 use crate::fold::{ProcessFigures, Rss, round};
 use crate::limits::PULSE;
 use crate::machine::{Usage, usage};
@@ -104,7 +105,7 @@ impl Pulse<'_> {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                _ = ended.wait_for(|ended| *ended) => return,
+                () = raised(&mut ended) => return,
                 _ = ticks.tick() => self.beat().await,
             }
         }

@@ -13,6 +13,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::Board;
 use crate::drive::{Call, Client, excerpt};
+use crate::flag::raised;
 use crate::limits::REQUEST_TIMEOUT;
 use crate::record::{Lines, WorkRow};
 use crate::scenario::{Scenario, Scope, Work};
@@ -44,7 +45,7 @@ impl Follow {
     pub async fn run(&self, place: usize, driven: watch::Receiver<bool>, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             biased;
-            _ = stop.wait_for(|stop| *stop) => {}
+            () = raised(&mut stop) => {}
             () = self.rounds(place, driven) => {}
         }
         let now = self.start.elapsed();
@@ -81,10 +82,15 @@ impl Follow {
         for chunk in ids.chunks(work.bulk) {
             let answer = self.ask(work, chunk).await;
             let now = self.start.elapsed();
+            let silent = answer.is_err();
             let seen = answer.and_then(|answer| self.board.tracker(place).observe(&answer, now));
             if let Err(message) = seen {
                 errors += 1;
                 self.misread.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
+            }
+            // A target that is away would make every request of the round wait: the next round asks again.
+            if silent {
+                break;
             }
         }
         errors

@@ -119,7 +119,10 @@ fn from_file(path: &Path, text: &str, mistakes: &mut Vec<Mistake>) -> Vec<Given>
         Ok(sections) => sections,
         Err(error) => {
             let given = format!("{} is not TOML: {}", path.display(), error.to_string().trim_end());
-            mistakes.push(Mistake { given, expected: "sections of keys, such as [server] and below it port = 4000".into() });
+            mistakes.push(Mistake {
+                given,
+                expected: "sections of keys, such as [server] and below it port = 4000".into(),
+            });
             return Vec::new();
         }
     };
@@ -209,7 +212,10 @@ fn edits(from: &str, to: &str) -> usize {
 }
 
 pub(super) fn row_of(key: &str) -> usize {
-    SETTINGS.iter().position(|setting| setting.key == key).expect("a test proves that every key named in code is in the table")
+    SETTINGS
+        .iter()
+        .position(|setting| setting.key == key)
+        .expect("a test proves that every key named in code is in the table")
 }
 
 impl std::error::Error for ConfigError {}

@@ -21,8 +21,8 @@ impl Default for Machine {
 
 /// Files that are neither a client's nor a bot's: the store, the log, the runtime, and some to spare.
 const FILES_RESERVED: usize = 256;
-/// Where the file limit is small, clients get at least this part of it.
-const CLIENTS_SHARE: usize = 4;
+/// Where the file limit is small, clients get at least one of so many.
+const CLIENTS_SHARE: usize = 8;
 const CONNECTIONS_MIN: usize = 16;
 
 /// Fills in what was left to `auto`, in the order in which the values depend on each other.

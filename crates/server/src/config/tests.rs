@@ -48,7 +48,13 @@ fn each_kind_of_value_is_read_and_shown() {
     check("", "", &[("keep-for", "36h")], "retention.keep_for", "36h (flag --keep-for)");
     check("", "", &[("keep-for", "48h")], "retention.keep_for", "2d (flag --keep-for)");
     check("", "", &[("keep-for", "off")], "retention.keep_for", "off (flag --keep-for)");
-    check("", "", &[("archive-bytes-max", "1048576")], "retention.archive_bytes_max", "1048576 (flag --archive-bytes-max)");
+    check(
+        "",
+        "",
+        &[("archive-bytes-max", "1048576")],
+        "retention.archive_bytes_max",
+        "1048576 (flag --archive-bytes-max)",
+    );
     check("", "", &[("log-format", "json")], "log.format", "json (flag --log-format)");
     check("", "", &[("claim-period-ms", "20")], "matches.claim_period_ms", "20 (flag --claim-period-ms)");
     check(
@@ -74,7 +80,7 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("[server]\nthreads = 3", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
     check("", "", &[], "http.connections_max", "3360 (default)");
     check("", "", &[("bot-connections-per-host", "64")], "http.connections_max", "19680 (default)");
-    check("", "", &[("open-files-max", "1024")], "http.connections_max", "192 (default)");
+    check("", "", &[("open-files-max", "1024")], "http.connections_max", "96 (default)");
     check("", "", &[], "spectators.max", "1680 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
@@ -118,15 +124,19 @@ fn values_that_contradict_each_other_are_refused() {
         "",
         "",
         &[("claim-size", "11"), ("matches-at-once", "10")],
-        &["matches.claim_size is 11 and matches.at_once is 10; expected: matches.claim_size <= matches.at_once: a claim takes \
-           no more matches than can be played"],
+        &[
+            "matches.claim_size is 11 and matches.at_once is 10; expected: matches.claim_size <= matches.at_once: a claim takes \
+           no more matches than can be played",
+        ],
     );
     refused(
         "",
         "",
         &[("http-connections-max", "10"), ("spectators-max", "11")],
-        &["spectators.max is 11 and http.connections_max is 10; expected: spectators.max <= http.connections_max: every \
-           spectator holds a connection"],
+        &[
+            "spectators.max is 11 and http.connections_max is 10; expected: spectators.max <= http.connections_max: every \
+           spectator holds a connection",
+        ],
     );
 }
 
@@ -140,8 +150,10 @@ fn one_place_holds_the_matches() {
         "",
         "",
         &[("data", "x.db"), ("store-url", "postgres://db/games")],
-        &["store.data (flag --data) and store.url (flag --store-url) are both given; expected: one of them: matches are kept \
-           in a SQLite file or in a PostgreSQL database"],
+        &[
+            "store.data (flag --data) and store.url (flag --store-url) are both given; expected: one of them: matches are kept \
+           in a SQLite file or in a PostgreSQL database",
+        ],
     );
 }
 
@@ -172,7 +184,9 @@ fn the_table_is_sound() {
         assert!(setting.help.ends_with('.'), "{}: the help is a sentence", setting.key);
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
     }
-    for key in ["server.threads", "server.open_files_max", "store.connections", "http.connections_max", "spectators.max"] {
+    for key in
+        ["server.threads", "server.open_files_max", "store.connections", "http.connections_max", "spectators.max"]
+    {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
     assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 5, "each is derived in relations.rs");

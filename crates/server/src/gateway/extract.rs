@@ -9,8 +9,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use engine::ids::NotAnId;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 use std::str::FromStr;
+
+const NOT_AN_OBJECT: &str = "expected an object";
 
 /// A request whose body says that it is JSON, read to its end but not parsed: an idempotency key covers the bytes.
 pub(super) struct RawJson {
@@ -25,12 +28,22 @@ pub(super) struct RawJson {
 }
 
 impl RawJson {
-    /// The body as a value.
+    /// The body as a value. The body must be an object: derived readers would take an array of its members as well.
     ///
     /// # Errors
     /// [`ApiError::BadJson`] or [`ApiError::BadShape`].
     pub(super) fn parse<T: DeserializeOwned>(&self) -> ApiResult<T> {
-        serde_json::from_slice(&self.body).map_err(|error| json_error(&error))
+        let shape_error = if self.body.trim_ascii_start().starts_with(b"{") {
+            match serde_json::from_slice(&self.body) {
+                Ok(value) => return Ok(value),
+                Err(error) => json_error(&error),
+            }
+        } else {
+            ApiError::BadShape(NOT_AN_OBJECT.to_owned())
+        };
+        // A reader that meets a wrong shape does not look whether what follows is JSON at all.
+        serde_json::from_slice::<IgnoredAny>(&self.body).map_err(|error| json_error(&error))?;
+        Err(shape_error)
     }
 }
 
@@ -65,8 +78,16 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     }
 }
 
+/// A part of a body as a value, by the same rules.
+pub(super) fn parse_value<T: DeserializeOwned>(value: Value) -> ApiResult<T> {
+    if !value.is_object() {
+        return Err(ApiError::BadShape(NOT_AN_OBJECT.to_owned()));
+    }
+    serde_json::from_value(value).map_err(|error| json_error(&error))
+}
+
 /// What a parser's complaint means: text that is not JSON, or JSON of another shape.
-pub(super) fn json_error(error: &serde_json::Error) -> ApiError {
+fn json_error(error: &serde_json::Error) -> ApiError {
     match error.classify() {
         serde_json::error::Category::Data => ApiError::BadShape(error.to_string()),
         serde_json::error::Category::Io | serde_json::error::Category::Syntax | serde_json::error::Category::Eof => {

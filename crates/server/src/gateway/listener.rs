@@ -233,7 +233,8 @@ impl House {
             metrics: self.metrics.clone(),
         };
         let io = TokioIo::new(Tracked::new(stream, pulse.clone(), seat));
-        let connection = http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
+        let connection =
+            http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
         let mut connection = pin!(connection);
         loop {
             tokio::select! {

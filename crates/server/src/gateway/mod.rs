@@ -28,7 +28,6 @@ use problem::ApiError;
 use utoipa_axum::router::OpenApiRouter;
 
 /// Everything that is served over HTTP.
-#[must_use]
 pub fn router(app: App) -> Router {
     let (ours, document) = documented().split_for_parts();
     ours.merge(ops::routes())

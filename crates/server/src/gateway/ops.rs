@@ -136,10 +136,7 @@ async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<J
 ))]
 async fn get_config(State(app): State<App>, Operator(_): Operator) -> Json<ConfigView> {
     let entries = app.config.entries().into_iter();
-    let entries = entries.map(|entry| ConfigEntry {
-        key: entry.key.to_owned(),
-        value: entry.value,
-        source: entry.source,
-    });
+    let entries =
+        entries.map(|entry| ConfigEntry { key: entry.key.to_owned(), value: entry.value, source: entry.source });
     Json(ConfigView { entries: entries.collect() })
 }

@@ -75,11 +75,34 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::Router;
+    use axum::middleware::from_fn;
+    use axum::routing::get;
+    use http_body_util::BodyExt;
+    use tower::ServiceExt;
 
     #[track_caller]
     fn check(sent: &'static str, is_taken_over: bool) {
         let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
         assert_eq!(request_id(&headers) == sent, is_taken_over, "{sent}");
+    }
+
+    async fn broken() {
+        panic!("a bug");
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_problem_with_a_request_id() {
+        let router = Router::new().route("/", get(broken)).layer(from_fn(trace));
+        let request: Request = Request::default();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status().as_u16(), 500);
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+        assert!(response.headers().contains_key(REQUEST_ID));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let problem: wire::problem::Problem = serde_json::from_slice(&body).unwrap();
+        assert_eq!(problem.code, "internal");
+        assert!(!problem.detail.contains("a bug"), "what went wrong is for the log only");
     }
 
     #[test]

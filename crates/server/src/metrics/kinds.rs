@@ -98,7 +98,10 @@ impl Histogram {
     /// What was recorded so far.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { buckets: std::array::from_fn(|at| self.buckets[at].load(Relaxed)), sum_ns: self.sum_ns.load(Relaxed) }
+        Snapshot {
+            buckets: std::array::from_fn(|at| self.buckets[at].load(Relaxed)),
+            sum_ns: self.sum_ns.load(Relaxed),
+        }
     }
 }
 

@@ -59,7 +59,9 @@ impl Exposed for ByRoute {
         page.head(name, help, "counter");
         for (route, counters) in &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             let seen = STATUSES.iter().zip(counters).filter(|(_, counter)| counter.get() > 0);
-            seen.for_each(|(status, counter)| page.sample(name, &[("route", route), ("status", status)], counter.get()));
+            seen.for_each(|(status, counter)| {
+                page.sample(name, &[("route", route), ("status", status)], counter.get())
+            });
         }
     }
 }

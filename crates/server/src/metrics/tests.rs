@@ -31,7 +31,11 @@ fn parse(page: &str) -> BTreeMap<String, Family> {
             let bare = sample.split('{').next().unwrap();
             let rest = bare.strip_prefix(&name).unwrap_or_else(|| panic!("{sample} stands under {name}"));
             let family = families.get_mut(&name).unwrap();
-            let is_known = if family.kind == "histogram" { ["_bucket", "_sum", "_count"].contains(&rest) } else { rest.is_empty() };
+            let is_known = if family.kind == "histogram" {
+                ["_bucket", "_sum", "_count"].contains(&rest)
+            } else {
+                rest.is_empty()
+            };
             assert!(is_known, "{sample} is no sample of the {} {name}", family.kind);
             family.samples.push((sample.to_owned(), value.parse().unwrap()));
         }

@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use store::postgres::PostgresDatabase;
 use store::sqlite::SqliteDatabase;
 use store::{Database, Observer, Store, StoreConfig, StoreError};
 
@@ -55,10 +56,13 @@ fn lock(data: &Path) -> Result<File, PlaceError> {
     path.push(".lock");
     let path = PathBuf::from(path);
     let unusable = |source| PlaceError::Unusable { path: path.clone(), source };
-    let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
     match file.try_lock() {
         Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(PlaceError::InUse { path: data.to_owned(), pid: pid_in(&mut file) }),
+        Err(TryLockError::WouldBlock) => {
+            return Err(PlaceError::InUse { path: data.to_owned(), pid: pid_in(&mut file) });
+        }
         Err(TryLockError::Error(source)) => return Err(unusable(source)),
     }
     // The number only helps whoever is refused; the lock holds without it.
@@ -87,15 +91,13 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
             make_folder(data)?;
             Arc::new(SqliteDatabase::new(data))
         }
-        StorePlace::Postgres(_) => {
-            let why = "this build has no PostgreSQL store: leave store.url off and use a SQLite file".to_owned();
-            return Err(StoreError::Unavailable { why }.into());
-        }
+        StorePlace::Postgres(url) => Arc::new(PostgresDatabase::new(url.expose())?),
     };
     let sizes = StoreConfig { readers: config.store_connections };
     // Opening migrates and may take its time: not on a thread that runs tasks.
     let opened = tokio::task::spawn_blocking(move || Store::open(database, sizes, observer)).await;
-    let opened = opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
+    let opened =
+        opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
     Ok(opened?)
 }
 
@@ -109,7 +111,10 @@ mod tests {
         let data = folder.join("deep").join("games.db");
         let first = lock(&data).unwrap();
         let refused = lock(&data).unwrap_err();
-        assert!(matches!(&refused, PlaceError::InUse { pid: Some(pid), .. } if *pid == std::process::id()), "{refused}");
+        assert!(
+            matches!(&refused, PlaceError::InUse { pid: Some(pid), .. } if *pid == std::process::id()),
+            "{refused}"
+        );
         drop(first);
         lock(&data).unwrap();
         lock(&folder.join("other.db")).unwrap();

@@ -65,12 +65,8 @@ impl<O: Outside> Keeper<O> {
     async fn renew(&self, deadline: Instant) -> bool {
         let asked = Instant::now();
         let now = self.outside.now();
-        let renewal = Command::RenewLease {
-            worker: self.worker,
-            address: self.outside.address(),
-            now,
-            until: now.after(LEASE),
-        };
+        let renewal =
+            Command::RenewLease { worker: self.worker, address: self.outside.address(), now, until: now.after(LEASE) };
         match timeout_at(deadline, self.outside.commit(renewal)).await {
             Ok(Ok(Outcome::Done)) => {
                 self.trusted_until.send_replace(asked + LEASE - LEASE_MARGIN);

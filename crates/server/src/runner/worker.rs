@@ -52,7 +52,15 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, drain: Drain) {
             () = keeper.acquire() => {}
         }
         tracing::info!(worker.id = %worker, "this worker's life begins");
-        let mut life = Life { outside: outside.clone(), settings, worker, lease, rooms: JoinSet::new(), held: BTreeMap::new() };
+        let mut life = Life {
+            outside: outside.clone(),
+            settings,
+            worker,
+            lease,
+            rooms: JoinSet::new(),
+            held: BTreeMap::new(),
+            claim_number: 1,
+        };
         tokio::select! {
             biased;
             () = keeper.keep() => life.drop_everything().await,
@@ -78,6 +86,8 @@ struct Life<O> {
     lease: Lease,
     rooms: JoinSet<Ending>,
     held: BTreeMap<Id, Held>,
+    /// The number of the next claim; one whose answer was lost is repeated under its number.
+    claim_number: u64,
 }
 
 impl<O: Outside> Life<O> {
@@ -107,12 +117,14 @@ impl<O: Outside> Life<O> {
     async fn claim(&mut self, max: usize) -> Result<bool, LeaseIsLost> {
         let claim = Command::Claim {
             worker: self.worker,
+            number: self.claim_number,
             now: self.outside.now(),
             max,
             attempts_max: self.settings.attempts_max,
         };
         match self.outside.commit(claim).await {
             Ok(Outcome::Claimed(claims)) => {
+                self.claim_number += 1;
                 let is_more = claims.len() == max;
                 claims.into_iter().for_each(|claimed| self.open_room(claimed));
                 Ok(is_more)
@@ -122,7 +134,7 @@ impl<O: Outside> Life<O> {
                 tracing::error!(outcome = ?other, "the store answered a claim with something else");
                 Ok(false)
             }
-            // The door has logged it; look again after the usual period.
+            // The door has logged it. The claim may have been saved all the same: it is repeated after the usual period.
             Err(StoreError::Unavailable { .. } | StoreError::Overloaded { .. }) => Ok(false),
             Err(why @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
                 tracing::error!(error = %why, "nothing can be claimed");

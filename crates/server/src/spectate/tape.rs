@@ -49,9 +49,8 @@ fn frame(machine: &Machine) -> Frame {
 
 fn snake(machine: &Machine, seat: usize) -> Snake {
     let (spec, snake, last) = (machine.spec(), &machine.board().snakes[seat], machine.last(seat));
-    let id_of = |seat: Option<rules::snake::Seat>| {
-        seat.map(|seat| spec.snake_id(seat.index()).to_string()).unwrap_or_default()
-    };
+    let id_of =
+        |seat: Option<rules::snake::Seat>| seat.map(|seat| spec.snake_id(seat.index()).to_string()).unwrap_or_default();
     let face = machine.faces().get(seat).cloned().unwrap_or_default();
     let death = snake.elimination.map(|out| Death {
         cause: out.cause.as_str().to_owned(),

@@ -15,6 +15,7 @@ async fn each_game_has_its_own_outcome_in_order() {
         {"snakes": [BOBS_PRIVATE.to_string()]},
         {"board": "11x11"},
         7,
+        [[ANNS.to_string()]],
         {"snakes": [ANNS.to_string()], "board": "9000x1"},
         good(),
     ]);
@@ -24,7 +25,8 @@ async fn each_game_has_its_own_outcome_in_order() {
         .iter()
         .map(|item| format!("{} {}", item["status"], item["problem"]["code"].as_str().unwrap_or("-")))
         .collect();
-    let want = ["201 -", "400 unknown_snake", "422 bad_shape", "422 bad_shape", "400 bad_value", "201 -"];
+    let want =
+        ["201 -", "400 unknown_snake", "422 bad_shape", "422 bad_shape", "422 bad_shape", "400 bad_value", "201 -"];
     assert_eq!(outcomes, want);
     let created: Vec<&str> = items.iter().filter_map(|item| item["id"].as_str()).collect();
     let mut claimed: Vec<String> = house.claim().await.iter().map(ToString::to_string).collect();

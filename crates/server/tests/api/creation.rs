@@ -38,7 +38,12 @@ async fn statuses_of_a_creation() {
     check(json!({"snakes": "nobody"}), "422 bad_shape").await;
     check(json!({"snakes": one_snake(), "timeout_ms": "500"}), "422 bad_shape").await;
     check(json!({"snakes": one_snake(), "settings": {"foodSpawnChanse": 1}}), "422 bad_shape").await;
+    check(json!([one_snake()]), "422 bad_shape").await;
+    check(json!({"snakes": one_snake(), "settings": [15, 1]}), "422 bad_shape").await;
     check_raw("application/json", "{", "400 bad_json").await;
+    check_raw("application/json", "{\"snakes\": 7, oh", "400 bad_json").await;
+    check_raw("application/json", "{} {}", "400 bad_json").await;
+    check_raw("application/json", " \n7 ", "422 bad_shape").await;
     check_raw("application/json", "", "400 bad_json").await;
     check_raw("application/json", "\u{0}", "400 bad_json").await;
     check_raw("application/json", &"[".repeat(10_000), "400 bad_json").await;

@@ -16,6 +16,7 @@ use server::gateway::auth::{Bootstrap, digest};
 use server::gateway::router;
 use server::metrics::Metrics;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::memory::MemoryDatabase;
 use store::{Database, Store, StoreConfig};
@@ -42,6 +43,8 @@ pub(crate) const WORKER: WorkerId = WorkerId(0xf);
 pub(crate) struct House {
     pub(crate) app: App,
     router: Router,
+    /// Claims of [`WORKER`] so far.
+    claims: AtomicU64,
 }
 
 impl House {
@@ -57,7 +60,7 @@ impl House {
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
         let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(BOOTSTRAP, HOUSE)));
-        let house = Self { router: router(app.clone()), app };
+        let house = Self { router: router(app.clone()), app, claims: AtomicU64::new(0) };
         house.furnish().await;
         house
     }
@@ -97,9 +100,10 @@ impl House {
     /// Takes everything that waits for [`WORKER`].
     pub(crate) async fn claim(&self) -> Vec<MatchId> {
         let now = self.app.clock.now();
+        let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
         let (worker, until, address) = (WORKER, now.after(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
         assert_eq!(self.commit(Command::RenewLease { worker, address, now, until }).await, Outcome::Done);
-        match self.commit(Command::Claim { worker, now, max: 1_000, attempts_max: 5 }).await {
+        match self.commit(Command::Claim { worker, number, now, max: 1_000, attempts_max: 5 }).await {
             Outcome::Claimed(claimed) => claimed.into_iter().map(|claimed| claimed.spec.id).collect(),
             other => panic!("a claim came to {other:?}"),
         }

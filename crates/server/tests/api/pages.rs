@@ -55,7 +55,7 @@ async fn snakes_are_walked_to_the_end() {
 async fn bad_queries_are_refused_and_unknown_keys_ignored() {
     let house = House::open().await;
     for (query, want) in [
-        ("limit=0", "400 bad_value limit/"),
+        ("limit=0", "400 bad_value"),
         ("limit=-1", "400 bad_value"),
         ("limit=ten", "400 bad_value"),
         ("limit=", "400 bad_value"),
@@ -66,7 +66,7 @@ async fn bad_queries_are_refused_and_unknown_keys_ignored() {
         ("%ff=%fe", "200"),
         ("", "200"),
     ] {
-        house.call(&format!("GET /api/games?{query}")).check(want.trim_end_matches(" limit/")).await;
+        house.call(&format!("GET /api/games?{query}")).check(want).await;
     }
 }
 

@@ -5,7 +5,8 @@ CREATE TABLE accounts (
     id         BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     name       TEXT    NOT NULL UNIQUE,
     created_at INTEGER NOT NULL,
-    fair_tag   INTEGER NOT NULL DEFAULT 0 CHECK (fair_tag >= 0) -- of its newest match in the queue
+    fair_tag   INTEGER NOT NULL DEFAULT 0 CHECK (fair_tag >= 0), -- of its newest match in the queue
+    bots       INTEGER NOT NULL DEFAULT 0 CHECK (bots >= 0)      -- that it has registered
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tokens (
@@ -37,7 +38,8 @@ CREATE TABLE workers (
     id          BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     address     TEXT    NOT NULL,
     lease_until INTEGER NOT NULL,
-    is_given_up INTEGER NOT NULL CHECK (is_given_up IN (0, 1))
+    is_given_up INTEGER NOT NULL CHECK (is_given_up IN (0, 1)),
+    claims      INTEGER NOT NULL DEFAULT 0 CHECK (claims >= 0) -- the highest number of its claims
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE matches (
@@ -63,6 +65,7 @@ CREATE TABLE matches (
     fair_tag         INTEGER CHECK (fair_tag > 0), -- its place in the queue
     attempts_charged INTEGER NOT NULL DEFAULT 0 CHECK (attempts_charged >= 0),
     claimed_version  INTEGER NOT NULL DEFAULT 0 CHECK (claimed_version >= 0), -- entries in the log at the last claim
+    claim            INTEGER NOT NULL DEFAULT 0 CHECK (claim >= 0), -- the number of its worker's claim that took it
     created_at       INTEGER NOT NULL,
     updated_at       INTEGER NOT NULL,
     enqueued_at      INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 //! How matches enter the queue, leave it, and change hands.
 
 use super::tables::{AnswerEntry, Log, MatchEntry, Tables, WorkerEntry};
-use crate::laws;
+use crate::laws::{self, Claimant};
 use crate::tally::minute_of;
 use engine::commands::{Claimed, CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId, WorkerId};
@@ -88,7 +88,8 @@ impl Tables {
         if self.workers.contains_key(&worker) && !self.lease_holds(worker, now) {
             return Outcome::LeaseLost;
         }
-        let entry = WorkerEntry { address: address.to_owned(), lease_until: until, is_given_up: false };
+        let claims = self.workers.get(&worker).map_or(0, |entry| entry.claims);
+        let entry = WorkerEntry { address: address.to_owned(), lease_until: until, is_given_up: false, claims };
         self.workers.insert(worker, entry);
         Outcome::Done
     }
@@ -100,31 +101,41 @@ impl Tables {
         Outcome::Done
     }
 
-    pub(super) fn claim(&mut self, worker: WorkerId, now: UnixMs, max: usize, attempts_max: u32) -> Outcome {
-        if !self.lease_holds(worker, now) {
+    pub(super) fn claim(&mut self, by: Claimant, now: UnixMs, max: usize, attempts_max: u32) -> Outcome {
+        if !self.lease_holds(by.worker, now) {
             return Outcome::LeaseLost;
+        }
+        match self.workers.get_mut(&by.worker) {
+            Some(entry) if entry.claims < by.number => entry.claims = by.number,
+            Some(_) | None => return Outcome::Claimed(self.claimed_before(by)),
         }
         let mut claimed = Vec::new();
         for id in self.orphans(now) {
             if claimed.len() == max {
                 break;
             }
-            claimed.extend(self.claim_orphan(id, worker, now, attempts_max));
+            claimed.extend(self.claim_orphan(id, by, now, attempts_max));
         }
         while claimed.len() < max
             && let Some(&(fair_tag, id)) = self.waiting.first()
         {
             self.virtual_time = self.virtual_time.max(fair_tag);
-            claimed.extend(self.change(id, |entry| take(entry, worker, now)));
+            claimed.extend(self.change(id, |entry| take(entry, by, now)));
         }
         Outcome::Claimed(claimed)
     }
 
+    /// What the claim of this number took and its worker still holds.
+    fn claimed_before(&self, by: Claimant) -> Vec<Claimed> {
+        let held = self.running.range((Some(by.worker), MatchId(0))..=(Some(by.worker), MatchId(u128::MAX)));
+        held.filter_map(|(_, id)| self.matches.get(id)).filter(|entry| entry.claim == by.number).map(claimed).collect()
+    }
+
     /// `None` for an orphan that is out of attempts: it failed instead.
-    fn claim_orphan(&mut self, id: MatchId, worker: WorkerId, now: UnixMs, attempts_max: u32) -> Option<Claimed> {
+    fn claim_orphan(&mut self, id: MatchId, by: Claimant, now: UnixMs, attempts_max: u32) -> Option<Claimed> {
         self.change(id, |entry| {
             if attempts(entry) <= attempts_max {
-                return Some(take(entry, worker, now));
+                return Some(take(entry, by, now));
             }
             entry.move_to(State::Failed, now);
             entry.row.status.failure = Some(laws::out_of_attempts(attempts_max, entry.row.status.version));
@@ -139,17 +150,23 @@ fn attempts(entry: &MatchEntry) -> u32 {
     laws::attempts_after_claim(status.attempts_charged, entry.claimed_version, status.version)
 }
 
-fn take(entry: &mut MatchEntry, worker: WorkerId, now: UnixMs) -> Claimed {
+fn take(entry: &mut MatchEntry, by: Claimant, now: UnixMs) -> Claimed {
     let attempts_charged = attempts(entry);
     if entry.row.status.state != State::Running {
         entry.move_to(State::Running, now);
     }
     entry.claimed_version = entry.row.status.version;
+    entry.claim = by.number;
     let status = &mut entry.row.status;
-    status.worker = Some(worker);
+    status.worker = Some(by.worker);
     status.epoch += 1;
     status.attempts_charged = attempts_charged;
-    Claimed { spec: entry.row.spec.clone(), epoch: status.epoch, version: status.version, attempts_charged }
+    claimed(entry)
+}
+
+fn claimed(entry: &MatchEntry) -> Claimed {
+    let MatchStatus { epoch, version, attempts_charged, .. } = entry.row.status;
+    Claimed { spec: entry.row.spec.clone(), epoch, version, attempts_charged }
 }
 
 fn new_entry(spec: &MatchSpec, account: AccountId, fair_tag: u64, now: UnixMs) -> MatchEntry {
@@ -170,5 +187,5 @@ fn new_entry(spec: &MatchSpec, account: AccountId, fair_tag: u64, now: UnixMs) -
         worker: None,
     };
     let row = MatchRow { spec: spec.clone(), account, status, result: None };
-    MatchEntry { row, fair_tag, claimed_version: 0, log: Log::Live(Vec::new()) }
+    MatchEntry { row, fair_tag, claimed_version: 0, claim: 0, log: Log::Live(Vec::new()) }
 }

@@ -42,6 +42,8 @@ pub(super) struct MatchEntry {
     pub(super) fair_tag: u64,
     /// Entries in the log at the last claim.
     pub(super) claimed_version: u32,
+    /// The number of its worker's claim that took it.
+    pub(super) claim: u64,
     pub(super) log: Log,
 }
 
@@ -56,6 +58,8 @@ pub(super) struct WorkerEntry {
     pub(super) address: String,
     pub(super) lease_until: UnixMs,
     pub(super) is_given_up: bool,
+    /// The highest number of its claims so far.
+    pub(super) claims: u64,
 }
 
 #[derive(Clone)]

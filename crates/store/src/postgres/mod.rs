@@ -1,10 +1,59 @@
-//! stub
-use crate::contract::*;
-pub struct PostgresDatabase;
-impl PostgresDatabase { pub fn new(_url: &str) -> Result<Self, StoreError> { Ok(Self) } }
+//! The shared store: any number of processes on one PostgreSQL. One connection writes, a transaction a batch; others read.
+//!
+//! Rows that a batch decides about are locked first, always in the order accounts, matches by id, figures by name, so that two
+//! nodes never wait for each other crosswise; where the database still finds a deadlock, the batch is done again.
+
+mod accounts;
+mod appends;
+mod batch;
+mod claim;
+mod connection;
+mod creations;
+mod ends;
+mod life;
+mod migrate;
+mod plan;
+mod reader;
+mod retire;
+mod session;
+
+use crate::contract::{Backend, Database, Reader, StoreError};
+use ::postgres::Config;
+
+/// A PostgreSQL database; its schema is made when a writer is first opened.
+#[derive(Clone)]
+pub struct PostgresDatabase {
+    config: Config,
+}
+
+impl PostgresDatabase {
+    /// The database at this address: `postgres://user:password@host:port/name`, or `key=value` pairs as in libpq.
+    ///
+    /// # Errors
+    /// When this is no such address. The error does not repeat it: it may hold a password.
+    pub fn new(address: &str) -> Result<Self, StoreError> {
+        connection::configured(address).map(|config| Self { config })
+    }
+}
+
 impl Database for PostgresDatabase {
-    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> { Err(StoreError::Unavailable{why:"stub".into()}) }
-    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> { Err(StoreError::Unavailable{why:"stub".into()}) }
-    fn is_shared(&self) -> bool { true }
-    fn kind(&self) -> &'static str { "postgres" }
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        let mut session = connection::open(&self.config)?;
+        migrate::migrate(&mut session)?;
+        Ok(Box::new(batch::Writer::new(session)))
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        let mut session = connection::open(&self.config)?;
+        migrate::check(&mut session)?;
+        Ok(Box::new(reader::PostgresReader::new(session)))
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
 }

@@ -34,7 +34,8 @@ impl Batch<'_> {
             return Ok(Outcome::Duplicate);
         }
         let live = "SELECT count(*) FROM tokens WHERE account = ?1";
-        if self.count(live, token.account)? >= TOKENS_PER_ACCOUNT_MAX {
+        let live = self.session.first(live, [token.account.to_bytes()], |row| row.number::<usize>())?;
+        if live.unwrap_or_default() >= TOKENS_PER_ACCOUNT_MAX {
             return Ok(Outcome::TooMany);
         }
         self.session.run(
@@ -67,7 +68,8 @@ impl Batch<'_> {
         if known || self.is_bot_name_taken(bot)? {
             return Ok(Outcome::Duplicate);
         }
-        if self.count("SELECT count(*) FROM bots WHERE account = ?1", bot.account)? >= BOTS_PER_ACCOUNT_MAX {
+        let counted = "UPDATE accounts SET bots = bots + 1 WHERE id = ?1 AND bots < ?2";
+        if self.session.run(counted, (bot.account.to_bytes(), BOTS_PER_ACCOUNT_MAX as i64))? == 0 {
             return Ok(Outcome::TooMany);
         }
         self.session.run(
@@ -104,6 +106,9 @@ impl Batch<'_> {
     pub(super) fn delete_bot(&mut self, id: BotId, account: AccountId) -> Result<Outcome, StoreError> {
         let forgotten =
             self.session.run("DELETE FROM bots WHERE id = ?1 AND account = ?2", (id.to_bytes(), account.to_bytes()))?;
+        if forgotten > 0 {
+            self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = ?1", [account.to_bytes()])?;
+        }
         Ok(done_or_missing(forgotten))
     }
 
@@ -112,11 +117,6 @@ impl Batch<'_> {
             "SELECT 1 FROM bots WHERE account = ?1 AND name = ?2 AND id <> ?3",
             (bot.account.to_bytes(), &bot.name, bot.id.to_bytes()),
         )
-    }
-
-    fn count(&self, sql: &str, account: AccountId) -> Result<usize, StoreError> {
-        let count = self.session.first(sql, [account.to_bytes()], |row| row.number())?;
-        Ok(count.unwrap_or_default())
     }
 }
 

@@ -6,6 +6,7 @@ use super::connection::OrStoreError;
 use super::rows::Session;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
+use crate::laws::Claimant;
 use crate::tally::Tally;
 use engine::commands::{Command, Outcome};
 use rusqlite::{Connection, TransactionBehavior};
@@ -80,7 +81,10 @@ impl Batch<'_> {
             Command::RequeueMatch { id, now } => self.requeue(*id, *now),
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
-            Command::Claim { worker, now, max, attempts_max } => self.claim(*worker, *now, *max, *attempts_max),
+            Command::Claim { worker, number, now, max, attempts_max } => {
+                let by = Claimant { worker: *worker, number: *number };
+                self.claim(by, *now, *max, *attempts_max)
+            }
             Command::Append(append) => self.append(append),
             Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),
             Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),

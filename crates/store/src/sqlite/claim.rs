@@ -6,10 +6,11 @@
 use super::batch::Batch;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
-use crate::laws;
+use crate::laws::{self, Claimant};
 use engine::commands::{Claimed, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::matches::life::{Event, State};
+use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 
 /// Workers that hold running matches: one seek into `matches_running` each.
@@ -27,6 +28,9 @@ pub(super) const HOLDERS: &str = "
 /// Running matches of one worker, oldest first; of nobody when the worker is null.
 pub(super) const RUNNING_OF: &str = "
     SELECT id FROM matches WHERE state = 'running' AND worker IS ?1 ORDER BY id LIMIT ?2";
+/// What a worker's claim of one number took, and the worker still holds.
+const CLAIMED_BEFORE: &str = "
+    SELECT id, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
 pub(super) const WAITING: &str = "
     SELECT id, fair_tag FROM matches WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT ?1";
 
@@ -62,26 +66,41 @@ impl Batch<'_> {
 
     pub(super) fn claim(
         &mut self,
-        worker: WorkerId,
+        by: Claimant,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
     ) -> Result<Outcome, StoreError> {
         let lease = "SELECT 1 FROM workers WHERE id = ?1 AND lease_until > ?2 AND NOT is_given_up";
-        if !self.session.exists(lease, (worker.to_bytes(), now.0))? {
+        if !self.session.exists(lease, (by.worker.to_bytes(), now.0))? {
             return Ok(Outcome::LeaseLost);
         }
+        let count = "UPDATE workers SET claims = ?2 WHERE id = ?1 AND claims < ?2";
+        if self.session.run(count, (by.worker.to_bytes(), by.number as i64))? == 0 {
+            return self.claimed_before(by).map(Outcome::Claimed);
+        }
         let mut claimed = Vec::new();
-        self.claim_orphans(&mut claimed, worker, now, max, attempts_max)?;
-        self.claim_waiting(&mut claimed, worker, now, max)?;
+        self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
+        self.claim_waiting(&mut claimed, by, now, max)?;
         Ok(Outcome::Claimed(claimed))
+    }
+
+    fn claimed_before(&self, by: Claimant) -> Result<Vec<Claimed>, StoreError> {
+        let key = (by.worker.to_bytes(), by.number as i64);
+        let held =
+            self.session.all(CLAIMED_BEFORE, key, |row| Ok((MatchId(row.id()?), row.number()?, row.number()?)))?;
+        let claimed = |(id, epoch, attempts_charged)| {
+            let version = self.session.log_end(id)?.version;
+            Ok(Claimed { spec: self.spec(id)?, epoch, version, attempts_charged })
+        };
+        held.into_iter().map(claimed).collect()
     }
 
     /// In rounds, because orphans that are out of attempts do not count; each round reads no more than it may claim.
     fn claim_orphans(
         &mut self,
         claimed: &mut Vec<Claimed>,
-        worker: WorkerId,
+        by: Claimant,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
@@ -96,7 +115,7 @@ impl Batch<'_> {
                 if candidate.attempts > attempts_max {
                     self.give_up(&candidate, attempts_max, now)?;
                 } else {
-                    claimed.push(self.take(&candidate, worker, now)?);
+                    claimed.push(self.take(&candidate, by, now)?);
                 }
             }
         }
@@ -119,7 +138,7 @@ impl Batch<'_> {
     fn claim_waiting(
         &mut self,
         claimed: &mut Vec<Claimed>,
-        worker: WorkerId,
+        by: Claimant,
         now: UnixMs,
         max: usize,
     ) -> Result<(), StoreError> {
@@ -130,7 +149,7 @@ impl Batch<'_> {
             let reached = self.virtual_time()?.max(tag);
             self.virtual_time_reached = Some(reached);
             let candidate = self.candidate(id)?;
-            claimed.push(self.take(&candidate, worker, now)?);
+            claimed.push(self.take(&candidate, by, now)?);
         }
         Ok(())
     }
@@ -146,24 +165,36 @@ impl Batch<'_> {
         candidate.ok_or_else(|| StoreError::Corrupt { why: format!("an index knows match {id}, its table does not") })
     }
 
-    fn take(&mut self, candidate: &Candidate, worker: WorkerId, now: UnixMs) -> Result<Claimed, StoreError> {
+    fn take(&mut self, candidate: &Candidate, by: Claimant, now: UnixMs) -> Result<Claimed, StoreError> {
         let &Candidate { id, state, attempts: attempts_charged, end } = candidate;
         let next = state.on(Event::Claim).unwrap_or(State::Running);
         let updated_at = (state != next).then_some(now.0);
         let epoch = self.session.first(
             "UPDATE matches SET state = ?2, worker = ?3, epoch = epoch + 1, fair_tag = NULL,
-               attempts_charged = ?4, claimed_version = ?5, updated_at = coalesce(?6, updated_at)
+               attempts_charged = ?4, claimed_version = ?5, updated_at = coalesce(?6, updated_at), claim = ?7
              WHERE id = ?1 RETURNING epoch",
-            (id.to_bytes(), next.name(), worker.to_bytes(), attempts_charged, end.version, updated_at),
+            (
+                id.to_bytes(),
+                next.name(),
+                by.worker.to_bytes(),
+                attempts_charged,
+                end.version,
+                updated_at,
+                by.number as i64,
+            ),
             |row| row.number(),
         )?;
         self.tally.moved(Some(state), Some(next));
         let epoch = epoch.unwrap_or_default();
+        Ok(Claimed { spec: self.spec(id)?, epoch, version: end.version, attempts_charged })
+    }
+
+    fn spec(&self, id: MatchId) -> Result<MatchSpec, StoreError> {
         let by_id = format!("SELECT {} FROM matches WHERE id = ?1", columns::SPEC);
         let spec = self.session.first(&by_id, [id.to_bytes()], |row| columns::spec(row))?;
         let mut spec = spec.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} vanished while claimed") })?;
         spec.seats = self.session.seats(id)?.into_iter().map(|seat| seat.spec).collect();
-        Ok(Claimed { spec, epoch, version: end.version, attempts_charged })
+        Ok(spec)
     }
 
     fn give_up(&mut self, candidate: &Candidate, attempts_max: u32, now: UnixMs) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
 use engine::rows::{Account, Bot};
 use store::{BotFilter, Database};
 
-pub fn an_account_is_made_once(database: &dyn Database) {
+pub(crate) fn an_account_is_made_once(database: &dyn Database) {
     let mut held = Held::new(database);
     let again = Account { id: account_id(9), ..account(1) };
     held.did(Command::EnsureAccount(again), Outcome::AccountIs(account_id(1)));
@@ -16,7 +16,7 @@ pub fn an_account_is_made_once(database: &dyn Database) {
     assert_eq!(held.reader.account_named("other"), Ok(None));
 }
 
-pub fn tokens_are_found_by_digest_only(database: &dyn Database) {
+pub(crate) fn tokens_are_found_by_digest_only(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(Command::CreateToken(token(1, 7)), Outcome::Missing);
     held.did(Command::CreateToken(token(1, 1)), Outcome::Done);
@@ -33,7 +33,7 @@ pub fn tokens_are_found_by_digest_only(database: &dyn Database) {
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![]));
 }
 
-pub fn tokens_are_bounded(database: &dyn Database) {
+pub(crate) fn tokens_are_bounded(database: &dyn Database) {
     let mut held = Held::new(database);
     let max = TOKENS_PER_ACCOUNT_MAX as u128;
     let commands: Vec<_> = (0..=max).map(|n| Command::CreateToken(token(n, 1))).collect();
@@ -44,7 +44,7 @@ pub fn tokens_are_bounded(database: &dyn Database) {
     held.did(Command::CreateToken(token(max, 1)), Outcome::Done);
 }
 
-pub fn bots_have_one_name_each(database: &dyn Database) {
+pub(crate) fn bots_have_one_name_each(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(Command::EnsureAccount(account(2)), Outcome::AccountIs(account_id(2)));
     held.did(Command::CreateBot(bot(1, 7)), Outcome::Missing);
@@ -66,7 +66,7 @@ pub fn bots_have_one_name_each(database: &dyn Database) {
     held.did(Command::UpdateBot(changed), Outcome::Done);
 }
 
-pub fn bots_belong_to_their_account(database: &dyn Database) {
+pub(crate) fn bots_belong_to_their_account(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(Command::CreateBot(bot(1, 1)), Outcome::Done);
     held.did(Command::UpdateBot(bot(1, 2)), Outcome::Missing);
@@ -77,7 +77,7 @@ pub fn bots_belong_to_their_account(database: &dyn Database) {
     assert_eq!(held.reader.bots_by_id(&[bot_id(1)]), Ok(vec![]));
 }
 
-pub fn bots_are_bounded(database: &dyn Database) {
+pub(crate) fn bots_are_bounded(database: &dyn Database) {
     let mut held = Held::new(database);
     let max = BOTS_PER_ACCOUNT_MAX as u128;
     // A store that keeps maps looks through all of them: the limit is reached in one batch, and only once.

@@ -6,7 +6,7 @@ use engine::matches::life::State;
 use engine::time::UnixMs;
 use store::Database;
 
-pub fn a_late_comer_waits_for_a_fair_share_only(database: &dyn Database) {
+pub(crate) fn a_late_comer_waits_for_a_fair_share_only(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(Command::EnsureAccount(account(2)), Outcome::AccountIs(account_id(2)));
     held.did(lease(1, at(0)), Outcome::Done);
@@ -21,7 +21,7 @@ pub fn a_late_comer_waits_for_a_fair_share_only(database: &dyn Database) {
     assert!(next[19].spec.id >= match_id(5_000), "and they take turns to the end");
 }
 
-pub fn an_account_keeps_its_own_order(database: &dyn Database) {
+pub(crate) fn an_account_keeps_its_own_order(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(lease(1, at(0)), Outcome::Done);
     held.did(create(1, [3, 1, 2], at(0)), Outcome::Done);
@@ -31,7 +31,7 @@ pub fn an_account_keeps_its_own_order(database: &dyn Database) {
     held.takes(claim(1, at(0), 4), &[]);
 }
 
-pub fn being_requeued_is_being_last(database: &dyn Database) {
+pub(crate) fn being_requeued_is_being_last(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(create(1, [2, 3], at(0)), Outcome::Done);
@@ -41,7 +41,7 @@ pub fn being_requeued_is_being_last(database: &dyn Database) {
     held.takes(claim(1, at(2), 9), &[(2, 1, 1), (3, 1, 1), (1, 2, 1)]);
 }
 
-pub fn leases_hold_until_they_end(database: &dyn Database) {
+pub(crate) fn leases_hold_until_they_end(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(lease(1, at(0)), Outcome::Done);
     held.did(lease(1, at(4_999)), Outcome::Done);
@@ -53,7 +53,7 @@ pub fn leases_hold_until_they_end(database: &dyn Database) {
     held.did(Command::EndLease { worker: worker_id(3) }, Outcome::Done);
 }
 
-pub fn a_worker_without_lease_claims_nothing(database: &dyn Database) {
+pub(crate) fn a_worker_without_lease_claims_nothing(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1], at(0)), Outcome::Done);
     held.did(claim(1, at(0), 1), Outcome::LeaseLost);
@@ -63,7 +63,7 @@ pub fn a_worker_without_lease_claims_nothing(database: &dyn Database) {
     held.takes(claim(1, at(4_999), 1), &[(1, 1, 1)]);
 }
 
-pub fn a_claim_raises_the_epoch(database: &dyn Database) {
+pub(crate) fn a_claim_raises_the_epoch(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let before = held.status(1);
@@ -77,7 +77,7 @@ pub fn a_claim_raises_the_epoch(database: &dyn Database) {
     held.takes(claim(2, at(5_000), 1), &[(1, 3, 2)]);
 }
 
-pub fn orphans_go_first_and_oldest_first(database: &dyn Database) {
+pub(crate) fn orphans_go_first_and_oldest_first(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(lease(1, at(0)), Outcome::Done);
     held.did(lease(2, at(0)), Outcome::Done);
@@ -90,7 +90,7 @@ pub fn orphans_go_first_and_oldest_first(database: &dyn Database) {
     held.takes(claim(3, at(5_000), 3), &[(5, 2, 2), (1, 1, 1)]);
 }
 
-pub fn a_living_workers_matches_are_left_alone(database: &dyn Database) {
+pub(crate) fn a_living_workers_matches_are_left_alone(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(lease(1, at(4_000)), Outcome::Done);
@@ -99,7 +99,7 @@ pub fn a_living_workers_matches_are_left_alone(database: &dyn Database) {
     held.takes(claim(1, at(5_000), 9), &[]);
 }
 
-pub fn a_lease_given_up_frees_its_matches(database: &dyn Database) {
+pub(crate) fn a_lease_given_up_frees_its_matches(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(Command::EndLease { worker: worker_id(1) }, Outcome::Done);
@@ -118,7 +118,7 @@ fn lose_workers(held: &mut Held, workers: impl IntoIterator<Item = u128>) -> Uni
     UnixMs(now.0 + 5_000)
 }
 
-pub fn attempts_without_progress_add_up(database: &dyn Database) {
+pub(crate) fn attempts_without_progress_add_up(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let now = lose_workers(&mut held, 2..=3);
@@ -130,7 +130,7 @@ pub fn attempts_without_progress_add_up(database: &dyn Database) {
     assert!(status.failure.is_some_and(|why| why.contains("3 attempts without progress")));
 }
 
-pub fn progress_clears_the_attempts(database: &dyn Database) {
+pub(crate) fn progress_clears_the_attempts(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let now = lose_workers(&mut held, 2..=3);
@@ -140,7 +140,7 @@ pub fn progress_clears_the_attempts(database: &dyn Database) {
     assert_eq!((claimed[0].attempts_charged, claimed[0].version, claimed[0].epoch), (1, 2, 4));
 }
 
-pub fn an_orphan_out_of_attempts_is_failed_and_not_counted(database: &dyn Database) {
+pub(crate) fn an_orphan_out_of_attempts_is_failed_and_not_counted(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let now = lose_workers(&mut held, 2..=3);
@@ -151,7 +151,7 @@ pub fn an_orphan_out_of_attempts_is_failed_and_not_counted(database: &dyn Databa
     held.did(append(1, 3, 0, 1), Outcome::Fenced);
 }
 
-pub fn a_refund_gives_the_attempt_back_once(database: &dyn Database) {
+pub(crate) fn a_refund_gives_the_attempt_back_once(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(release(1, 1, true), Outcome::Done);
@@ -165,4 +165,30 @@ pub fn a_refund_gives_the_attempt_back_once(database: &dyn Database) {
     held.did(release(1, 2, true), Outcome::Done);
     assert_eq!(held.status(1).attempts_charged, 1, "what was given up is not given up again");
     held.takes(claim(1, at(1), 1), &[(1, 3, 2)]);
+}
+
+pub(crate) fn a_repeated_claim_takes_nothing_new(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(lease(1, at(0)), Outcome::Done);
+    held.did(lease(2, at(0)), Outcome::Done);
+    held.did(create(1, 1..=6, at(0)), Outcome::Done);
+    let first = claim(1, at(0), 3);
+    held.takes(first.clone(), &[(1, 1, 1), (2, 1, 1), (3, 1, 1)]);
+    held.takes(first.clone(), &[(1, 1, 1), (2, 1, 1), (3, 1, 1)]);
+    held.takes(claim(1, at(0), 1), &[(4, 1, 1)]);
+    held.did(append(1, 1, 0, 2), Outcome::Done);
+    held.did(cancel(2, at(1)), Outcome::Done);
+    held.did(release(3, 1, true), Outcome::Done);
+    let again = held.claimed(first.clone());
+    assert_eq!(
+        again.iter().map(|c| (c.spec.clone(), c.version)).collect::<Vec<_>>(),
+        [(spec(1), 2)],
+        "what is still held"
+    );
+    held.takes(claim(2, at(1), 2), &[(3, 2, 1), (5, 1, 1)]);
+    held.takes(first.clone(), &[(1, 1, 1)]);
+    held.did(Command::EndLease { worker: worker_id(1) }, Outcome::Done);
+    held.did(first, Outcome::LeaseLost);
+    held.did(lease(2, at(2)), Outcome::Done);
+    held.takes(claim(2, at(2), 9), &[(1, 2, 1), (4, 2, 2), (6, 1, 1)]);
 }

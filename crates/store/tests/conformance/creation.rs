@@ -7,7 +7,7 @@ use engine::matches::life::State;
 use engine::rows::{MatchRow, MatchStatus};
 use store::{Database, MatchFilter};
 
-pub fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
+pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1, 2], at(5)), Outcome::Done);
     let status = MatchStatus {
@@ -32,7 +32,7 @@ pub fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
     assert_eq!(held.log(2).rows, []);
 }
 
-pub fn creation_is_all_or_none(database: &dyn Database) {
+pub(crate) fn creation_is_all_or_none(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(7, [1], at(0)), Outcome::Missing);
     held.did(create(1, [1, 2, 1], at(0)), Outcome::Duplicate);
@@ -44,7 +44,7 @@ pub fn creation_is_all_or_none(database: &dyn Database) {
     assert_eq!(held.stats(at(0)).counts.waiting, 1);
 }
 
-pub fn a_key_repeats_its_answer(database: &dyn Database) {
+pub(crate) fn a_key_repeats_its_answer(database: &dyn Database) {
     let mut held = Held::new(database);
     assert_eq!(held.reader.idempotent_answer(account_id(1), "k"), Ok(None));
     held.did(create_with_key("k", 1, [1], at(0)), Outcome::Done);
@@ -60,7 +60,7 @@ pub fn a_key_repeats_its_answer(database: &dyn Database) {
     assert_eq!(both, [Outcome::Done, Outcome::Replayed(vec![5, 1, 2])], "also within one batch");
 }
 
-pub fn a_key_is_forgotten_in_time(database: &dyn Database) {
+pub(crate) fn a_key_is_forgotten_in_time(database: &dyn Database) {
     let mut held = Held::new(database);
     let kept_ms = IDEMPOTENCY_KEPT.as_millis() as i64;
     held.did(create_with_key("k", 1, [1], at(0)), Outcome::Done);
@@ -73,7 +73,7 @@ pub fn a_key_is_forgotten_in_time(database: &dyn Database) {
     assert_eq!(held.reader.idempotent_answer(account_id(1), "k"), Ok(None));
 }
 
-pub fn a_thousand_matches_are_one_command(database: &dyn Database) {
+pub(crate) fn a_thousand_matches_are_one_command(database: &dyn Database) {
     let mut held = Held::new(database);
     let all = BULK_GAMES_MAX as u128;
     held.did(create(1, 1..=all, at(0)), Outcome::Done);

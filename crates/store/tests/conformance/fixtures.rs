@@ -10,38 +10,39 @@ use engine::rows::{Account, Bot, LogPage, LogRow, MatchStatus, Role, Stats, Toke
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
+use std::sync::atomic::{AtomicU64, Ordering};
 use store::{Backend, Database, MatchFilter, Reader};
 
 /// The first moment of every test: a whole minute.
-pub const T0: UnixMs = UnixMs(1_700_000_040_000);
-pub const ATTEMPTS_MAX: u32 = 3;
+pub(crate) const T0: UnixMs = UnixMs(1_700_000_040_000);
+pub(crate) const ATTEMPTS_MAX: u32 = 3;
 
-pub fn at(ms: i64) -> UnixMs {
+pub(crate) fn at(ms: i64) -> UnixMs {
     UnixMs(T0.0 + ms)
 }
 
 /// The first id of each kind differs, so that a mix-up finds nothing.
-pub fn account_id(n: u128) -> AccountId {
+pub(crate) fn account_id(n: u128) -> AccountId {
     AccountId(0xa000 + n)
 }
-pub fn bot_id(n: u128) -> BotId {
+pub(crate) fn bot_id(n: u128) -> BotId {
     BotId(0xb000 + n)
 }
-pub fn match_id(n: u128) -> MatchId {
+pub(crate) fn match_id(n: u128) -> MatchId {
     MatchId(0xc000 + n)
 }
-pub fn worker_id(n: u128) -> WorkerId {
+pub(crate) fn worker_id(n: u128) -> WorkerId {
     WorkerId(0xd000 + n)
 }
-pub fn token_id(n: u128) -> TokenId {
+pub(crate) fn token_id(n: u128) -> TokenId {
     TokenId(0xe000 + n)
 }
 
-pub fn account(n: u128) -> Account {
+pub(crate) fn account(n: u128) -> Account {
     Account { id: account_id(n), name: format!("account-{n}"), created_at: at(n as i64) }
 }
 
-pub fn token(n: u128, account: u128) -> Token {
+pub(crate) fn token(n: u128, account: u128) -> Token {
     let mut digest = [0x5a; 32];
     digest[..16].copy_from_slice(&n.to_be_bytes());
     let role = Role::ALL[n as usize % Role::ALL.len()];
@@ -49,7 +50,7 @@ pub fn token(n: u128, account: u128) -> Token {
     Token { id: token_id(n), account: account_id(account), name, role, digest, created_at: at(n as i64) }
 }
 
-pub fn bot(n: u128, account: u128) -> Bot {
+pub(crate) fn bot(n: u128, account: u128) -> Bot {
     Bot {
         id: bot_id(n),
         account: account_id(account),
@@ -62,7 +63,7 @@ pub fn bot(n: u128, account: u128) -> Bot {
 }
 
 /// Two seats; every column differs from its neighbours.
-pub fn spec(n: u128) -> MatchSpec {
+pub(crate) fn spec(n: u128) -> MatchSpec {
     let settings =
         Settings { food_spawn_chance: 21, minimum_food: 2, hazard_damage_per_turn: -7, shrink_every_n_turns: 33 };
     let rules = Rules { ruleset: Ruleset::Royale, map: Map::Royale, settings, solo: n % 2 == 1 };
@@ -83,59 +84,62 @@ pub fn spec(n: u128) -> MatchSpec {
     }
 }
 
-pub fn create(account: u128, matches: impl IntoIterator<Item = u128>, now: UnixMs) -> Command {
+pub(crate) fn create(account: u128, matches: impl IntoIterator<Item = u128>, now: UnixMs) -> Command {
     let matches = matches.into_iter().map(spec).collect();
     Command::CreateMatches(CreateMatches { account: account_id(account), idempotency: None, matches, now })
 }
 
-pub fn create_with_key(key: &str, request: u8, matches: impl IntoIterator<Item = u128>, now: UnixMs) -> Command {
+pub(crate) fn create_with_key(key: &str, request: u8, matches: impl IntoIterator<Item = u128>, now: UnixMs) -> Command {
     let idempotency = Idempotency { key: key.to_owned(), fingerprint: [request; 32], answer: vec![request, 1, 2] };
     let matches = matches.into_iter().map(spec).collect();
     let account = account_id(1);
     Command::CreateMatches(CreateMatches { account, idempotency: Some(idempotency), matches, now })
 }
 
-pub fn lease(worker: u128, now: UnixMs) -> Command {
+pub(crate) fn lease(worker: u128, now: UnixMs) -> Command {
     let until = UnixMs(now.0 + 5_000);
     Command::RenewLease { worker: worker_id(worker), address: format!("10.0.0.{worker}:4000"), now, until }
 }
 
-pub fn claim(worker: u128, now: UnixMs, max: usize) -> Command {
-    Command::Claim { worker: worker_id(worker), now, max, attempts_max: ATTEMPTS_MAX }
+/// A new claim: its number is higher than any before.
+pub(crate) fn claim(worker: u128, now: UnixMs, max: usize) -> Command {
+    static CLAIMS: AtomicU64 = AtomicU64::new(0);
+    let number = 1 + CLAIMS.fetch_add(1, Ordering::Relaxed);
+    Command::Claim { worker: worker_id(worker), number, now, max, attempts_max: ATTEMPTS_MAX }
 }
 
-pub fn cancel(n: u128, now: UnixMs) -> Command {
+pub(crate) fn cancel(n: u128, now: UnixMs) -> Command {
     Command::CancelMatch { id: match_id(n), account: None, now }
 }
 
-pub fn requeue(n: u128, now: UnixMs) -> Command {
+pub(crate) fn requeue(n: u128, now: UnixMs) -> Command {
     Command::RequeueMatch { id: match_id(n), now }
 }
 
-pub fn fail(n: u128, epoch: u32, now: UnixMs) -> Command {
+pub(crate) fn fail(n: u128, epoch: u32, now: UnixMs) -> Command {
     Command::Fail { id: match_id(n), epoch, reason: "the board caught fire".to_owned(), now }
 }
 
-pub fn release(n: u128, epoch: u32, is_refunded: bool) -> Command {
+pub(crate) fn release(n: u128, epoch: u32, is_refunded: bool) -> Command {
     Command::Release { id: match_id(n), epoch, is_refunded }
 }
 
 /// Entry `version` of any log. The first is the opening and plays no turn.
-pub fn entry(version: u32) -> LogRow {
+pub(crate) fn entry(version: u32) -> LogRow {
     LogRow { version, turns: version, late_moves: version / 2, bytes: vec![version as u8; 1 + version as usize % 90] }
 }
 
-pub fn append_rows(n: u128, epoch: u32, from: u32, count: u32) -> Append {
+pub(crate) fn append_rows(n: u128, epoch: u32, from: u32, count: u32) -> Append {
     let rows = (from..from + count).map(entry).collect();
     let started_at = (from == 0).then(|| at(77));
     Append { id: match_id(n), epoch, rows, expected_version: from, started_at }
 }
 
-pub fn append(n: u128, epoch: u32, from: u32, count: u32) -> Command {
+pub(crate) fn append(n: u128, epoch: u32, from: u32, count: u32) -> Command {
     Command::Append(append_rows(n, epoch, from, count))
 }
 
-pub fn result(turns: u32) -> MatchResult {
+pub(crate) fn result(turns: u32) -> MatchResult {
     MatchResult {
         winner: Some(1),
         is_draw: false,
@@ -147,7 +151,7 @@ pub fn result(turns: u32) -> MatchResult {
 }
 
 /// Ends a match with `count` more entries after the first `from`.
-pub fn finish(n: u128, epoch: u32, from: u32, count: u32, now: UnixMs) -> Command {
+pub(crate) fn finish(n: u128, epoch: u32, from: u32, count: u32, now: UnixMs) -> Command {
     let whole: Vec<_> = (0..from + count).map(entry).collect();
     let last = whole.last().map_or(0, |row| row.turns);
     let archive = archive::pack(&whole);
@@ -155,14 +159,14 @@ pub fn finish(n: u128, epoch: u32, from: u32, count: u32, now: UnixMs) -> Comman
 }
 
 /// A store by its two ends.
-pub struct Held {
-    pub writer: Box<dyn Backend>,
-    pub reader: Box<dyn Reader>,
+pub(crate) struct Held {
+    pub(crate) writer: Box<dyn Backend>,
+    pub(crate) reader: Box<dyn Reader>,
 }
 
 impl Held {
     /// With account 1 in it.
-    pub fn new(database: &dyn Database) -> Self {
+    pub(crate) fn new(database: &dyn Database) -> Self {
         let writer = database.writer().expect("the database can be opened");
         let reader = database.reader().expect("the database can be read");
         let mut held = Self { writer, reader };
@@ -170,22 +174,22 @@ impl Held {
         held
     }
 
-    pub fn commit(&mut self, commands: &[Command]) -> Vec<Outcome> {
+    pub(crate) fn commit(&mut self, commands: &[Command]) -> Vec<Outcome> {
         self.writer.commit(commands).expect("the store is there")
     }
 
-    pub fn tell(&mut self, command: Command) -> Outcome {
+    pub(crate) fn tell(&mut self, command: Command) -> Outcome {
         self.commit(&[command]).remove(0)
     }
 
     #[track_caller]
-    pub fn did(&mut self, command: Command, want: Outcome) {
+    pub(crate) fn did(&mut self, command: Command, want: Outcome) {
         let said = format!("{command:?}");
         assert_eq!(self.tell(command), want, "{said}");
     }
 
     #[track_caller]
-    pub fn claimed(&mut self, command: Command) -> Vec<Claimed> {
+    pub(crate) fn claimed(&mut self, command: Command) -> Vec<Claimed> {
         match self.tell(command) {
             Outcome::Claimed(claimed) => claimed,
             other => panic!("not claimed: {other:?}"),
@@ -194,7 +198,7 @@ impl Held {
 
     /// Numbers, epochs and attempts of what a claim takes.
     #[track_caller]
-    pub fn takes(&mut self, command: Command, want: &[(u128, u32, u32)]) {
+    pub(crate) fn takes(&mut self, command: Command, want: &[(u128, u32, u32)]) {
         let claimed = self.claimed(command);
         let got: Vec<_> = claimed.iter().map(|c| (c.spec.id.0 - 0xc000, c.epoch, c.attempts_charged)).collect();
         assert_eq!(got, want, "(match, epoch, attempts)");
@@ -202,34 +206,34 @@ impl Held {
 
     /// Match `n` running in the hands of worker 1, epoch 1.
     #[track_caller]
-    pub fn run(&mut self, n: u128) {
+    pub(crate) fn run(&mut self, n: u128) {
         self.did(create(1, [n], at(0)), Outcome::Done);
         self.did(lease(1, at(0)), Outcome::Done);
         self.takes(claim(1, at(0), 1), &[(n, 1, 1)]);
     }
 
     #[track_caller]
-    pub fn status(&mut self, n: u128) -> MatchStatus {
+    pub(crate) fn status(&mut self, n: u128) -> MatchStatus {
         let statuses = self.reader.statuses(&[match_id(n)]).expect("the store is there");
         statuses.into_iter().next().expect("the match is known")
     }
 
     #[track_caller]
-    pub fn is_in(&mut self, n: u128, want: State) {
+    pub(crate) fn is_in(&mut self, n: u128, want: State) {
         assert_eq!(self.status(n).state, want, "match {n}");
     }
 
-    pub fn log(&mut self, n: u128) -> LogPage {
+    pub(crate) fn log(&mut self, n: u128) -> LogPage {
         let page = self.reader.log(match_id(n), 0, usize::MAX).expect("the store is there");
         page.expect("the match is known")
     }
 
-    pub fn stats(&mut self, now: UnixMs) -> Stats {
+    pub(crate) fn stats(&mut self, now: UnixMs) -> Stats {
         self.reader.stats(now).expect("the store is there")
     }
 
     /// Numbers of the matches that a filter shows.
-    pub fn listed(&mut self, filter: &MatchFilter) -> Vec<u128> {
+    pub(crate) fn listed(&mut self, filter: &MatchFilter) -> Vec<u128> {
         let rows = self.reader.matches(filter).expect("the store is there");
         rows.iter().map(|row| row.spec.id.0 - 0xc000).collect()
     }

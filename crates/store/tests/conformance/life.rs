@@ -42,7 +42,7 @@ fn happens(held: &mut Held, n: u128, event: Event) -> bool {
     outcome == Outcome::Done
 }
 
-pub fn every_event_in_every_state(database: &dyn Database) {
+pub(crate) fn every_event_in_every_state(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(lease(1, at(0)), Outcome::Done);
     held.did(lease(2, at(4_000)), Outcome::Done);
@@ -61,7 +61,7 @@ pub fn every_event_in_every_state(database: &dyn Database) {
     }
 }
 
-pub fn cancelling_fences_the_writer(database: &dyn Database) {
+pub(crate) fn cancelling_fences_the_writer(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 4), Outcome::Done);
@@ -75,7 +75,7 @@ pub fn cancelling_fences_the_writer(database: &dyn Database) {
     assert_eq!(held.log(1).rows.len(), 4, "its log is kept for who was watching");
 }
 
-pub fn only_the_owner_cancels(database: &dyn Database) {
+pub(crate) fn only_the_owner_cancels(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1, 2], at(0)), Outcome::Done);
     let by = |n, account| Command::CancelMatch { id: match_id(n), account: Some(account_id(account)), now: at(1) };
@@ -87,7 +87,7 @@ pub fn only_the_owner_cancels(database: &dyn Database) {
     held.did(requeue(3, at(1)), Outcome::Missing);
 }
 
-pub fn a_failed_match_is_requeued_with_its_log(database: &dyn Database) {
+pub(crate) fn a_failed_match_is_requeued_with_its_log(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 4), Outcome::Done);
@@ -105,7 +105,7 @@ pub fn a_failed_match_is_requeued_with_its_log(database: &dyn Database) {
     assert_eq!(held.log(1).rows.len(), 5);
 }
 
-pub fn reasons_are_cut_to_length(database: &dyn Database) {
+pub(crate) fn reasons_are_cut_to_length(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let reason = "ö".repeat(FAILURE_BYTES_MAX);
@@ -113,7 +113,7 @@ pub fn reasons_are_cut_to_length(database: &dyn Database) {
     assert_eq!(held.status(1).failure.map(|why| why.len()), Some(FAILURE_BYTES_MAX));
 }
 
-pub fn a_refusal_disturbs_nobody_in_its_batch(database: &dyn Database) {
+pub(crate) fn a_refusal_disturbs_nobody_in_its_batch(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let outcomes = held.commit(&[
@@ -124,19 +124,12 @@ pub fn a_refusal_disturbs_nobody_in_its_batch(database: &dyn Database) {
         append(1, 1, 1, 1),
         create(1, [2], at(0)),
     ]);
-    let want = [
-        Outcome::Done,
-        Outcome::VersionIs(1),
-        Outcome::Fenced,
-        Outcome::Missing,
-        Outcome::Done,
-        Outcome::Done,
-    ];
+    let want = [Outcome::Done, Outcome::VersionIs(1), Outcome::Fenced, Outcome::Missing, Outcome::Done, Outcome::Done];
     assert_eq!(outcomes, want);
     assert_eq!(held.log(1).version, 2);
 }
 
-pub fn later_commands_see_earlier_ones(database: &dyn Database) {
+pub(crate) fn later_commands_see_earlier_ones(database: &dyn Database) {
     let mut held = Held::new(database);
     let outcomes = held.commit(&[
         Command::EnsureAccount(account(2)),

@@ -6,7 +6,7 @@ use engine::matches::life::State;
 use engine::rows::{LogPage, LogRow};
 use store::Database;
 
-pub fn entries_are_read_back(database: &dyn Database) {
+pub(crate) fn entries_are_read_back(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 1), Outcome::Done);
@@ -17,7 +17,7 @@ pub fn entries_are_read_back(database: &dyn Database) {
     assert_eq!((status.version, status.turns, status.late_moves), (10, 9, 4));
 }
 
-pub fn a_writer_of_the_past_is_fenced(database: &dyn Database) {
+pub(crate) fn a_writer_of_the_past_is_fenced(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 2), Outcome::Done);
@@ -33,7 +33,7 @@ pub fn a_writer_of_the_past_is_fenced(database: &dyn Database) {
     held.did(append(1, 2, 2, 1), Outcome::Done);
 }
 
-pub fn the_expected_version_is_checked(database: &dyn Database) {
+pub(crate) fn the_expected_version_is_checked(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 1, 1), Outcome::VersionIs(0));
@@ -46,7 +46,7 @@ pub fn the_expected_version_is_checked(database: &dyn Database) {
     held.did(append(1, 9, 1, 1), Outcome::Fenced);
 }
 
-pub fn entries_with_gaps_are_refused(database: &dyn Database) {
+pub(crate) fn entries_with_gaps_are_refused(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let gap = Append { rows: vec![entry(0), entry(2)], ..append_rows(1, 1, 0, 0) };
@@ -57,7 +57,7 @@ pub fn entries_with_gaps_are_refused(database: &dyn Database) {
     assert_eq!(held.status(1).started_at, None, "a refusal starts nothing");
 }
 
-pub fn a_start_is_remembered_once(database: &dyn Database) {
+pub(crate) fn a_start_is_remembered_once(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     assert_eq!(held.status(1).started_at, None);
@@ -68,7 +68,7 @@ pub fn a_start_is_remembered_once(database: &dyn Database) {
     assert_eq!(held.status(1).started_at, Some(at(77)));
 }
 
-pub fn finishing_archives_the_log(database: &dyn Database) {
+pub(crate) fn finishing_archives_the_log(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 120), Outcome::Done);
@@ -80,7 +80,7 @@ pub fn finishing_archives_the_log(database: &dyn Database) {
     assert_eq!(after.rows[120..], [entry(120), entry(121)]);
 }
 
-pub fn a_finished_match_tells_its_result(database: &dyn Database) {
+pub(crate) fn a_finished_match_tells_its_result(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(finish(1, 1, 0, 7, at(9)), Outcome::Done);
@@ -93,7 +93,7 @@ pub fn a_finished_match_tells_its_result(database: &dyn Database) {
     assert_eq!((status.worker, status.failure), (None, None));
 }
 
-pub fn finishing_is_fenced_and_versioned(database: &dyn Database) {
+pub(crate) fn finishing_is_fenced_and_versioned(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 3), Outcome::Done);
@@ -107,7 +107,7 @@ pub fn finishing_is_fenced_and_versioned(database: &dyn Database) {
     assert_eq!(held.stats(at(9)).finished.last_hour, 1, "finished once");
 }
 
-pub fn an_archive_may_come_compressed_or_not(database: &dyn Database) {
+pub(crate) fn an_archive_may_come_compressed_or_not(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(finish(1, 1, 0, 200, at(9)), Outcome::Done);
@@ -121,14 +121,14 @@ pub fn an_archive_may_come_compressed_or_not(database: &dyn Database) {
     assert_eq!(held.log(2).rows, held.log(1).rows);
 }
 
-pub fn a_log_without_entries_finishes(database: &dyn Database) {
+pub(crate) fn a_log_without_entries_finishes(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(finish(1, 1, 0, 0, at(9)), Outcome::Done);
     assert_eq!(held.log(1), LogPage { state: State::Finished, version: 0, rows: vec![] });
 }
 
-pub fn large_entries_are_kept(database: &dyn Database) {
+pub(crate) fn large_entries_are_kept(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     // 16 seats that all shout the longest shout in four-byte characters.

@@ -60,6 +60,7 @@ laws! {
         progress_clears_the_attempts
         an_orphan_out_of_attempts_is_failed_and_not_counted
         a_refund_gives_the_attempt_back_once
+        a_repeated_claim_takes_nothing_new
     }
     logs {
         entries_are_read_back

@@ -9,7 +9,7 @@ fn filter(account: Option<u128>, bot: Option<u128>, before: Option<u128>, limit:
     MatchFilter { account: account.map(account_id), bot: bot.map(bot_id), before: before.map(match_id), limit }
 }
 
-pub fn lists_are_newest_first_and_paged(database: &dyn Database) {
+pub(crate) fn lists_are_newest_first_and_paged(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [2, 5, 1, 4, 3], at(0)), Outcome::Done);
     assert_eq!(held.listed(&filter(None, None, None, 2)), [5, 4]);
@@ -19,7 +19,7 @@ pub fn lists_are_newest_first_and_paged(database: &dyn Database) {
     assert_eq!(held.listed(&filter(None, None, None, 0)), [0; 0]);
 }
 
-pub fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
+pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(Command::EnsureAccount(account(2)), Outcome::AccountIs(account_id(2)));
     // Every match seats bot 1, and bot 2, 3 or 4 by its number.
@@ -41,7 +41,7 @@ pub fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
     }
 }
 
-pub fn statuses_come_in_the_order_asked(database: &dyn Database) {
+pub(crate) fn statuses_come_in_the_order_asked(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1, 2, 3], at(0)), Outcome::Done);
     let asked = [3, 9, 1, 3].map(match_id);
@@ -51,7 +51,7 @@ pub fn statuses_come_in_the_order_asked(database: &dyn Database) {
     assert_eq!(held.reader.statuses(&[]), Ok(vec![]));
 }
 
-pub fn a_log_is_paged(database: &dyn Database) {
+pub(crate) fn a_log_is_paged(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(append(1, 1, 0, 10), Outcome::Done);
@@ -74,7 +74,7 @@ pub fn a_log_is_paged(database: &dyn Database) {
     assert_eq!(held.reader.log(match_id(9), 0, 1), Ok(None));
 }
 
-pub fn addresses_are_those_of_living_leases(database: &dyn Database) {
+pub(crate) fn addresses_are_those_of_living_leases(database: &dyn Database) {
     let mut held = Held::new(database);
     let address = Ok(Some("10.0.0.1:4000".to_owned()));
     assert_eq!(held.reader.lease_address(worker_id(1), at(0)), Ok(None));
@@ -85,7 +85,7 @@ pub fn addresses_are_those_of_living_leases(database: &dyn Database) {
     assert_eq!(held.reader.lease_address(worker_id(1), at(1)), Ok(None));
 }
 
-pub fn a_probe_leaves_nothing(database: &dyn Database) {
+pub(crate) fn a_probe_leaves_nothing(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1], at(0)), Outcome::Done);
     let before = held.stats(at(0));

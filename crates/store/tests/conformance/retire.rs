@@ -6,7 +6,7 @@ use engine::time::UnixMs;
 use std::time::Duration;
 use store::{Database, MatchFilter};
 
-pub fn call(now: UnixMs, keep_for_ms: Option<u64>, keep_archive_bytes: Option<u64>, max: usize) -> Command {
+pub(crate) fn call(now: UnixMs, keep_for_ms: Option<u64>, keep_archive_bytes: Option<u64>, max: usize) -> Command {
     Command::Retire { now, keep_for: keep_for_ms.map(Duration::from_millis), keep_archive_bytes, max }
 }
 
@@ -32,7 +32,7 @@ fn six_ended(held: &mut Held) {
     }
 }
 
-pub fn the_oldest_end_goes_first(database: &dyn Database) {
+pub(crate) fn the_oldest_end_goes_first(database: &dyn Database) {
     let mut held = Held::new(database);
     six_ended(&mut held);
     held.did(call(at(40), Some(0), None, 2), Outcome::Retired(2));
@@ -44,7 +44,7 @@ pub fn the_oldest_end_goes_first(database: &dyn Database) {
     assert_eq!(left(&mut held), [0; 0]);
 }
 
-pub fn archives_are_kept_below_their_size(database: &dyn Database) {
+pub(crate) fn archives_are_kept_below_their_size(database: &dyn Database) {
     let mut held = Held::new(database);
     six_ended(&mut held);
     held.did(call(at(99), None, Some(1_000_000), 9), Outcome::Retired(0));
@@ -61,7 +61,7 @@ pub fn archives_are_kept_below_their_size(database: &dyn Database) {
     assert_eq!(left(&mut held), [1, 2]);
 }
 
-pub fn a_call_is_bounded(database: &dyn Database) {
+pub(crate) fn a_call_is_bounded(database: &dyn Database) {
     let mut held = Held::new(database);
     six_ended(&mut held);
     held.did(call(at(99), Some(0), Some(0), 0), Outcome::Retired(0));
@@ -71,7 +71,7 @@ pub fn a_call_is_bounded(database: &dyn Database) {
     }
 }
 
-pub fn nothing_of_a_retired_match_is_left(database: &dyn Database) {
+pub(crate) fn nothing_of_a_retired_match_is_left(database: &dyn Database) {
     let mut held = Held::new(database);
     six_ended(&mut held);
     held.did(call(at(99), Some(0), None, 9), Outcome::Retired(6));
@@ -88,7 +88,7 @@ pub fn nothing_of_a_retired_match_is_left(database: &dyn Database) {
     held.did(call(at(101), None, Some(500), 9), Outcome::Retired(0));
 }
 
-pub fn what_lives_is_never_retired(database: &dyn Database) {
+pub(crate) fn what_lives_is_never_retired(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     held.did(create(1, [2], at(0)), Outcome::Done);
@@ -96,7 +96,7 @@ pub fn what_lives_is_never_retired(database: &dyn Database) {
     assert_eq!(left(&mut held), [1, 2]);
 }
 
-pub fn workers_of_the_past_are_forgotten(database: &dyn Database) {
+pub(crate) fn workers_of_the_past_are_forgotten(database: &dyn Database) {
     let mut held = Held::new(database);
     const DAY_MS: i64 = 24 * 3_600_000;
     held.run(1);

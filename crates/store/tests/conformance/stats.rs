@@ -14,7 +14,7 @@ fn check_counts(held: &mut Held, want: [u64; 5]) {
     assert_eq!(held.stats(at(0)).counts, Counts { waiting, running, finished, failed, cancelled });
 }
 
-pub fn counters_follow_every_life(database: &dyn Database) {
+pub(crate) fn counters_follow_every_life(database: &dyn Database) {
     let mut held = Held::new(database);
     check_counts(&mut held, [0, 0, 0, 0, 0]);
     held.did(create(1, 1..=6, at(0)), Outcome::Done);
@@ -35,7 +35,7 @@ pub fn counters_follow_every_life(database: &dyn Database) {
     check_counts(&mut held, [1, 1, 0, 0, 0]);
 }
 
-pub fn windows_hold_what_is_recent(database: &dyn Database) {
+pub(crate) fn windows_hold_what_is_recent(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1, 2], at(-8 * 24 * HOUR_MS)), Outcome::Done);
     held.did(create(1, [3], at(-6 * 24 * HOUR_MS)), Outcome::Done);
@@ -53,7 +53,7 @@ pub fn windows_hold_what_is_recent(database: &dyn Database) {
     assert_eq!(held.stats(at(0)).finished.last_24h, 2, "what was finished stays finished when it is forgotten");
 }
 
-pub fn durations_are_of_finished_matches(database: &dyn Database) {
+pub(crate) fn durations_are_of_finished_matches(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, 1..=4, at(0)), Outcome::Done);
     held.did(lease(1, at(0)), Outcome::Done);
@@ -69,7 +69,7 @@ pub fn durations_are_of_finished_matches(database: &dyn Database) {
     assert_eq!(held.stats(at(25 * HOUR_MS)).duration_ms_avg, None);
 }
 
-pub fn failures_are_grouped(database: &dyn Database) {
+pub(crate) fn failures_are_grouped(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(lease(1, at(0)), Outcome::Done);
     // Reason r happens r times, the last time r ms after the others; twelve reasons, and one old failure of each.
@@ -93,7 +93,7 @@ pub fn failures_are_grouped(database: &dyn Database) {
     assert!(failures.iter().cloned().eq(want), "{failures:?}");
 }
 
-pub fn orphans_are_counted(database: &dyn Database) {
+pub(crate) fn orphans_are_counted(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, 1..=6, at(0)), Outcome::Done);
     held.did(lease(1, at(0)), Outcome::Done);

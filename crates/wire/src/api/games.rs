@@ -3,8 +3,9 @@
 use crate::problem::Problem;
 use crate::time::Timestamp;
 use crate::viewer::Frame;
-use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 /// A game to be created.
@@ -34,8 +35,14 @@ pub struct CreateGame {
     #[schema(default = 500, minimum = 10, maximum = 10_000)]
     pub timeout_ms: Option<i64>,
     /// Figures of the rules; those left out have the defaults of the game type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object", skip_serializing_if = "Option::is_none")]
     pub settings: Option<SettingsChoice>,
+}
+
+/// Reads an object or nothing: a derived reader would take an array of its members as well.
+fn object<'de, T: DeserializeOwned, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    let members = Option::<Map<String, Value>>::deserialize(from)?;
+    members.map(|members| T::deserialize(Value::Object(members)).map_err(D::Error::custom)).transpose()
 }
 
 /// A seed: a whole number up to 2^53 - 1, or (for all 64 bits) its decimal digits as a string.
@@ -131,6 +138,7 @@ pub struct GameSummary {
     /// `waiting`, `running`, `finished`, `failed` or `cancelled`.
     pub status: String,
     /// The id of the snake that won alone; null before the end and after a draw.
+    #[schema(required)]
     pub winner: Option<String>,
     /// The snakes by seat.
     pub snakes: Vec<GameSnake>,
@@ -175,14 +183,17 @@ pub struct GameDetails {
     /// How long a snake may take for an answer, in milliseconds.
     pub timeout_ms: u32,
     /// When the first /start was sent.
+    #[schema(required)]
     pub started_at: Option<Timestamp>,
     /// When it finished, failed or was cancelled.
+    #[schema(required)]
     pub finished_at: Option<Timestamp>,
     /// Turns played.
     pub turns: u32,
     /// Moves, over all snakes, that came late or never.
     pub late_moves: u32,
     /// Why it failed.
+    #[schema(required)]
     pub failure: Option<String>,
     /// Times that it was taken up without getting any further.
     pub attempts: u32,
@@ -212,13 +223,16 @@ pub struct GameStatus {
     /// When it (last) entered the queue.
     pub enqueued_at: Timestamp,
     /// When the first /start was sent.
+    #[schema(required)]
     pub started_at: Option<Timestamp>,
     /// When it finished, failed or was cancelled.
+    #[schema(required)]
     pub finished_at: Option<Timestamp>,
     /// Turns played.
     pub turns: u32,
     /// Moves, over all snakes, that came late or never.
     pub late_moves: u32,
     /// Why it failed.
+    #[schema(required)]
     pub failure: Option<String>,
 }

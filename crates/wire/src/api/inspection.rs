@@ -21,18 +21,22 @@ pub struct Inspection {
     /// When it (last) entered the queue.
     pub enqueued_at: Timestamp,
     /// When the first /start was sent.
+    #[schema(required)]
     pub started_at: Option<Timestamp>,
     /// When it finished, failed or was cancelled.
+    #[schema(required)]
     pub finished_at: Option<Timestamp>,
     /// Turns played.
     pub turns: u32,
     /// Moves, over all snakes, that came late or never.
     pub late_moves: u32,
     /// Why it failed.
+    #[schema(required)]
     pub failure: Option<String>,
     /// Who tried, and how often.
     pub attempts: InspectionAttempts,
     /// Who runs it now, while somebody does.
+    #[schema(required)]
     pub worker: Option<InspectionWorker>,
     /// The end of its log.
     pub log: InspectionLog,
@@ -53,6 +57,7 @@ pub struct InspectionWorker {
     /// Its id: one life of one process.
     pub id: String,
     /// Where it can be reached; null when its lease has ended and the game waits to be taken over.
+    #[schema(required)]
     pub address: Option<String>,
 }
 

@@ -36,6 +36,7 @@ pub struct UpdateSnake {
 
 /// A registered snake.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = RegisteredSnake)]
 pub struct Snake {
     /// Its id.
     pub id: String,

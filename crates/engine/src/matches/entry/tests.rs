@@ -60,8 +60,12 @@ fn any_class() -> impl Strategy<Value = Class> {
 
 fn any_entry() -> impl Strategy<Value = Entry> {
     let face = (".{0,9}", ".{0,5}", ".{0,5}").prop_map(|(color, head, tail)| Face { color, head, tail });
-    let seat = (any_move(), any_class(), any::<u16>(), ".{0,20}")
-        .prop_map(|(mv, class, latency_ms, shout)| Played { mv, class, latency_ms, shout: shout.into() });
+    let seat = (any_move(), any_class(), any::<u16>(), ".{0,20}").prop_map(|(mv, class, latency_ms, shout)| Played {
+        mv,
+        class,
+        latency_ms,
+        shout: shout.into(),
+    });
     prop_oneof![
         (any::<u16>(), prop::collection::vec(face, 0..=SEATS_MAX))
             .prop_map(|(rules_version, faces)| Entry::Opened { rules_version, faces }),

@@ -3,7 +3,7 @@
 use super::intake::{enqueue, judge};
 use crate::app::App;
 use crate::gateway::auth::Player;
-use crate::gateway::extract::{RawJson, json_error};
+use crate::gateway::extract::{RawJson, parse_value};
 use crate::gateway::idempotency::{Key, answer};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::State;
@@ -11,7 +11,6 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use engine::limits::BULK_GAMES_MAX;
 use engine::matches::spec::MatchSpec;
-use serde_json::Value;
 use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame};
 
 /// Create many games
@@ -52,8 +51,7 @@ fn games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {
         let reason = format!("a batch has 1 to {BULK_GAMES_MAX} games, not {count}");
         return Err(ApiError::bad_value("/games", reason));
     }
-    let game = |value: Value| serde_json::from_value(value).map_err(|error| json_error(&error));
-    Ok(batch.games.into_iter().map(game).collect())
+    Ok(batch.games.into_iter().map(parse_value).collect())
 }
 
 fn item(judged: &ApiResult<MatchSpec>) -> BatchItem {

@@ -1,6 +1,6 @@
 //! Calling a game off: by its owner, or by an operator.
 
-use super::status_of;
+use super::view;
 use crate::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::Id;
@@ -30,9 +30,11 @@ pub(super) async fn cancel_game(
 pub(in crate::gateway) async fn cancel(app: &App, id: MatchId, account: Option<AccountId>) -> ApiResult<GameStatus> {
     match app.store.commit(Command::CancelMatch { id, account, now: app.clock.now() }).await? {
         Outcome::Done => {
-            let version = app.store.read(move |reader| reader.statuses(&[id])).await?;
-            app.bells.ring(id, version.first().map_or(0, |status| status.version));
-            status_of(app, id).await
+            let statuses = app.store.read(move |reader| reader.statuses(&[id])).await;
+            // Whoever watches must hear of it even when this read failed.
+            let version = statuses.iter().flatten().next().map_or(0, |status| status.version);
+            app.bells.ring(id, version);
+            statuses?.first().map(view::status).ok_or(ApiError::Missing(Thing::Game))
         }
         refusal => Err(ApiError::refused(&refusal, Thing::Game)),
     }

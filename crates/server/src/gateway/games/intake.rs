@@ -30,7 +30,7 @@ pub(super) async fn judge(
         seed: Seed(u64::from_be_bytes(random_bytes())),
         turns_max: app.config.turns_max,
     };
-    Ok(plans.into_iter().map(|plan| plan.and_then(|plan| seat(&plan, &known, account, given()))).collect())
+    Ok(plans.into_iter().map(|plan| plan.and_then(|plan| seat(&plan, &known, account, &given()))).collect())
 }
 
 async fn known_bots(app: &App, plans: &[ApiResult<Plan>]) -> ApiResult<HashMap<BotId, Bot>> {

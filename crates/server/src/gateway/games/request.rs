@@ -55,7 +55,12 @@ pub(super) fn plan(wanted: &CreateGame, timeout_ms_default: u16) -> ApiResult<Pl
 }
 
 /// Seats the bots that `account` may use.
-pub(super) fn seat(plan: &Plan, known: &HashMap<BotId, Bot>, account: AccountId, given: Given) -> ApiResult<MatchSpec> {
+pub(super) fn seat(
+    plan: &Plan,
+    known: &HashMap<BotId, Bot>,
+    account: AccountId,
+    given: &Given,
+) -> ApiResult<MatchSpec> {
     let seat = |(at, id): (usize, &BotId)| match known.get(id).filter(|bot| bot.account == account || bot.is_public) {
         Some(bot) => Ok(SeatSpec { bot: bot.id, name: bot.name.clone(), url: bot.url.clone() }),
         None => Err(ApiError::UnknownSnake { field: format!("/snakes/{at}"), id: id.to_string() }),

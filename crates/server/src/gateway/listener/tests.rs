@@ -24,13 +24,8 @@ struct Open {
     served: JoinHandle<()>,
 }
 
-const PATIENT: Limits = Limits {
-    header_timeout: NEVER,
-    body_timeout: NEVER,
-    idle_timeout: NEVER,
-    connections_max: 8,
-    drain_max: NEVER,
-};
+const PATIENT: Limits =
+    Limits { header_timeout: NEVER, body_timeout: NEVER, idle_timeout: NEVER, connections_max: 8, drain_max: NEVER };
 
 fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
     let slow = move || async move {
@@ -39,7 +34,10 @@ fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
         "slow"
     };
     let read = |body: Result<Bytes, axum::extract::rejection::BytesRejection>| async move {
-        body.map_or_else(|_| (StatusCode::REQUEST_TIMEOUT, String::new()), |body| (StatusCode::OK, body.len().to_string()))
+        body.map_or_else(
+            |_| (StatusCode::REQUEST_TIMEOUT, String::new()),
+            |body| (StatusCode::OK, body.len().to_string()),
+        )
     };
     Router::new().route("/fast", get(|| async { "fast" })).route("/slow", get(slow)).route("/read", post(read))
 }
@@ -144,12 +142,14 @@ async fn a_slow_head_is_cut_off() {
     let limits = Limits { header_timeout: SOON, ..PATIENT };
     check_put_out(limits, "", "").await;
     check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\nX-Slow: ", "").await;
-    check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\n\r\nGET /fa", "HTTP/1.1 200 OK").await;
 }
 
 #[tokio::test]
 async fn a_silent_connection_is_closed() {
-    check_put_out(Limits { idle_timeout: SOON, ..PATIENT }, FAST, "HTTP/1.1 200 OK").await;
+    let limits = Limits { idle_timeout: SOON, ..PATIENT };
+    check_put_out(limits, FAST, "HTTP/1.1 200 OK").await;
+    // Half a request that came together with a whole one has the time of a silence: nothing more is heard of it.
+    check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\n\r\nGET /fa", "HTTP/1.1 200 OK").await;
 }
 
 #[tokio::test]

@@ -94,7 +94,8 @@ async fn house() -> House {
     let database = Arc::new(Shaky { inner, is_lost: is_lost.clone(), probes: probes.clone() });
     let metrics = Arc::new(Metrics::default());
     let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-    let account = engine::rows::Account { id: AccountId(7), name: "ann".to_owned(), created_at: engine::time::UnixMs(0) };
+    let account =
+        engine::rows::Account { id: AccountId(7), name: "ann".to_owned(), created_at: engine::time::UnixMs(0) };
     assert_eq!(store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::AccountIs(AccountId(7))));
     let mut config = Config::default();
     config.bootstrap_token = Some(crate::config::Secret::new(SECRET));
@@ -146,7 +147,8 @@ async fn statistics_have_the_shape_that_programs_know() {
     let stats = house.json("/api/admin/stats").await;
     assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
     assert_eq!(stats["jobs_by_name"], serde_json::json!([{"name": "run_game", "count": 0}]));
-    let counts = serde_json::json!({"waiting": 0, "running": 0, "finished": 0, "failed": 0, "cancelled": 0, "total": 0});
+    let counts =
+        serde_json::json!({"waiting": 0, "running": 0, "finished": 0, "failed": 0, "cancelled": 0, "total": 0});
     assert_eq!(stats["game_counts"], counts);
     let recent = serde_json::json!({"last_hour": 0, "last_24h": 0, "last_7d": 0});
     assert_eq!((&stats["games_created"], &stats["games_finished"]), (&recent, &recent));

@@ -44,13 +44,7 @@ impl Pool {
         let host = self.host(target);
         let permit = host.slots.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
         let idle = lock(&host.idle).pop().map(|(_, connection)| connection);
-        Slot {
-            idle,
-            is_private_allowed: self.is_private_allowed,
-            metrics: self.metrics.clone(),
-            host,
-            _permit: permit,
-        }
+        Slot { idle, is_private_allowed: self.is_private_allowed, metrics: self.metrics.clone(), host, _permit: permit }
     }
 
     /// Closes what lies idle for too long; forgets hosts that nobody uses.

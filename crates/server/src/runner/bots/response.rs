@@ -88,7 +88,10 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, Failure> {
     let framing = framing(status, response.headers)?;
     let says = |what: &str| {
         response.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection")).any(|header| {
-            header.value.split(|&byte| byte == b',').any(|token| token.trim_ascii().eq_ignore_ascii_case(what.as_bytes()))
+            header
+                .value
+                .split(|&byte| byte == b',')
+                .any(|token| token.trim_ascii().eq_ignore_ascii_case(what.as_bytes()))
         })
     };
     let keeps_alive = if response.version == Some(1) { !says("close") } else { says("keep-alive") };
@@ -101,7 +104,10 @@ fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, Fai
         return Ok(Framing::Length(0));
     }
     let values = |name: &'static str| {
-        headers.iter().filter(move |header| header.name.eq_ignore_ascii_case(name)).map(|header| header.value.trim_ascii())
+        headers
+            .iter()
+            .filter(move |header| header.name.eq_ignore_ascii_case(name))
+            .map(|header| header.value.trim_ascii())
     };
     if let Some(coding) = values("transfer-encoding").next() {
         let is_chunked = coding.eq_ignore_ascii_case(b"chunked") && values("transfer-encoding").count() == 1;

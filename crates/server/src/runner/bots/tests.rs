@@ -184,7 +184,11 @@ async fn a_closed_idle_connection_is_replaced() {
         assert_eq!(asked.await.unwrap().class, Class::Valid);
         stream.shutdown().await.unwrap();
         // Closed for sure once the client's side says so, too; until then it may lie in the kernel.
-        let idle_is_closed = async { while bots.pool_has_quiet_idle() { tokio::task::yield_now().await } };
+        let idle_is_closed = async {
+            while bots.pool_has_quiet_idle() {
+                tokio::task::yield_now().await
+            }
+        };
         tokio::time::timeout(TIMEOUT, idle_is_closed).await.unwrap();
     }
 }

@@ -89,39 +89,39 @@ fn bad_values_are_named() {
 }
 
 #[track_caller]
-fn check_seed(wanted: Value, want: Option<u64>) {
+fn check_seed(wanted: &Value, want: Option<u64>) {
     let seed = plan_of(json!({ "seed": wanted })).map(|plan| plan.seed.map(|seed| seed.0));
     assert_eq!(seed.ok().flatten(), want, "{wanted}");
 }
 
 #[test]
 fn seeds_are_whole_numbers_or_digits() {
-    check_seed(json!(0), Some(0));
-    check_seed(json!(JSON_NUMBER_MAX), Some(JSON_NUMBER_MAX));
-    check_seed(json!(JSON_NUMBER_MAX + 1), None);
-    check_seed(json!("18446744073709551615"), Some(u64::MAX));
-    check_seed(json!("18446744073709551616"), None);
-    check_seed(json!(-1), None);
-    check_seed(json!(1.5), None);
-    check_seed(json!(""), None);
-    check_seed(json!("+1"), None);
-    check_seed(json!("0x1"), None);
+    check_seed(&json!(0), Some(0));
+    check_seed(&json!(JSON_NUMBER_MAX), Some(JSON_NUMBER_MAX));
+    check_seed(&json!(JSON_NUMBER_MAX + 1), None);
+    check_seed(&json!("18446744073709551615"), Some(u64::MAX));
+    check_seed(&json!("18446744073709551616"), None);
+    check_seed(&json!(-1), None);
+    check_seed(&json!(1.5), None);
+    check_seed(&json!(""), None);
+    check_seed(&json!("+1"), None);
+    check_seed(&json!("0x1"), None);
 }
 
 #[track_caller]
-fn check_timeout(wanted: Value, want: Option<u16>) {
+fn check_timeout(wanted: &Value, want: Option<u16>) {
     assert_eq!(plan_of(json!({ "timeout_ms": wanted })).ok().map(|plan| plan.timeout_ms), want, "{wanted}");
 }
 
 #[test]
 fn timeouts_keep_to_the_limits() {
-    check_timeout(Value::Null, Some(500));
-    check_timeout(json!(10), Some(10));
-    check_timeout(json!(10_000), Some(10_000));
-    check_timeout(json!(9), None);
-    check_timeout(json!(10_001), None);
-    check_timeout(json!(-1), None);
-    check_timeout(json!(i64::MAX), None);
+    check_timeout(&Value::Null, Some(500));
+    check_timeout(&json!(10), Some(10));
+    check_timeout(&json!(10_000), Some(10_000));
+    check_timeout(&json!(9), None);
+    check_timeout(&json!(10_001), None);
+    check_timeout(&json!(-1), None);
+    check_timeout(&json!(i64::MAX), None);
 }
 
 fn bot(id: u128, account: u128, is_public: bool) -> (BotId, Bot) {
@@ -134,7 +134,7 @@ fn bot(id: u128, account: u128, is_public: bool) -> (BotId, Bot) {
 fn check_seats(known: &[(BotId, Bot)], want: Result<&[u128], &str>) {
     let plan = plan_of(json!({"snakes": [A, B, A], "seed": 7})).expect("a plan");
     let given = Given { id: MatchId(1), seed: Seed(8), turns_max: 50 };
-    let spec = seat(&plan, &known.iter().cloned().collect(), AccountId(1), given);
+    let spec = seat(&plan, &known.iter().cloned().collect(), AccountId(1), &given);
     let have = spec.map(|spec| {
         assert_eq!((spec.seed, spec.turns_max), (Seed(7), 50));
         spec.seats.iter().map(|seat| seat.bot.0).collect::<Vec<_>>()

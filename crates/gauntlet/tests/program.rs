@@ -1,0 +1,295 @@
+//! The built program, as a user types it: what it prints, how it ends, what it refuses.
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// A working folder of one test: no other configuration, no other data. Removed with its owner.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("gauntlet-program-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.0.join(name), text).unwrap();
+    }
+
+    /// The program with these words, in this folder, without the environment's settings.
+    fn gauntlet(&self, words: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gauntlet"));
+        let ours = std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("GAUNTLET_"));
+        ours.for_each(|name| {
+            command.env_remove(name);
+        });
+        command.args(words.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
+        command
+    }
+
+    /// A server on a free port, once it has said where it is.
+    fn serve(&self, words: &str) -> Server {
+        let mut command = self.gauntlet(&format!("serve --port 0 --log-level warn {words}"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split(' ').next());
+        let address = address.unwrap_or_else(|| panic!("no address in {line:?}")).parse().unwrap();
+        Server { child, address, line }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A running server; killed if its test fails before it is stopped.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    line: String,
+}
+
+impl Server {
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// The exit code, which must come within the time that a drain may take (and some for a busy machine).
+    fn code(&mut self) -> Option<i32> {
+        let until = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the process does not end");
+    }
+
+    fn get(&self, path: &str, token: &str) -> String {
+        let mut client = TcpStream::connect(self.address).unwrap();
+        write!(client, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n")
+            .unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The program must end with this code, having said each of these on the error output.
+#[track_caller]
+fn check_refused(output: &Output, code: i32, said: &[&str]) {
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{error}");
+    for part in said {
+        assert!(error.contains(part), "{part:?} is not in {error}");
+    }
+}
+
+/// The line of `gauntlet config` for this key must read so.
+#[track_caller]
+fn check_config(file: &str, env: &[(&str, &str)], flags: &str, want: &str) {
+    let folder = Folder::new();
+    if !file.is_empty() {
+        folder.write("gauntlet.toml", file);
+    }
+    let output = folder.gauntlet(&format!("config {flags}")).envs(env.iter().copied()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    let squeezed = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    assert!(squeezed.clone().any(|line| line == want), "{want} is not in\n{shown}");
+}
+
+#[test]
+fn settings_come_from_defaults_the_file_the_environment_and_flags() {
+    let file = "[server]\nport = 4001\n";
+    let env = [("GAUNTLET_SERVER_PORT", "4002")];
+    check_config("", &[], "", "port = 4000 # default");
+    check_config(file, &[], "", "port = 4001 # file gauntlet.toml");
+    check_config(file, &env, "", "port = 4002 # environment GAUNTLET_SERVER_PORT");
+    check_config(file, &env, "--port 4003", "port = 4003 # flag --port");
+    check_config("", &[], "--allow-private-bots", "allow_private = true # flag --allow-private-bots");
+    check_config("", &[], "--allow-private-bots=false", "allow_private = false # flag --allow-private-bots");
+    let token = [("GAUNTLET_BOOTSTRAP_TOKEN", "0123456789abcdef")];
+    check_config("", &token, "", r#"bootstrap_token = "***" # environment GAUNTLET_BOOTSTRAP_TOKEN"#);
+}
+
+#[test]
+fn a_named_file_is_read_and_must_be_there() {
+    let folder = Folder::new();
+    folder.write("other.toml", "[log]\nlevel = \"debug\"\n");
+    let output = folder.gauntlet("config --config other.toml").output().unwrap();
+    assert!(text(&output.stdout).contains("# file other.toml"));
+    let output = folder.gauntlet("config --config missing.toml").output().unwrap();
+    check_refused(&output, 2, &["missing.toml cannot be read"]);
+}
+
+#[test]
+fn what_config_prints_is_a_configuration_that_says_the_same() {
+    let folder = Folder::new();
+    let first = folder.gauntlet("config --port 4005 --keep-for 30d --threads 2").output().unwrap();
+    folder.write("gauntlet.toml", &text(&first.stdout));
+    let values = |bytes: &[u8]| {
+        let text = text(bytes);
+        text.lines().map(|line| line.split("  #").next().unwrap().trim().to_owned()).collect::<Vec<_>>()
+    };
+    let second = folder.gauntlet("config").output().unwrap();
+    // A file may name one place of the matches; the listing shows both, and the one that is off must not count.
+    assert!(second.status.success(), "{}", text(&second.stderr));
+    assert_eq!(values(&first.stdout), values(&second.stdout));
+}
+
+#[test]
+fn config_speaks_json_to_programs() {
+    let output = Folder::new().gauntlet("config --json --port 4007").output().unwrap();
+    let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let port = serde_json::json!({"key": "server.port", "value": "4007", "source": "flag --port"});
+    assert!(shown["entries"].as_array().unwrap().contains(&port), "{shown}");
+}
+
+#[test]
+fn all_mistakes_are_named_at_once() {
+    let folder = Folder::new();
+    folder.write("gauntlet.toml", "[server]\nprot = 1\n[matches]\nclaim_size = 0\n");
+    let mut command = folder.gauntlet("serve --threads many");
+    let output = command.env("GAUNTLET_SERVER_PROT", "1").env("GAUNTLET_LOG_LEVEL", "loud").output().unwrap();
+    let said = [
+        "the configuration has 5 mistakes",
+        "server.prot (file gauntlet.toml) is not a setting; expected: the name of a setting: is server.port meant?",
+        "GAUNTLET_SERVER_PROT (environment) is not a setting",
+        "matches.claim_size is \"0\" (file gauntlet.toml); expected: a whole number from 1 to 1024",
+        "log.level is \"loud\" (environment GAUNTLET_LOG_LEVEL)",
+        "server.threads is \"many\" (flag --threads)",
+    ];
+    check_refused(&output, 2, &said);
+}
+
+#[test]
+fn help_is_help_and_a_wrong_flag_is_usage() {
+    let folder = Folder::new();
+    for words in
+        ["--help", "serve --help", "config --help", "token --help", "token create --help", "bots --help", "run --help"]
+    {
+        let output = folder.gauntlet(words).output().unwrap();
+        assert!(output.status.success() && text(&output.stdout).contains("Usage: gauntlet"), "{words}");
+    }
+    assert!(text(&folder.gauntlet("serve --help").output().unwrap().stdout).contains("GAUNTLET_SERVER_PORT"));
+    check_refused(&folder.gauntlet("serve --prot 1").output().unwrap(), 2, &["--prot", "--port"]);
+    check_refused(&folder.gauntlet("dance").output().unwrap(), 2, &["dance"]);
+    assert!(text(&folder.gauntlet("--version").output().unwrap().stdout).starts_with("gauntlet "));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let folder = Folder::new();
+    let mut child = folder.gauntlet("config").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut error = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
+    assert!(child.wait().unwrap().success(), "{error}");
+    assert!(!error.contains("panicked"), "{error}");
+}
+
+#[test]
+fn a_busy_port_is_named_with_what_to_do() {
+    let (folder, taken) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = taken.local_addr().unwrap().port();
+    let output = folder.gauntlet(&format!("serve --port {port}")).output().unwrap();
+    check_refused(&output, 1, &[&format!("cannot listen on 127.0.0.1:{port}"), "choose another port with --port"]);
+    let output = folder.gauntlet(&format!("bots --port {port}")).output().unwrap();
+    check_refused(&output, 1, &[&port.to_string(), "--port"]);
+}
+
+#[test]
+fn a_signal_ends_a_server_in_order() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let folder = Folder::new();
+        let mut server = folder.serve("");
+        assert!(server.line.contains("sqlite gauntlet-data/gauntlet.db"), "{}", server.line);
+        assert!(server.get("/readyz", "").starts_with("HTTP/1.1 200"));
+        server.signal(signal);
+        assert_eq!(server.code(), Some(0));
+    }
+}
+
+#[test]
+fn a_second_server_on_the_same_file_is_refused() {
+    let folder = Folder::new();
+    let server = folder.serve("--data games.db");
+    let output = folder.gauntlet("serve --port 0 --data games.db").output().unwrap();
+    let pid = format!("process {}", server.child.id());
+    check_refused(&output, 1, &["games.db is in use by another server", &pid, "--data"]);
+}
+
+#[test]
+fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
+    let folder = Folder::new();
+    let server = folder.serve("--data games.db");
+    let created =
+        folder.gauntlet("token create --data games.db --role operator --account ann --name ops").output().unwrap();
+    let secret = text(&created.stdout).trim().to_owned();
+    assert!(created.status.success() && !secret.is_empty(), "{}", text(&created.stderr));
+    assert!(!text(&created.stderr).contains(&secret), "the secret stands on standard output only");
+    assert!(server.get("/api/admin/stats", &secret).starts_with("HTTP/1.1 200"));
+
+    let listed = text(&folder.gauntlet("token list --data games.db --account ann").output().unwrap().stdout);
+    let (id, rest) = listed.split_once(' ').unwrap();
+    assert_eq!(rest.split_whitespace().collect::<Vec<_>>(), ["operator", "ops"]);
+    assert!(!listed.contains(&secret));
+
+    let revoke = || folder.gauntlet(&format!("token revoke --data games.db {id}")).output().unwrap();
+    assert!(revoke().status.success());
+    check_refused(&revoke(), 1, &["there is no token"]);
+    let until = Instant::now() + Duration::from_secs(20);
+    while !server.get("/api/admin/stats", &secret).starts_with("HTTP/1.1 401") {
+        assert!(Instant::now() < until, "a revoked token still works");
+    }
+}
+
+#[test]
+fn tokens_with_impossible_wishes_are_refused() {
+    let folder = Folder::new();
+    check_refused(&folder.gauntlet("token create --role king").output().unwrap(), 2, &["king", "operator"]);
+    check_refused(
+        &folder.gauntlet("token list --account nobody").output().unwrap(),
+        1,
+        &["there is no account nobody"],
+    );
+    check_refused(&folder.gauntlet("token revoke 17").output().unwrap(), 2, &["17 is not an id"]);
+}
+
+#[test]
+fn a_bootstrap_token_lives_as_long_as_its_server() {
+    let folder = Folder::new();
+    let token = "a-secret-of-twenty-characters";
+    folder.write("gauntlet.toml", &format!("[auth]\nbootstrap_token = \"{token}\"\n"));
+    let mut server = folder.serve("");
+    assert!(server.get("/api/admin/stats", token).starts_with("HTTP/1.1 200"));
+    assert!(!server.get("/api/admin/config", token).contains(token));
+    server.signal(Signal::TERM);
+    assert_eq!(server.code(), Some(0));
+    folder.write("gauntlet.toml", "");
+    assert!(folder.serve("").get("/api/admin/stats", token).starts_with("HTTP/1.1 401"));
+}

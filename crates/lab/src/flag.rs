@@ -1,0 +1,10 @@
+//! A flag that is raised once and seen by many: the end of a trial. Refuses to know why it was raised.
+
+use tokio::sync::watch;
+
+/// Ends when the flag is raised. When nobody is left to raise it, that is never.
+pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
+    if flag.wait_for(|raised| *raised).await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

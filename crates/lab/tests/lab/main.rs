@@ -1,0 +1,7 @@
+//! The lab from outside: whole trials over real sockets and real processes.
+
+#![allow(clippy::unwrap_used)]
+
+mod processes;
+mod stub;
+mod trial;

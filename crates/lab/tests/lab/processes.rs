@@ -1,0 +1,157 @@
+//! Processes that a trial starts: ready, watched, stopped in every way out, and clear words when they fail.
+//!
+//! The program that these trials start is this test itself: asked to run the one test `serve_when_asked` with a
+//! port in its environment, it is the stub.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use lab::report::Screen;
+use lab::scenario::{Document, Scenario};
+use lab::trial::{CouldNotRun, Finished, Trial};
+use lab::verdict::Verdict;
+use tokio::sync::watch;
+
+use crate::stub::{Fate, Stub};
+
+const PORT: &str = "LAB_STUB_PORT";
+
+#[test]
+fn serve_when_asked() {
+    let Ok(port) = std::env::var(PORT) else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.unwrap();
+        Stub::new(|_| Fate::Finishes).serve(listener).await;
+    });
+}
+
+const SPAWNED: &str = r#"
+format = 1
+name = "spawned"
+summary = "Starts its own target"
+[vars]
+port = "free"
+path = "/work"
+[target]
+url = "http://127.0.0.1:{{port}}"
+spawn = ["gauntlet", "processes::serve_when_asked", "--exact"]
+env = { LAB_STUB_PORT = "{{port}}" }
+ready = "/ready"
+ready_within = "20s"
+[[phase]]
+name = "p"
+arrivals = { rate = 50, for = "100ms" }
+in_flight_max = 5
+journey = "visit"
+[[journey]]
+name = "visit"
+[[journey.step]]
+request = "POST {{path}}"
+timeout = "5s"
+[gates]
+"visit.errors" = "= 0"
+"#;
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, CouldNotRun> {
+    let mut document = Document::parse(text).unwrap();
+    settings.iter().for_each(|setting| document.set(setting).unwrap());
+    document.free_ports().iter().for_each(|variable| document.set_port(variable, free_port()));
+    let (_interrupt, never) = watch::channel(false);
+    let trial = Trial {
+        scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
+        hash: document.hash(),
+        settings: Vec::new(),
+        out: out.to_owned(),
+        seed: 1,
+        pid: None,
+        samples: false,
+        interrupt: never,
+        screen: Screen::quiet(),
+    };
+    lab::trial::run(trial).await
+}
+
+fn out(name: &str) -> PathBuf {
+    let dir = std::env::temp_dir().join(format!("lab-processes-{}-{name}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    dir
+}
+
+fn port_of(finished: &Finished) -> u16 {
+    finished.run.scenario.target.rsplit(':').next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_target_is_started_awaited_watched_and_stopped() {
+    let out = out("started");
+    let finished = run(SPAWNED, &[], &out).await.unwrap();
+    assert_eq!(finished.run.verdict, Verdict::Passed);
+    let alive = finished.run.gates.last().unwrap();
+    assert_eq!((alive.name.as_str(), alive.ok), ("alive", true));
+    assert!(finished.run.results.server.process.rss_bytes.is_some_and(|rss| rss.peak > 0));
+    assert!(finished.dir.join("server.log").exists());
+    // Nobody listens there any more.
+    TcpListener::bind(("127.0.0.1", port_of(&finished))).unwrap();
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[tokio::test]
+async fn a_target_that_dies_under_load_has_failed_and_the_report_says_so() {
+    let out = out("dies");
+    let finished = run(SPAWNED, &["path=/die", "phase.p.arrivals.for=1h"], &out).await.unwrap();
+    assert_eq!(finished.run.verdict, Verdict::Failed);
+    let alive = finished.run.gates.last().unwrap();
+    let found = alive.value.as_str().unwrap();
+    assert!(!alive.ok && found.starts_with("server ended by itself (exit status: 7)"), "{found}");
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[track_caller]
+fn check(result: Result<Finished, CouldNotRun>, parts: &[&str]) {
+    let CouldNotRun(message) = result.unwrap_err();
+    parts.iter().for_each(|part| assert!(message.contains(part), "{part} in: {message}"));
+}
+
+fn shell(script: &str) -> String {
+    SPAWNED.replace(
+        "[\"gauntlet\", \"processes::serve_when_asked\", \"--exact\"]",
+        &format!("[\"sh\", \"-c\", {script:?}]"),
+    )
+}
+
+#[tokio::test]
+async fn what_goes_wrong_at_the_start_is_said_with_the_end_of_the_log() {
+    let out = out("wrong");
+    let dies = shell("echo the disk is full >&2; exit 3");
+    check(run(&dies, &[], &out).await, &["server ended by itself (exit status: 3)", "the disk is full"]);
+    let nothing = SPAWNED.replace("\"gauntlet\"", "\"no-such-program-anywhere\"");
+    check(run(&nothing, &[], &out).await, &["server could not be started: no-such-program-anywhere: "]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = format!("port={}", taken.local_addr().unwrap().port());
+    check(run(SPAWNED, &[&port], &out).await, &["server cannot be started on 127.0.0.1:", "--target"]);
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[tokio::test]
+async fn what_is_never_ready_is_stopped_with_everything_that_it_started() {
+    let out = out("late");
+    let pids = out.join("pids");
+    let script = format!("sleep 1000 & echo $$ $! > {}; wait", pids.display());
+    let late = shell(&script).replace("\"20s\"", "\"500ms\"");
+    check(run(&late, &[], &out).await, &["server was not ready within 500ms", "its log", "is empty"]);
+    for pid in std::fs::read_to_string(&pids).unwrap().split_whitespace() {
+        assert!(has_ended(pid), "process {pid} still runs");
+    }
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+/// Gone, or dead and not yet collected by whoever inherited it.
+fn has_ended(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.is_empty() || stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+}

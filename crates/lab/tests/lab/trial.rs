@@ -1,0 +1,308 @@
+//! Whole trials over real sockets, against a small service that does what a test wants.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use lab::report::{Run, Screen};
+use lab::scenario::{Document, Scenario};
+use lab::trial::{CouldNotRun, Finished, Trial};
+use lab::verdict::Verdict;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use crate::stub::{Fate, Stub};
+
+const WORK: &str = r#"
+format = 1
+name = "work"
+summary = "Creates work and follows it"
+[vars]
+port = 1
+token = "none"
+[target]
+url = "http://127.0.0.1:{{port}}"
+ready = "/ready"
+metrics = "/metrics"
+[[phase]]
+name = "create"
+arrivals = { batch = 12 }
+in_flight_max = 4
+journey = "create"
+[[journey]]
+name = "create"
+[[journey.step]]
+request = "POST /work"
+headers = { idempotency-key = "{{uuid}}" }
+expect = 201
+denied = 429
+keep = { job = "/id" }
+starts = "job"
+[work.job]
+status = "POST /status"
+ids = "ids"
+bulk = 5
+poll = "10ms"
+id = "/id"
+state = { at = "/state", waiting = "waiting", running = "running", finished = "finished", failed = "failed" }
+stuck_after = "200ms"
+times = { created = "/created_at", started = "/started_at", finished = "/finished_at" }
+figures = { turns = "/turns" }
+progress = "turns"
+derive = { pace = "run_s / turns" }
+totals = { read = "GET /totals", created = "/created", finished = "/finished", failed = "/failed" }
+[gates]
+"create.errors" = "= 0"
+"job.stuck" = "= 0"
+"job.finished" = "= job.created"
+"job.pace.max" = "<= job.figures.turns.max / 3"
+"#;
+
+/// A directory of this test's own, removed at the end.
+struct Out(PathBuf);
+
+impl Out {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("lab-trial-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver<bool>) -> Trial {
+    let mut document = Document::parse(text).unwrap();
+    settings.iter().for_each(|setting| document.set(setting).unwrap());
+    Trial {
+        scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
+        hash: document.hash(),
+        settings: document.settings().to_vec(),
+        out: out.to_owned(),
+        seed: 1,
+        pid: Some(std::process::id()),
+        samples: true,
+        interrupt,
+        screen: Screen::quiet(),
+    }
+}
+
+async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> Finished {
+    let port = format!("port={}", stub.listen().await.port());
+    let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).chain([port]).collect();
+    let (_interrupt, never) = watch::channel(false);
+    lab::trial::run(trial(text, &settings, out, never)).await.unwrap()
+}
+
+fn failing(run: &Run) -> Vec<&str> {
+    run.gates.iter().filter(|gate| !gate.ok).map(|gate| gate.name.as_str()).collect()
+}
+
+fn file(finished: &Finished, name: &str) -> String {
+    std::fs::read_to_string(finished.dir.join(name)).unwrap()
+}
+
+#[tokio::test]
+async fn work_that_finishes_passes_and_leaves_a_whole_record() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let finished = run(WORK, &[], &stub, &out.0).await;
+    let (run, job) = (&finished.run, &finished.run.results.work["job"]);
+    assert_eq!((run.verdict, failing(run)), (Verdict::Passed, vec![]));
+    assert_eq!((job.created, job.finished, job.stuck, job.duplicates), (12, 12, 0, 0));
+    assert_eq!((job.queue_wait_s.p50, job.run_s.p50, job.figures["turns"].sum), (Some(0.5), Some(3.0), Some(36.0)));
+    assert_eq!(job.derived["pace"].max, Some(1.0));
+    let create = &run.results.journeys["create"].op;
+    assert_eq!((create.count, create.ok, create.latency_ms.count), (12, 12, 12));
+    assert!(run.results.server.process.rss_bytes.is_some());
+
+    let record: Value = serde_json::from_str(&file(&finished, "run.json")).unwrap();
+    assert_eq!((&record["verdict"], &record["work"]["job"]["finished"]), (&"passed".into(), &12.into()));
+    assert!(file(&finished, "report.md").starts_with("# work: PASSED\n"));
+    assert_eq!(file(&finished, "samples.csv").lines().count(), 13);
+    let rows: Vec<Value> =
+        file(&finished, "timeline.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().any(|row| row["kind"] == "pulse" && row["metrics"]["jobs{state=\"ready\"}"] == 3.0));
+    let last = rows.iter().rfind(|row| row["kind"] == "work").unwrap();
+    assert_eq!((&last["finished"], &last["waiting"]), (&12.into(), &0.into()));
+}
+
+#[tokio::test]
+async fn the_load_never_uses_more_connections_than_it_may_have_in_flight() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let finished = run(WORK, &["phase.create.arrivals.batch=200"], &stub, &out.0).await;
+    assert_eq!(finished.run.verdict, Verdict::Passed);
+    assert_eq!(finished.run.results.generator.capped, 196);
+    // Beside the load: one for the ready URL, one or two that only look.
+    assert!(stub.connections() <= 4 + 3, "{}", stub.connections());
+}
+
+#[tokio::test]
+async fn stuck_failed_denied_and_broken_are_told_apart() {
+    let fates = [Fate::Finishes, Fate::Hangs, Fate::Fails, Fate::Denied, Fate::Breaks, Fate::Finishes];
+    let (out, stub) = (Out::new(), Stub::new(move |n| fates[n as usize % 6]));
+    let finished = run(WORK, &[], &stub, &out.0).await;
+    let (run, job) = (&finished.run, &finished.run.results.work["job"]);
+    assert_eq!(run.verdict, Verdict::Failed);
+    // The totals agree with what the lab saw, however bad it was.
+    assert_eq!(failing(run), ["create.errors", "job.stuck", "job.finished"]);
+    assert_eq!((job.created, job.finished, job.failed, job.stuck), (8, 4, 2, 2));
+    assert_eq!(job.drain_s, None);
+    let create = &run.results.journeys["create"].op;
+    assert_eq!((create.ok, create.denied, create.errors), (8, 2, 2));
+    assert_eq!((run.errors.len(), run.errors[0].kind, run.errors[0].count), (1, "status", 2));
+    assert_eq!(run.errors[0].sample, "500: {\"code\":\"internal\"}");
+}
+
+#[tokio::test]
+async fn a_server_that_counts_otherwise_is_found_out() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    stub.miscount.store(1, Ordering::Relaxed);
+    let finished = run(WORK, &[], &stub, &out.0).await;
+    assert_eq!(failing(&finished.run), ["reconciled"]);
+    assert_eq!(finished.run.gates.last().unwrap().value, "job finished: lab 12, server 13");
+}
+
+#[tokio::test]
+async fn a_lost_answer_is_asked_for_again_with_the_same_key() {
+    let (out, stub) = (Out::new(), Stub::new(|n| if n < 3 { Fate::DropsOnce } else { Fate::Finishes }));
+    let text = WORK.replace("expect = 201", "expect = 201\nretry = { times = 5, backoff = \"1ms\" }");
+    let finished = run(&text, &["phase.create.arrivals.batch=1", "phase.create.in_flight_max=1"], &stub, &out.0).await;
+    let create = &finished.run.results.journeys["create"].op;
+    assert_eq!((create.ok, create.errors, create.retries), (1, 0, 1));
+    assert_eq!((finished.run.verdict, stub.created()), (Verdict::Passed, 1));
+}
+
+#[tokio::test]
+async fn without_a_key_a_lost_answer_is_an_error_of_its_kind() {
+    let (out, stub) = (Out::new(), Stub::new(|n| if n == 0 { Fate::DropsOnce } else { Fate::Finishes }));
+    let text = WORK.replace("headers = { idempotency-key = \"{{uuid}}\" }\n", "");
+    let finished = run(&text, &[], &stub, &out.0).await;
+    assert_eq!((finished.run.errors[0].kind, finished.run.errors[0].count), ("closed", 1));
+    assert_eq!(failing(&finished.run), ["create.errors"]);
+}
+
+#[tokio::test]
+async fn an_interrupted_trial_still_writes_its_report() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Hangs));
+    let port = format!("port={}", stub.listen().await.port());
+    let settings = [port, "phase.create.arrivals={ rate = 200, for = \"1h\" }".to_owned()];
+    let (interrupt, interrupted) = watch::channel(false);
+    let running = tokio::spawn(lab::trial::run(trial(WORK, &settings, &out.0, interrupted)));
+    stub.await_creations(5).await;
+    interrupt.send_replace(true);
+    let finished = running.await.unwrap().unwrap();
+    assert_eq!(finished.run.verdict, Verdict::Interrupted);
+    assert!(finished.run.results.journeys["create"].op.ok >= 1);
+    assert!(finished.run.results.work["job"].created >= 1);
+    assert!(file(&finished, "report.md").starts_with("# work: INTERRUPTED\n"));
+    assert!(file(&finished, "run.json").contains("\"verdict\": \"interrupted\""));
+}
+
+const STEPS: &str = r#"
+format = 1
+name = "steps"
+summary = "A secret, a setup, two steps"
+[vars]
+port = 1
+[secrets]
+token = { env = "LAB_TEST_TOKEN_THAT_NOBODY_SETS", generate = true }
+[target]
+url = "http://127.0.0.1:{{port}}"
+config = "GET /config"
+headers = { authorization = "Bearer {{token}}" }
+[[setup]]
+request = "GET /config"
+keep = { workers = "/workers" }
+[[phase]]
+name = "p"
+arrivals = { rate = 1000, for = "20ms" }
+in_flight_max = 5
+journey = "visit"
+[[journey]]
+name = "visit"
+[[journey.step]]
+name = "first"
+request = "GET /ready?workers={{workers}}"
+[[journey.step]]
+name = "second"
+request = "POST /secret"
+expect = 401
+[gates]
+"visit.steps.second.ok" = "= 20"
+"visit.count" = "= 20"
+"#;
+
+#[tokio::test]
+async fn journeys_of_several_steps_have_figures_for_each() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let finished = run(STEPS, &[], &stub, &out.0).await;
+    assert_eq!((finished.run.verdict, failing(&finished.run)), (Verdict::Passed, vec![]));
+    assert_eq!(finished.run.results.journeys["visit"].steps["first"].ok, 20);
+    assert_eq!(finished.run.results.server.config.as_ref().unwrap()["workers"], 4);
+}
+
+#[tokio::test]
+async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let text = STEPS
+        .replace("request = \"GET /config\"", "request = \"POST /secret\"")
+        .replace("keep = { w", "keep = { nope = \"/no\", w");
+    let port = [format!("port={}", stub.listen().await.port())];
+    let (_interrupt, never) = watch::channel(false);
+    let CouldNotRun(message) = lab::trial::run(trial(&text, &port, &out.0, never)).await.unwrap_err();
+    assert_eq!(
+        message,
+        "the setup's POST /secret failed: 401: {\"code\":\"unauthorized\"}\nThe secret was made up for this run; for a \
+         service that runs already, set LAB_TEST_TOKEN_THAT_NOBODY_SETS"
+    );
+}
+
+#[tokio::test]
+async fn nobody_at_the_target_is_said_before_anything_is_sent() {
+    let out = Out::new();
+    let settings = ["target.ready_within=150ms".to_owned()];
+    let (_interrupt, never) = watch::channel(false);
+    let CouldNotRun(message) = lab::trial::run(trial(WORK, &settings, &out.0, never)).await.unwrap_err();
+    assert!(message.starts_with("server was not ready within 150ms: http://127.0.0.1:1/ready: "), "{message}");
+}
+
+/// The lab's own test, and one of two that look at the clock: a service that stands still for a second must show
+/// in the latency of everybody who was due meanwhile, and in the service time of one request only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stall_shows_in_latency_and_not_in_the_service_time_of_others() {
+    let stall = Duration::from_secs(1);
+    let (out, stub) = (
+        Out::new(),
+        Stub::pausing(
+            |_| Fate::Finishes,
+            move |n| Box::pin(tokio::time::sleep(if n == 100 { stall } else { Duration::ZERO })),
+        ),
+    );
+    let settings = ["phase.create.arrivals={ rate = 100, for = \"2s\" }", "phase.create.in_flight_max=1"];
+    let finished = run(WORK, &settings, &stub, &out.0).await;
+    let create = &finished.run.results.journeys["create"].op;
+    let (latency, service) = (&create.latency_ms, &create.service_ms);
+    assert_eq!(create.ok, 200);
+    assert!(latency.p99.unwrap() > 900.0 && latency.p90.unwrap() > 700.0, "{latency:?}");
+    assert!(service.max.unwrap() >= 1000.0 && service.p99.unwrap() < 250.0, "{service:?}");
+    // Waiting for a free place is the target's doing: the lab was not late.
+    assert!(finished.run.results.generator.schedule_lag_ms.p99.unwrap() < 100.0);
+}
+
+/// The other one: against a service that does nothing wrong the lab keeps to its own plan.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_perfect_service_leaves_the_lab_on_time() {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let settings = ["phase.create.arrivals={ rate = 200, for = \"1s\" }", "phase.create.in_flight_max=50"];
+    let finished = run(WORK, &settings, &stub, &out.0).await;
+    let generator = &finished.run.results.generator;
+    assert_eq!((generator.arrivals, generator.not_sent), (200, 0));
+    assert!(generator.schedule_lag_ms.p99.unwrap() < generator.lag_p99_max_ms, "{generator:?}");
+}

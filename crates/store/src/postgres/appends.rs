@@ -1,0 +1,112 @@
+//! Appends of a batch in three round trips, however many they are: look at all the matches, decide here, write all the rows.
+
+use super::batch::Batch;
+use super::session::{PgId, Trouble};
+use crate::columns::{self, Columns, LogEnd};
+use crate::laws;
+use engine::commands::{Append, Outcome};
+use engine::ids::MatchId;
+use engine::matches::life::State;
+use engine::time::UnixMs;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a writer's commands are held against.
+pub(super) struct Held {
+    pub(super) state: State,
+    pub(super) epoch: u32,
+    pub(super) started_at: Option<UnixMs>,
+    pub(super) end: LogEnd,
+}
+
+/// The rows to write, column by column.
+#[derive(Default)]
+struct Rows<'a> {
+    ids: Vec<PgId>,
+    versions: Vec<i64>,
+    turns: Vec<i64>,
+    late_moves: Vec<i64>,
+    data: Vec<&'a [u8]>,
+}
+
+impl<'a> Rows<'a> {
+    fn add(&mut self, append: &'a Append) {
+        for row in &append.rows {
+            self.ids.push(PgId(append.id.0));
+            self.versions.push(row.version.into());
+            self.turns.push(row.turns.into());
+            self.late_moves.push(row.late_moves.into());
+            self.data.push(&row.bytes);
+        }
+    }
+}
+
+impl Batch<'_> {
+    pub(super) fn append_all(&mut self, appends: &[&Append]) -> Result<Vec<Outcome>, Trouble> {
+        let ids: BTreeSet<MatchId> = appends.iter().map(|append| append.id).collect();
+        let mut held = self.held(&ids)?;
+        let mut rows = Rows::default();
+        let mut starts = BTreeMap::new();
+        let outcomes = appends.iter().map(|append| {
+            let Some(held) = held.get_mut(&append.id) else { return Outcome::Fenced };
+            if let Err(refusal) = may_append(held, append) {
+                return refusal;
+            }
+            held.end.version += append.rows.len() as u32;
+            rows.add(append);
+            if let (None, Some(started_at)) = (held.started_at, append.started_at) {
+                held.started_at = Some(started_at);
+                starts.insert(append.id, started_at);
+            }
+            Outcome::Done
+        });
+        let outcomes = outcomes.collect();
+        self.write_rows(&rows)?;
+        self.write_starts(&starts)?;
+        Ok(outcomes)
+    }
+
+    /// The matches as they are now. Their rows are locked, and this asks in a statement of its own: one that had to wait for a lock
+    /// would see the log of before.
+    pub(super) fn held(&mut self, ids: &BTreeSet<MatchId>) -> Result<BTreeMap<MatchId, Held>, Trouble> {
+        let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
+        let sql =
+            "SELECT id, state, epoch, started_at, version, turns, late_moves FROM matches_now WHERE id = ANY ($1)";
+        let held = self.session.all(sql, &[&ids], |row| {
+            let id = MatchId(row.id()?);
+            let (state, epoch, started_at) = (columns::state(row)?, row.number()?, row.maybe_time()?);
+            let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
+            Ok((id, Held { state, epoch, started_at, end }))
+        })?;
+        Ok(held.into_iter().collect())
+    }
+
+    fn write_rows(&mut self, rows: &Rows<'_>) -> Result<(), Trouble> {
+        if rows.ids.is_empty() {
+            return Ok(());
+        }
+        self.session.run(
+            "INSERT INTO match_log (match_id, version, turns, late_moves, data)
+             SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])",
+            &[&rows.ids, &rows.versions, &rows.turns, &rows.late_moves, &rows.data],
+        )?;
+        Ok(())
+    }
+
+    fn write_starts(&mut self, starts: &BTreeMap<MatchId, UnixMs>) -> Result<(), Trouble> {
+        if starts.is_empty() {
+            return Ok(());
+        }
+        let (ids, times): (Vec<PgId>, Vec<i64>) = starts.iter().map(|(id, at)| (PgId(id.0), at.0)).unzip();
+        self.session.run(
+            "UPDATE matches SET started_at = start.at FROM unnest($1::uuid[], $2::bigint[]) AS start (id, at)
+             WHERE matches.id = start.id",
+            &[&ids, &times],
+        )?;
+        Ok(())
+    }
+}
+
+fn may_append(held: &Held, append: &Append) -> Result<(), Outcome> {
+    laws::may_append(held.state, held.epoch, append.epoch)?;
+    laws::continues(append, held.end.version)
+}

@@ -1,0 +1,219 @@
+//! The writer: one transaction a batch, done again when another node was in the way.
+
+use super::plan::{self, Run};
+use super::session::{PgId, Session, Trouble};
+use crate::columns::Columns;
+use crate::contract::{Backend, StoreError};
+use crate::laws::Claimant;
+use crate::tally::Tally;
+use engine::commands::{Command, Outcome};
+use engine::ids::{AccountId, MatchId};
+use std::collections::BTreeSet;
+
+/// How often a batch is done again before its callers are told. Locks are taken in one order, so even once is rare.
+const CONFLICTS_MAX: u32 = 10;
+
+pub(super) struct Writer {
+    session: Session,
+}
+
+impl Writer {
+    pub(super) fn new(session: Session) -> Self {
+        Self { session }
+    }
+
+    fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Trouble> {
+        self.session.script("BEGIN ISOLATION LEVEL READ COMMITTED")?;
+        let mut batch = Batch { session: &mut self.session, tally: Tally::default(), virtual_time_reached: None };
+        batch.lock(commands)?;
+        let outcomes = batch.apply_all(commands)?;
+        batch.write_figures()?;
+        self.session.script("COMMIT")?;
+        Ok(outcomes)
+    }
+}
+
+impl Backend for Writer {
+    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
+        let mut conflicts = 0;
+        loop {
+            match self.try_once(commands) {
+                Ok(outcomes) => return Ok(outcomes),
+                Err(Trouble::Conflict(_)) if conflicts < CONFLICTS_MAX => conflicts += 1,
+                Err(trouble) => {
+                    // On a lost connection this fails too, and the database rolls back by itself.
+                    let _ = self.session.script("ROLLBACK");
+                    return Err(trouble.into());
+                }
+            }
+            self.session.script("ROLLBACK")?;
+        }
+    }
+}
+
+/// One transaction on its way.
+pub(super) struct Batch<'s> {
+    pub(super) session: &'s mut Session,
+    pub(super) tally: Tally,
+    /// The highest tag that was claimed in this batch.
+    pub(super) virtual_time_reached: Option<u64>,
+}
+
+impl Batch<'_> {
+    /// Takes the locks that commands need on what they name, in one order for all nodes. What a claim or a retirement takes, it
+    /// takes without waiting.
+    fn lock(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+        let is_creation = |command: &&Command| matches!(command, Command::CreateMatches(_));
+        let matches: BTreeSet<MatchId> =
+            commands.iter().filter(|command| !is_creation(command)).flat_map(plan::touched).collect();
+        let matches: Vec<PgId> = matches.into_iter().map(|id| PgId(id.0)).collect();
+        self.lock_accounts(commands)?;
+        if !matches.is_empty() {
+            let sql = "SELECT 1 FROM matches WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+            self.session.run(sql, &[&matches])?;
+        }
+        Ok(())
+    }
+
+    fn lock_accounts(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+        let named: BTreeSet<AccountId> = commands.iter().filter_map(account_of).collect();
+        let mut accounts: Vec<PgId> = named.into_iter().map(|id| PgId(id.0)).collect();
+        let requeued = |command: &Command| match command {
+            Command::RequeueMatch { id, .. } => Some(PgId(id.0)),
+            _ => None,
+        };
+        let requeued: Vec<PgId> = commands.iter().filter_map(requeued).collect();
+        if !requeued.is_empty() {
+            let owners = "SELECT DISTINCT account FROM matches WHERE id = ANY ($1)";
+            accounts.extend(self.session.all(owners, &[&requeued], |row| row.id().map(PgId))?);
+        }
+        if !accounts.is_empty() {
+            let sql = "SELECT 1 FROM accounts WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+            self.session.run(sql, &[&accounts])?;
+        }
+        Ok(())
+    }
+
+    fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Trouble> {
+        let mut outcomes = vec![Outcome::Done; commands.len()];
+        for run in plan::plan(commands) {
+            match run {
+                Run::One(at) => outcomes[at] = self.apply(&commands[at])?,
+                Run::Appends(places) => {
+                    let appends: Vec<_> = places.iter().filter_map(|at| as_append(&commands[*at])).collect();
+                    put(&mut outcomes, &places, self.append_all(&appends)?);
+                }
+                Run::Creations(places) => {
+                    let creations: Vec<_> = places.iter().filter_map(|at| as_creation(&commands[*at])).collect();
+                    put(&mut outcomes, &places, self.create_all(&creations)?);
+                }
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn apply(&mut self, command: &Command) -> Result<Outcome, Trouble> {
+        match command {
+            Command::EnsureAccount(account) => self.ensure_account(account),
+            Command::CreateToken(token) => self.create_token(token),
+            Command::DeleteToken { id, account } => self.delete_token(*id, *account),
+            Command::CreateBot(bot) => self.create_bot(bot),
+            Command::UpdateBot(bot) => self.update_bot(bot),
+            Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
+            Command::CreateMatches(create) => self.create_all(&[create]).map(only),
+            Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
+            Command::RequeueMatch { id, now } => self.requeue(*id, *now),
+            Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
+            Command::EndLease { worker } => self.end_lease(*worker),
+            Command::Claim { worker, number, now, max, attempts_max } => {
+                let by = Claimant { worker: *worker, number: *number };
+                self.claim(by, *now, *max, *attempts_max)
+            }
+            Command::Append(append) => self.append_all(&[append]).map(only),
+            Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),
+            Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
+            Command::Release { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
+            Command::Retire { now, keep_for, keep_archive_bytes, max } => {
+                self.retire(*now, *keep_for, *keep_archive_bytes, *max)
+            }
+        }
+    }
+
+    /// A figure without this batch's changes.
+    pub(super) fn figure(&mut self, name: &str) -> Result<i64, Trouble> {
+        let value = self.session.first("SELECT value FROM tally WHERE name = $1", &[&name], |row| row.int())?;
+        Ok(value.unwrap_or_default())
+    }
+
+    pub(super) fn virtual_time(&mut self) -> Result<u64, Trouble> {
+        let reached = self.virtual_time_reached;
+        Ok(reached.unwrap_or_default().max(self.figure("virtual_time")? as u64))
+    }
+
+    /// Last of all, so that nodes hold the rows that everybody writes for the moment of the commit only.
+    fn write_figures(&mut self) -> Result<(), Trouble> {
+        let (names, changes): (Vec<&str>, Vec<i64>) = self.tally.changes().unzip();
+        let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
+        if !names.is_empty() || virtual_time > 0 {
+            let lock = "SELECT 1 FROM tally WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2 > 0)
+                        ORDER BY name FOR NO KEY UPDATE";
+            self.session.run(lock, &[&names, &virtual_time])?;
+            self.session.run(
+                "UPDATE tally SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3) ELSE value + change END
+                 FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) AS changed (changed_name, change)
+                       UNION ALL SELECT 'virtual_time', 0 WHERE $3 > 0) AS changes
+                 WHERE name = changed_name",
+                &[&names, &changes, &virtual_time],
+            )?;
+        }
+        self.write_minutes()
+    }
+
+    fn write_minutes(&mut self) -> Result<(), Trouble> {
+        for (minute, figures) in &self.tally.minutes {
+            self.session.run(
+                "INSERT INTO minutes AS m (minute, created, finished, timed, duration_ms) VALUES ($1, $2, $3, $4, $5)
+                 ON CONFLICT (minute) DO UPDATE SET
+                   created = m.created + excluded.created, finished = m.finished + excluded.finished,
+                   timed = m.timed + excluded.timed, duration_ms = m.duration_ms + excluded.duration_ms",
+                &[
+                    minute,
+                    &(figures.created as i64),
+                    &(figures.finished as i64),
+                    &(figures.timed as i64),
+                    &(figures.duration_ms as i64),
+                ],
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The account whose row a command decides by.
+fn account_of(command: &Command) -> Option<AccountId> {
+    match command {
+        Command::CreateToken(token) => Some(token.account),
+        Command::CreateBot(bot) | Command::UpdateBot(bot) => Some(bot.account),
+        Command::DeleteBot { account, .. } => Some(*account),
+        Command::CreateMatches(create) => Some(create.account),
+        _ => None,
+    }
+}
+
+fn as_append(command: &Command) -> Option<&engine::commands::Append> {
+    if let Command::Append(append) = command { Some(append) } else { None }
+}
+
+fn as_creation(command: &Command) -> Option<&engine::commands::CreateMatches> {
+    if let Command::CreateMatches(create) = command { Some(create) } else { None }
+}
+
+fn put(outcomes: &mut [Outcome], places: &[usize], of_run: Vec<Outcome>) {
+    for (at, outcome) in places.iter().zip(of_run) {
+        outcomes[*at] = outcome;
+    }
+}
+
+fn only(outcomes: Vec<Outcome>) -> Outcome {
+    outcomes.into_iter().next().unwrap_or(Outcome::Done)
+}

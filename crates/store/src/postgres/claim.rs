@@ -1,0 +1,232 @@
+//! Leases, and how matches change hands under them. Several nodes claim at once: each skips the rows that another holds, so nobody
+//! waits and no match is taken twice.
+
+use super::batch::Batch;
+use super::session::{PgId, Trouble};
+use crate::columns::{self, Columns, LogEnd};
+use crate::laws::{self, Claimant};
+use engine::commands::{Claimed, Outcome};
+use engine::ids::{MatchId, WorkerId};
+use engine::matches::life::{Event, State};
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+
+/// Workers that hold running matches and no lease: one seek into `matches_running` each.
+pub(super) const LOST_HOLDERS: &str = "
+    WITH RECURSIVE holders (worker) AS (
+        (SELECT worker FROM matches WHERE state = 'running' AND worker IS NOT NULL ORDER BY worker LIMIT 1)
+        UNION ALL
+        SELECT (SELECT worker FROM matches WHERE state = 'running' AND worker > holders.worker ORDER BY worker LIMIT 1)
+        FROM holders WHERE holders.worker IS NOT NULL
+    )
+    SELECT holders.worker FROM holders LEFT JOIN workers ON workers.id = holders.worker
+    WHERE holders.worker IS NOT NULL
+      AND (workers.id IS NULL OR workers.is_given_up OR workers.lease_until <= $1)";
+/// What a worker's claim of one number took, and the worker still holds.
+const CLAIMED_BEFORE: &str = "
+    SELECT id, epoch, version, attempts_charged FROM matches_now
+    WHERE state = 'running' AND worker = $1
+      AND id IN (SELECT id FROM matches WHERE state = 'running' AND worker = $1 AND claim = $2)
+    ORDER BY id";
+const ORPHANS: &str = "
+    SELECT id, state, attempts_charged, claimed_version, 0::bigint FROM matches
+    WHERE state = 'running' AND (worker IS NULL OR worker = ANY ($1))
+    ORDER BY id LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED";
+const WAITING: &str = "
+    SELECT id, state, attempts_charged, claimed_version, fair_tag FROM matches
+    WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED";
+
+/// What a claim must know of a match.
+struct Candidate {
+    id: MatchId,
+    state: State,
+    charged: u32,
+    claimed_version: u32,
+    tag: u64,
+}
+
+/// A match that this claim takes.
+struct Taken {
+    id: MatchId,
+    attempts: u32,
+    version: u32,
+}
+
+impl Batch<'_> {
+    pub(super) fn renew_lease(
+        &mut self,
+        worker: WorkerId,
+        address: &str,
+        now: UnixMs,
+        until: UnixMs,
+    ) -> Result<Outcome, Trouble> {
+        let written = self.session.run(
+            "INSERT INTO workers AS w (id, address, lease_until, is_given_up) VALUES ($1, $2, $3, false)
+             ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
+               WHERE w.lease_until > $4 AND NOT w.is_given_up",
+            &[&PgId(worker.0), &address, &until.0, &now.0],
+        )?;
+        Ok(if written == 1 { Outcome::Done } else { Outcome::LeaseLost })
+    }
+
+    pub(super) fn end_lease(&mut self, worker: WorkerId) -> Result<Outcome, Trouble> {
+        self.session.run("UPDATE workers SET is_given_up = true WHERE id = $1", &[&PgId(worker.0)])?;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn claim(
+        &mut self,
+        by: Claimant,
+        now: UnixMs,
+        max: usize,
+        attempts_max: u32,
+    ) -> Result<Outcome, Trouble> {
+        let worker = PgId(by.worker.0);
+        let lease = "SELECT 1 FROM workers WHERE id = $1 AND lease_until > $2 AND NOT is_given_up";
+        if !self.session.exists(lease, &[&worker, &now.0])? {
+            return Ok(Outcome::LeaseLost);
+        }
+        let count = "UPDATE workers SET claims = $2 WHERE id = $1 AND claims < $2";
+        if self.session.run(count, &[&worker, &(by.number as i64)])? == 0 {
+            return self.claimed_before(by).map(Outcome::Claimed);
+        }
+        let mut claimed = Vec::new();
+        self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
+        self.claim_waiting(&mut claimed, by, now, max)?;
+        Ok(Outcome::Claimed(claimed))
+    }
+
+    /// What the claim of this number took and its worker still holds.
+    fn claimed_before(&mut self, by: Claimant) -> Result<Vec<Claimed>, Trouble> {
+        let held = self.session.all(CLAIMED_BEFORE, &[&PgId(by.worker.0), &(by.number as i64)], |row| {
+            Ok((MatchId(row.id()?), row.number()?, row.number()?, row.number()?))
+        })?;
+        let ids: Vec<_> = held.iter().map(|(id, ..)| PgId(id.0)).collect();
+        let mut specs = self.specs(&ids)?;
+        let claimed = held.into_iter().filter_map(|(id, epoch, version, attempts_charged)| {
+            Some(Claimed { spec: specs.remove(&id)?, epoch, version, attempts_charged })
+        });
+        Ok(claimed.collect())
+    }
+
+    /// In rounds, because orphans that are out of attempts do not count; each round locks no more than it may claim.
+    fn claim_orphans(
+        &mut self,
+        claimed: &mut Vec<Claimed>,
+        by: Claimant,
+        now: UnixMs,
+        max: usize,
+        attempts_max: u32,
+    ) -> Result<(), Trouble> {
+        let lost = self.session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
+        while claimed.len() < max {
+            let limit = (max - claimed.len()) as i64;
+            let orphans = self.session.all(ORPHANS, &[&lost, &limit], candidate)?;
+            if orphans.is_empty() {
+                break;
+            }
+            let ends = self.log_ends(orphans.iter().map(|orphan| orphan.id))?;
+            let mut taken = Vec::new();
+            for orphan in orphans {
+                let end = ends.get(&orphan.id).copied().unwrap_or_default();
+                let attempts = laws::attempts_after_claim(orphan.charged, orphan.claimed_version, end.version);
+                if attempts > attempts_max {
+                    let reason = laws::out_of_attempts(attempts_max, end.version);
+                    self.end_failed(orphan.id, State::Failed, &reason, end, now)?;
+                } else {
+                    taken.push(Taken { id: orphan.id, attempts, version: end.version });
+                }
+            }
+            claimed.extend(self.take(&taken, State::Running, by, now)?);
+        }
+        Ok(())
+    }
+
+    fn claim_waiting(
+        &mut self,
+        claimed: &mut Vec<Claimed>,
+        by: Claimant,
+        now: UnixMs,
+        max: usize,
+    ) -> Result<(), Trouble> {
+        let limit = (max - claimed.len()) as i64;
+        let waiting = self.session.all(WAITING, &[&limit], candidate)?;
+        let ends = self.log_ends(waiting.iter().map(|candidate| candidate.id))?;
+        let taken = waiting.iter().map(|candidate| {
+            let version = ends.get(&candidate.id).map_or(0, |end| end.version);
+            let attempts = laws::attempts_after_claim(candidate.charged, candidate.claimed_version, version);
+            Taken { id: candidate.id, attempts, version }
+        });
+        let taken: Vec<_> = taken.collect();
+        let tags = waiting.iter().map(|candidate| candidate.tag);
+        self.virtual_time_reached = tags.chain(self.virtual_time_reached).max();
+        claimed.extend(self.take(&taken, State::Waiting, by, now)?);
+        for candidate in &waiting {
+            self.tally.moved(Some(candidate.state), candidate.state.on(Event::Claim));
+        }
+        Ok(())
+    }
+
+    fn log_ends(&mut self, ids: impl Iterator<Item = MatchId>) -> Result<BTreeMap<MatchId, LogEnd>, Trouble> {
+        let ids: Vec<PgId> = ids.map(|id| PgId(id.0)).collect();
+        let sql = "SELECT id, last.version, last.turns, last.late_moves FROM unnest($1::uuid[]) AS asked (id)
+                   CROSS JOIN LATERAL (SELECT version, turns, late_moves FROM match_log
+                                       WHERE match_id = asked.id ORDER BY version DESC LIMIT 1) AS last";
+        let ends = self.session.all(sql, &[&ids], |row| Ok((MatchId(row.id()?), columns::log_end(row)?)))?;
+        Ok(ends.into_iter().collect())
+    }
+
+    /// Writes the claim of matches in this state, and reads what is played, in the order given.
+    fn take(&mut self, taken: &[Taken], from: State, by: Claimant, now: UnixMs) -> Result<Vec<Claimed>, Trouble> {
+        if taken.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: Vec<_> = taken.iter().map(|taken| PgId(taken.id.0)).collect();
+        let attempts: Vec<_> = taken.iter().map(|taken| i64::from(taken.attempts)).collect();
+        let versions: Vec<_> = taken.iter().map(|taken| i64::from(taken.version)).collect();
+        let next = from.on(Event::Claim).unwrap_or(State::Running);
+        let updated_at = (from != next).then_some(now.0);
+        let epochs = self.session.all(
+            "UPDATE matches SET state = $4, worker = $5, epoch = epoch + 1, fair_tag = NULL,
+               attempts_charged = taken.attempts, claimed_version = taken.version, updated_at = coalesce($6, updated_at),
+               claim = $7
+             FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS taken (id, attempts, version)
+             WHERE matches.id = taken.id RETURNING matches.id, epoch",
+            &[&ids, &attempts, &versions, &next.name(), &PgId(by.worker.0), &updated_at, &(by.number as i64)],
+            |row| Ok((MatchId(row.id()?), row.number()?)),
+        )?;
+        let epochs: BTreeMap<MatchId, u32> = epochs.into_iter().collect();
+        let mut specs = self.specs(&ids)?;
+        let claimed = taken.iter().filter_map(|taken| {
+            let &Taken { id, attempts: attempts_charged, version } = taken;
+            Some(Claimed { spec: specs.remove(&id)?, epoch: *epochs.get(&id)?, version, attempts_charged })
+        });
+        Ok(claimed.collect())
+    }
+
+    fn specs(&mut self, ids: &Vec<PgId>) -> Result<BTreeMap<MatchId, MatchSpec>, Trouble> {
+        let sql = format!("SELECT {} FROM matches WHERE id = ANY ($1)", columns::SPEC);
+        let specs = self.session.all(&sql, &[ids], |row| columns::spec(row))?;
+        let mut specs: BTreeMap<_, _> = specs.into_iter().map(|spec| (spec.id, spec)).collect();
+        let sql = format!("SELECT {} FROM seats WHERE match_id = ANY ($1) ORDER BY match_id, seat", columns::SEAT);
+        let seats: Vec<(MatchId, SeatSpec)> =
+            self.session.all(&sql, &[ids], |row| columns::seat(row).map(|seat| (seat.id, seat.spec)))?;
+        for (id, seat) in seats {
+            if let Some(spec) = specs.get_mut(&id) {
+                spec.seats.push(seat);
+            }
+        }
+        Ok(specs)
+    }
+}
+
+fn candidate(row: &mut super::session::PgColumns<'_>) -> Result<Candidate, crate::StoreError> {
+    Ok(Candidate {
+        id: MatchId(row.id()?),
+        state: columns::state(row)?,
+        charged: row.number()?,
+        claimed_version: row.number()?,
+        tag: row.number()?,
+    })
+}

@@ -1,0 +1,55 @@
+//! Reaching the database within bounded time. Connections are not encrypted: database and nodes share a private network.
+
+use super::session::Session;
+use crate::contract::StoreError;
+use ::postgres::{Config, NoTls};
+use std::time::Duration;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A peer that answers nothing for so long is gone.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// Limits of one session, and durability: whoever turned it down for the whole server gets it back here.
+const SETTINGS: &str = "
+    SET statement_timeout = '30s';
+    SET lock_timeout = '10s';
+    SET idle_in_transaction_session_timeout = '10s';
+    SET client_min_messages = warning;
+    SELECT set_config('synchronous_commit', 'on', false)
+    WHERE current_setting('synchronous_commit') IN ('off', 'local');";
+
+pub(super) fn configured(address: &str) -> Result<Config, StoreError> {
+    let mut config: Config = address.parse().map_err(|_| StoreError::Unavailable {
+        why: "the database's address cannot be read; expected postgres://user:password@host:port/name".to_owned(),
+    })?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT_TIMEOUT);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("gauntlet");
+    }
+    config.tcp_user_timeout(TCP_USER_TIMEOUT).keepalives(true).keepalives_idle(KEEPALIVE_IDLE);
+    config.keepalives_interval(KEEPALIVE_INTERVAL).keepalives_retries(KEEPALIVE_RETRIES);
+    Ok(config)
+}
+
+pub(super) fn open(config: &Config) -> Result<Session, StoreError> {
+    let client = config.connect(NoTls).map_err(|error| super::session::Trouble::from(&error))?;
+    let mut session = Session::new(client);
+    session.script(SETTINGS)?;
+    Ok(session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_cannot_be_read_is_not_repeated() {
+        let Err(error) = configured("postgres://me:secret@host:notaport/db") else { panic!("it was taken") };
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+}

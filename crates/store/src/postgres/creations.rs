@@ -1,0 +1,224 @@
+//! Creations of a batch in few round trips, however many they are: look at accounts, keys and ids, decide here, write everything.
+
+use super::batch::Batch;
+use super::session::{PgId, Trouble};
+use crate::columns::{self, Columns};
+use crate::laws;
+use engine::commands::{CreateMatches, Outcome};
+use engine::ids::{AccountId, MatchId};
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::matches::spec::MatchSpec;
+use engine::time::UnixMs;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What decides about creations; it follows them as they are accepted.
+struct Desk {
+    last_tags: BTreeMap<AccountId, u64>,
+    answers: BTreeMap<(AccountId, String), Answer>,
+    ids: BTreeSet<MatchId>,
+    virtual_time: u64,
+}
+
+struct Answer {
+    fingerprint: [u8; 32],
+    answer: Vec<u8>,
+    created_at: UnixMs,
+}
+
+/// A match to be written.
+struct Accepted<'a> {
+    spec: &'a MatchSpec,
+    account: AccountId,
+    tag: u64,
+    now: UnixMs,
+}
+
+impl Batch<'_> {
+    pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, Trouble> {
+        let mut desk = self.desk(creations)?;
+        let mut accepted = Vec::new();
+        let mut remembered = Vec::new();
+        let outcomes = creations.iter().map(|create| {
+            let outcome = desk.decide(create);
+            if outcome == Outcome::Done {
+                accepted.extend(desk.accept(create));
+                remembered.extend(create.idempotency.is_some().then_some(*create));
+                self.tally.created(create.matches.len(), create.now);
+            }
+            outcome
+        });
+        let outcomes = outcomes.collect();
+        self.write_matches(&accepted)?;
+        self.write_seats(&accepted)?;
+        self.write_tags(&desk.last_tags)?;
+        self.write_answers(&remembered)?;
+        Ok(outcomes)
+    }
+
+    fn desk(&mut self, creations: &[&CreateMatches]) -> Result<Desk, Trouble> {
+        let accounts: Vec<PgId> = creations.iter().map(|create| PgId(create.account.0)).collect();
+        let tags = "SELECT id, fair_tag FROM accounts WHERE id = ANY ($1)";
+        let last_tags = self.session.all(tags, &[&accounts], |row| Ok((AccountId(row.id()?), row.number()?)))?;
+        let specs = creations.iter().flat_map(|create| &create.matches);
+        let ids: Vec<PgId> = specs.map(|spec| PgId(spec.id.0)).collect();
+        let known = "SELECT id FROM matches WHERE id = ANY ($1)";
+        let ids = self.session.all(known, &[&ids], |row| row.id().map(MatchId))?;
+        Ok(Desk {
+            last_tags: last_tags.into_iter().collect(),
+            answers: self.answers(creations)?,
+            ids: ids.into_iter().collect(),
+            virtual_time: self.virtual_time()?,
+        })
+    }
+
+    fn answers(&mut self, creations: &[&CreateMatches]) -> Result<BTreeMap<(AccountId, String), Answer>, Trouble> {
+        let keyed = creations.iter().filter_map(|create| Some((create.account, create.idempotency.as_ref()?)));
+        let (accounts, keys): (Vec<PgId>, Vec<&str>) =
+            keyed.map(|(account, asked)| (PgId(account.0), asked.key.as_str())).unzip();
+        if keys.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let sql = "SELECT account, key, fingerprint, answer, created_at FROM idempotency_keys
+                   WHERE (account, key) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))";
+        let answers = self.session.all(sql, &[&accounts, &keys], |row| {
+            let key = (AccountId(row.id()?), row.text()?);
+            let fingerprint = columns::digest(row.bytes()?)?;
+            Ok((key, Answer { fingerprint, answer: row.bytes()?, created_at: row.time()? }))
+        })?;
+        Ok(answers.into_iter().collect())
+    }
+
+    fn write_matches(&mut self, accepted: &[Accepted<'_>]) -> Result<(), Trouble> {
+        if accepted.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = accepted.iter().map(|a| PgId(a.spec.id.0)).collect();
+        let accounts: Vec<_> = accepted.iter().map(|a| PgId(a.account.0)).collect();
+        let rulesets: Vec<_> = accepted.iter().map(|a| a.spec.rules.ruleset.name()).collect();
+        let maps: Vec<_> = accepted.iter().map(|a| a.spec.rules.map.name()).collect();
+        let solos: Vec<_> = accepted.iter().map(|a| a.spec.rules.solo).collect();
+        let column = |number: fn(&Accepted<'_>) -> i64| accepted.iter().map(number).collect::<Vec<i64>>();
+        self.session.run(
+            "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food,
+               hazard_damage_per_turn, shrink_every_n_turns, width, height, seed, timeout_ms, turns_max,
+               state, fair_tag, created_at, updated_at, enqueued_at)
+             SELECT id, account, ruleset, map, is_solo, food, minimum, hazard, shrink, width, height, seed, timeout, turns,
+               'waiting', tag, now, now, now
+             FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bool[], $6::bigint[], $7::bigint[],
+               $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[],
+               $15::bigint[], $16::bigint[])
+               AS new (id, account, ruleset, map, is_solo, food, minimum, hazard, shrink, width, height, seed, timeout,
+               turns, tag, now)",
+            &[
+                &ids,
+                &accounts,
+                &rulesets,
+                &maps,
+                &solos,
+                &column(|a| a.spec.rules.settings.food_spawn_chance.into()),
+                &column(|a| a.spec.rules.settings.minimum_food.into()),
+                &column(|a| a.spec.rules.settings.hazard_damage_per_turn.into()),
+                &column(|a| a.spec.rules.settings.shrink_every_n_turns.into()),
+                &column(|a| a.spec.width.into()),
+                &column(|a| a.spec.height.into()),
+                &column(|a| a.spec.seed.0 as i64),
+                &column(|a| a.spec.timeout_ms.into()),
+                &column(|a| a.spec.turns_max.into()),
+                &column(|a| a.tag as i64),
+                &column(|a| a.now.0),
+            ],
+        )?;
+        for _ in accepted {
+            self.tally.moved(None, Some(engine::matches::life::State::Waiting));
+        }
+        Ok(())
+    }
+
+    fn write_seats(&mut self, accepted: &[Accepted<'_>]) -> Result<(), Trouble> {
+        let seats =
+            accepted.iter().flat_map(|a| a.spec.seats.iter().enumerate().map(|(seat, by)| (a.spec.id, seat, by)));
+        let seats: Vec<_> = seats.collect();
+        if seats.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = seats.iter().map(|(id, ..)| PgId(id.0)).collect();
+        let places: Vec<_> = seats.iter().map(|(_, seat, _)| *seat as i64).collect();
+        let bots: Vec<_> = seats.iter().map(|(.., by)| PgId(by.bot.0)).collect();
+        let names: Vec<_> = seats.iter().map(|(.., by)| by.name.as_str()).collect();
+        let urls: Vec<_> = seats.iter().map(|(.., by)| by.url.as_str()).collect();
+        self.session.run(
+            "INSERT INTO seats (match_id, seat, bot, name, url)
+             SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[])",
+            &[&ids, &places, &bots, &names, &urls],
+        )?;
+        Ok(())
+    }
+
+    fn write_tags(&mut self, last_tags: &BTreeMap<AccountId, u64>) -> Result<(), Trouble> {
+        let (ids, tags): (Vec<PgId>, Vec<i64>) = last_tags.iter().map(|(id, tag)| (PgId(id.0), *tag as i64)).unzip();
+        self.session.run(
+            "UPDATE accounts SET fair_tag = tag FROM unnest($1::uuid[], $2::bigint[]) AS last (account, tag)
+             WHERE id = account AND fair_tag <> tag",
+            &[&ids, &tags],
+        )?;
+        Ok(())
+    }
+
+    fn write_answers(&mut self, remembered: &[&CreateMatches]) -> Result<(), Trouble> {
+        for create in remembered {
+            if let Some(asked) = &create.idempotency {
+                self.session.run(
+                    "INSERT INTO idempotency_keys (account, key, fingerprint, answer, created_at)
+                     VALUES ($1, $2, $3, $4, $5)
+                     ON CONFLICT (account, key) DO UPDATE SET fingerprint = excluded.fingerprint,
+                       answer = excluded.answer, created_at = excluded.created_at",
+                    &[&PgId(create.account.0), &asked.key, &asked.fingerprint.as_slice(), &asked.answer, &create.now.0],
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Desk {
+    fn decide(&self, create: &CreateMatches) -> Outcome {
+        if !self.last_tags.contains_key(&create.account) {
+            return Outcome::Missing;
+        }
+        if let Some(outcome) = self.answered_before(create) {
+            return outcome;
+        }
+        let is_known = |spec: &MatchSpec| self.ids.contains(&spec.id);
+        if laws::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
+            return Outcome::Duplicate;
+        }
+        Outcome::Done
+    }
+
+    fn answered_before(&self, create: &CreateMatches) -> Option<Outcome> {
+        let asked = create.idempotency.as_ref()?;
+        let known = self.answers.get(&(create.account, asked.key.clone()))?;
+        if known.created_at.after(IDEMPOTENCY_KEPT) <= create.now {
+            return None;
+        }
+        let is_same = known.fingerprint == asked.fingerprint;
+        Some(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+    }
+
+    fn accept<'a>(&mut self, create: &'a CreateMatches) -> Vec<Accepted<'a>> {
+        let &CreateMatches { account, now, .. } = create;
+        if let Some(asked) = &create.idempotency {
+            let answer = Answer { fingerprint: asked.fingerprint, answer: asked.answer.clone(), created_at: now };
+            self.answers.insert((account, asked.key.clone()), answer);
+        }
+        let virtual_time = self.virtual_time;
+        let last_tag = self.last_tags.entry(account).or_default();
+        let ids = &mut self.ids;
+        let accepted = create.matches.iter().map(|spec| {
+            *last_tag = laws::fair_tag(virtual_time, *last_tag);
+            ids.insert(spec.id);
+            Accepted { spec, account, tag: *last_tag, now }
+        });
+        accepted.collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! The schema, step by step. Nodes that start together take turns by an advisory lock.
+
+use super::session::{Session, Trouble};
+use crate::columns::Columns;
+use crate::contract::StoreError;
+
+/// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
+const STEPS: [&str; 1] = [include_str!("../../migrations/postgres/0001_first.sql")];
+const KNOWN: i64 = STEPS.len() as i64;
+/// "Gntl": the advisory lock of whoever changes the schema.
+const LOCK: i64 = 0x476e_746c;
+
+/// Brings the database to the newest version that this program knows.
+pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
+    if version(session)? == KNOWN {
+        return Ok(());
+    }
+    session.script("BEGIN")?;
+    let migrated = migrate_in_turn(session);
+    session.script(if migrated.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    migrated.map_err(StoreError::from)
+}
+
+fn migrate_in_turn(session: &mut Session) -> Result<(), Trouble> {
+    session.script(&format!("SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock({LOCK})"))?;
+    let version = version(session)?;
+    if version == 0 {
+        session
+            .script("CREATE TABLE gauntlet_schema (version BIGINT NOT NULL); INSERT INTO gauntlet_schema VALUES (0)")?;
+    }
+    for (step, number) in STEPS.iter().zip(1_i64..).filter(|(_, number)| *number > version) {
+        session.script(step)?;
+        session.run("UPDATE gauntlet_schema SET version = $1", &[&number])?;
+    }
+    Ok(())
+}
+
+/// Refuses a database that a reader could not understand.
+pub(super) fn check(session: &mut Session) -> Result<(), StoreError> {
+    match version(session)? {
+        KNOWN => Ok(()),
+        older => {
+            let why = format!("the database is at schema version {older} of {KNOWN}: its writer has not been opened");
+            Err(StoreError::Unavailable { why })
+        }
+    }
+}
+
+/// 0 for an empty database.
+fn version(session: &mut Session) -> Result<i64, Trouble> {
+    let ours = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'gauntlet_schema'";
+    if !session.exists(ours, &[])? {
+        let others =
+            "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename LIMIT 1";
+        return match session.first(others, &[], |row| row.text())? {
+            None => Ok(0),
+            Some(table) => Err(wrong(format!(
+                "the database holds tables of another program (such as {table}) and no schema version of ours; name an \
+                 empty database"
+            ))),
+        };
+    }
+    let version = session.first("SELECT version FROM gauntlet_schema", &[], |row| row.int())?.unwrap_or_default();
+    if version > KNOWN {
+        return Err(wrong(format!(
+            "the database has schema version {version}, and this program knows versions up to {KNOWN}: it was written by \
+             a newer program; run that one, or restore a backup from before the upgrade"
+        )));
+    }
+    Ok(version)
+}
+
+fn wrong(why: String) -> Trouble {
+    Trouble::Store(StoreError::WrongSchema { why })
+}

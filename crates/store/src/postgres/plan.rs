@@ -1,0 +1,138 @@
+//! In which order a batch is done, so that it costs few round trips: neighbours of one kind become one run, and appends are
+//! brought forward to each other where nobody can tell the difference.
+//!
+//! An append depends on its match alone. It may pass any command that does not touch that match; claims and retirements may touch
+//! any, so nothing passes them.
+
+use engine::commands::Command;
+use engine::ids::MatchId;
+use std::collections::BTreeSet;
+
+/// Commands that are done together, by their place in the batch.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Run {
+    Appends(Vec<usize>),
+    Creations(Vec<usize>),
+    One(usize),
+}
+
+pub(super) fn plan(commands: &[Command]) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let mut stretch = Stretch::default();
+    for (at, command) in commands.iter().enumerate() {
+        match command {
+            Command::Append(append) if !stretch.touched.contains(&append.id) => stretch.appends.push(at),
+            Command::Claim { .. } | Command::Retire { .. } => {
+                runs.append(&mut stretch.end());
+                runs.push(Run::One(at));
+            }
+            other => {
+                stretch.touched.extend(touched(other));
+                stretch.push(at, other);
+            }
+        }
+    }
+    runs.append(&mut stretch.end());
+    runs
+}
+
+/// What lies between two commands that nothing passes.
+#[derive(Default)]
+struct Stretch {
+    /// Appends that come first.
+    appends: Vec<usize>,
+    others: Vec<Run>,
+    touched: BTreeSet<MatchId>,
+}
+
+impl Stretch {
+    fn push(&mut self, at: usize, command: &Command) {
+        match (command, self.others.last_mut()) {
+            (Command::Append(_), Some(Run::Appends(run))) | (Command::CreateMatches(_), Some(Run::Creations(run))) => {
+                run.push(at);
+            }
+            (Command::Append(_), _) => self.others.push(Run::Appends(vec![at])),
+            (Command::CreateMatches(_), _) => self.others.push(Run::Creations(vec![at])),
+            _ => self.others.push(Run::One(at)),
+        }
+    }
+
+    fn end(&mut self) -> Vec<Run> {
+        let Self { appends, others, .. } = std::mem::take(self);
+        let first = (!appends.is_empty()).then_some(Run::Appends(appends));
+        first.into_iter().chain(others).collect()
+    }
+}
+
+/// The matches that a command names.
+pub(super) fn touched(command: &Command) -> Vec<MatchId> {
+    match command {
+        Command::CreateMatches(create) => create.matches.iter().map(|spec| spec.id).collect(),
+        Command::Append(append) | Command::Finish { append, .. } => vec![append.id],
+        Command::CancelMatch { id, .. }
+        | Command::RequeueMatch { id, .. }
+        | Command::Fail { id, .. }
+        | Command::Release { id, .. } => vec![*id],
+        Command::EnsureAccount(_)
+        | Command::CreateToken(_)
+        | Command::DeleteToken { .. }
+        | Command::CreateBot(_)
+        | Command::UpdateBot(_)
+        | Command::DeleteBot { .. }
+        | Command::RenewLease { .. }
+        | Command::EndLease { .. }
+        | Command::Claim { .. }
+        | Command::Retire { .. } => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::commands::{Append, CreateMatches};
+    use engine::ids::{AccountId, WorkerId};
+    use engine::time::UnixMs;
+
+    fn command(word: &str) -> Command {
+        let id = MatchId(word[1..].parse().unwrap_or_default());
+        match &word[..1] {
+            "a" => Command::Append(Append { id, epoch: 1, rows: Vec::new(), expected_version: 0, started_at: None }),
+            "r" => Command::Release { id, epoch: 1, is_refunded: true },
+            "c" => Command::CreateMatches(CreateMatches {
+                account: AccountId(1),
+                idempotency: None,
+                matches: Vec::new(),
+                now: UnixMs(0),
+            }),
+            "C" => Command::Claim { worker: WorkerId(1), number: 1, now: UnixMs(0), max: 1, attempts_max: 1 },
+            _ => Command::EndLease { worker: WorkerId(1) },
+        }
+    }
+
+    #[track_caller]
+    fn check(batch: &str, want: &str) {
+        let commands: Vec<_> = batch.split_whitespace().map(command).collect();
+        let words: Vec<_> = batch.split_whitespace().collect();
+        let said = plan(&commands).into_iter().map(|run| match run {
+            Run::Appends(at) | Run::Creations(at) => at.iter().map(|at| words[*at]).collect::<Vec<_>>().join("+"),
+            Run::One(at) => words[at].to_owned(),
+        });
+        assert_eq!(said.collect::<Vec<_>>().join(" "), want, "{batch}");
+    }
+
+    #[test]
+    fn appends_come_together_unless_their_match_is_touched() {
+        check("", "");
+        check("a1 a2 a1", "a1+a2+a1");
+        check("a1 e a2 r3 a4 e", "a1+a2+a4 e r3 e");
+        check("a1 r1 a1 a2 a1", "a1+a2 r1 a1+a1");
+        check("a1 r1 a1 e a1", "a1 r1 a1 e a1");
+        check("c c a1 c e c", "a1 c+c+c e c");
+    }
+
+    #[test]
+    fn nothing_passes_a_claim() {
+        check("a1 C a1 a2 C a3", "a1 C a1+a2 C a3");
+        check("r1 C a1", "r1 C a1");
+    }
+}

@@ -1,0 +1,214 @@
+//! Views of what is committed. A call that asks several questions asks them in one repeatable-read transaction.
+
+use super::claim::LOST_HOLDERS;
+use super::session::{PgId, Session, Trouble};
+use crate::columns::{self, BareMatch, Columns, SeatRow};
+use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, StoreError};
+use crate::packing;
+use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::matches::life::State;
+use engine::rows::{Account, Bot, LogPage, LogRow, MatchRow, MatchStatus, Stats, Token};
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+
+const WINDOWS: &str = "
+    SELECT sum(created) FILTER (WHERE minute >= $1)::bigint, sum(created) FILTER (WHERE minute >= $2)::bigint,
+           sum(created)::bigint,
+           sum(finished) FILTER (WHERE minute >= $1)::bigint, sum(finished) FILTER (WHERE minute >= $2)::bigint,
+           sum(finished)::bigint,
+           sum(timed) FILTER (WHERE minute >= $2)::bigint, sum(duration_ms) FILTER (WHERE minute >= $2)::bigint
+    FROM minutes WHERE minute >= $3";
+const FAILURES: &str = "
+    SELECT count(*), failure, max(ended_at) FROM (
+        SELECT failure, ended_at FROM matches
+        WHERE state = 'failed' AND ended_at >= $1 ORDER BY ended_at DESC, id DESC LIMIT $2) AS newest
+    GROUP BY failure ORDER BY count(*) DESC, max(ended_at) DESC, failure LIMIT $3";
+const ORPHANED: &str = "
+    SELECT count(*) FROM matches WHERE state = 'running' AND (worker IS NULL OR worker = ANY ($1))";
+/// A record of nothing in the write-ahead log: it must reach the disk, and leaves no row behind.
+const PROBE: &str = "SELECT pg_logical_emit_message(true, 'gauntlet', 'probe')::text";
+
+pub(super) struct PostgresReader {
+    session: Session,
+}
+
+impl PostgresReader {
+    pub(super) fn new(session: Session) -> Self {
+        Self { session }
+    }
+
+    /// Several questions about one moment.
+    fn snapshot<T>(&mut self, ask: impl FnOnce(&mut Session) -> Result<T, Trouble>) -> Result<T, StoreError> {
+        self.session.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
+        let answer = ask(&mut self.session);
+        self.session.script("ROLLBACK")?;
+        Ok(answer?)
+    }
+}
+
+impl Reader for PostgresReader {
+    fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError> {
+        let sql = format!("SELECT {} FROM tokens WHERE digest = $1", columns::TOKEN);
+        Ok(self.session.first(&sql, &[&digest.as_slice()], |row| columns::token(row))?)
+    }
+
+    fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
+        let sql = format!("SELECT {} FROM tokens WHERE account = $1 ORDER BY id DESC", columns::TOKEN);
+        Ok(self.session.all(&sql, &[&PgId(account.0)], |row| columns::token(row))?)
+    }
+
+    fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
+        let sql = format!("SELECT {} FROM accounts WHERE name = $1", columns::ACCOUNT);
+        Ok(self.session.first(&sql, &[&name], |row| columns::account(row))?)
+    }
+
+    fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError> {
+        let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
+        let sql = format!("SELECT {} FROM bots WHERE id = ANY ($1) ORDER BY id", columns::BOT);
+        Ok(self.session.all(&sql, &[&ids], |row| columns::bot(row))?)
+    }
+
+    fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError> {
+        let before = filter.before.map(|id| PgId(id.0));
+        let cursor = if before.is_some() { "id < $2" } else { "$2::uuid IS NULL" };
+        let sql =
+            format!("SELECT {} FROM bots WHERE account = $1 AND {cursor} ORDER BY id DESC LIMIT $3", columns::BOT);
+        let page: [&(dyn ::postgres::types::ToSql + Sync); 3] =
+            [&PgId(filter.account.0), &before, &(filter.limit as i64)];
+        Ok(self.session.all(&sql, &page, |row| columns::bot(row))?)
+    }
+
+    fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError> {
+        let sql = format!("{} WHERE id = $1", select_matches());
+        let rows = self.snapshot(|session| {
+            let rows = session.all(&sql, &[&PgId(id.0)], |row| columns::bare_match(row))?;
+            seated(session, rows)
+        })?;
+        Ok(rows.into_iter().next())
+    }
+
+    fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError> {
+        let sql = format!("{} {}", select_matches(), matches_where(filter));
+        let account = filter.account.map(|id| PgId(id.0));
+        let bot = filter.bot.map(|id| PgId(id.0));
+        let before = filter.before.map(|id| PgId(id.0));
+        self.snapshot(|session| {
+            let page: [&(dyn ::postgres::types::ToSql + Sync); 4] = [&before, &(filter.limit as i64), &account, &bot];
+            let rows = session.all(&sql, &page, |row| columns::bare_match(row))?;
+            seated(session, rows)
+        })
+    }
+
+    fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
+        Ok(statuses(&mut self.session, ids)?)
+    }
+
+    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+        self.snapshot(|session| {
+            let status = statuses(session, &[id])?.into_iter().next();
+            let Some(MatchStatus { state, version, .. }) = status else { return Ok(None) };
+            let rows = match state {
+                State::Finished => {
+                    archived(session, id, version)?.into_iter().skip(from as usize).take(limit).collect()
+                }
+                State::Waiting | State::Running | State::Failed | State::Cancelled => live(session, id, from, limit)?,
+            };
+            Ok(Some(LogPage { state, version, rows }))
+        })
+    }
+
+    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+        let sql = "SELECT fingerprint, answer FROM idempotency_keys WHERE account = $1 AND key = $2";
+        let read = |row: &mut super::session::PgColumns<'_>| Ok((columns::digest(row.bytes()?)?, row.bytes()?));
+        Ok(self.session.first(sql, &[&PgId(account.0), &key], read)?)
+    }
+
+    fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT address FROM workers WHERE id = $1 AND lease_until > $2 AND NOT is_given_up";
+        Ok(self.session.first(sql, &[&PgId(worker.0), &now.0], |row| row.text())?)
+    }
+
+    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
+        let Windows { hour, day, week } = Windows::until(now);
+        self.snapshot(|session| {
+            let windows = session.first(WINDOWS, &[&hour, &day, &week], |row| columns::windows(row))?;
+            let mut stats = windows.unwrap_or_default();
+            let figures = session.all("SELECT name, value FROM tally", &[], |row| Ok((row.text()?, row.number()?)))?;
+            stats.counts = columns::counts(&figures);
+            let lost = session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
+            let orphaned = session.first(ORPHANED, &[&lost], |row| row.number())?;
+            stats.orphaned = orphaned.unwrap_or_default();
+            let limits = (FAILURES_SCANNED_MAX as i64, FAILURES_SHOWN_MAX as i64);
+            let since = day_before(now).0;
+            stats.failures = session.all(FAILURES, &[&since, &limits.0, &limits.1], |row| columns::failure(row))?;
+            Ok(stats)
+        })
+    }
+
+    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        Ok(self.session.first(sql, &[], |row| row.time())?)
+    }
+
+    fn probe(&mut self) -> Result<(), StoreError> {
+        self.session.first(PROBE, &[], |_| Ok(()))?;
+        Ok(())
+    }
+}
+
+fn select_matches() -> String {
+    format!("SELECT {}, {}, {} FROM matches_now", columns::SPEC, columns::STATUS, columns::RESULT)
+}
+
+/// $1 is the cursor, $2 the limit, $3 the account, $4 the bot. What is not asked for is not in the condition, so that each list
+/// is read from its own index.
+fn matches_where(filter: &MatchFilter) -> String {
+    let term = |is_asked: bool, asked: &'static str, not: &'static str| if is_asked { asked } else { not };
+    let cursor = term(filter.before.is_some(), "id < $1", "$1::uuid IS NULL");
+    let account = term(filter.account.is_some(), "account = $3", "$3::uuid IS NULL");
+    let by_bot = "id IN (SELECT match_id FROM seats WHERE bot = $4)";
+    let bot = term(filter.bot.is_some(), by_bot, "$4::uuid IS NULL");
+    format!("WHERE {cursor} AND {account} AND {bot} ORDER BY id DESC LIMIT $2")
+}
+
+fn seated(session: &mut Session, rows: Vec<BareMatch>) -> Result<Vec<MatchRow>, Trouble> {
+    let ids: Vec<PgId> = rows.iter().map(|row| PgId(row.status.id.0)).collect();
+    let sql = format!("SELECT {} FROM seats WHERE match_id = ANY ($1) ORDER BY match_id, seat", columns::SEAT);
+    let mut seats = BTreeMap::<MatchId, Vec<SeatRow>>::new();
+    for seat in session.all(&sql, &[&ids], |row| columns::seat(row))? {
+        seats.entry(seat.id).or_default().push(seat);
+    }
+    let seated = rows.into_iter().map(|row| {
+        let of_match = seats.remove(&row.status.id).unwrap_or_default();
+        row.seated(of_match)
+    });
+    Ok(seated.collect())
+}
+
+fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, Trouble> {
+    let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
+    let sql = format!(
+        "SELECT {} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (asked_id, place)
+         JOIN matches_now ON id = asked_id ORDER BY place",
+        columns::STATUS
+    );
+    session.all(&sql, &[&ids], |row| columns::status(row).map(|(status, _)| status))
+}
+
+fn live(session: &mut Session, id: MatchId, from: u32, limit: usize) -> Result<Vec<LogRow>, Trouble> {
+    let sql = format!(
+        "SELECT {} FROM match_log WHERE match_id = $1 AND version >= $2 ORDER BY version LIMIT $3",
+        columns::LOG
+    );
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    session.all(&sql, &[&PgId(id.0), &i64::from(from), &limit], |row| columns::log_row(row))
+}
+
+fn archived(session: &mut Session, id: MatchId, version: u32) -> Result<Vec<LogRow>, Trouble> {
+    let sql = "SELECT data FROM match_archive WHERE match_id = $1";
+    let stored = session.first(sql, &[&PgId(id.0)], |row| row.bytes())?;
+    let stored =
+        stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
+    Ok(packing::rows(id, &stored, version)?)
+}

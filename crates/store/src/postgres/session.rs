@@ -1,0 +1,179 @@
+//! Asking PostgreSQL: prepared statements, rows read from left to right, errors sorted by what a caller must do.
+
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use ::postgres::error::SqlState;
+use ::postgres::types::private::BytesMut;
+use ::postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+use ::postgres::{Client, Row, Statement};
+use std::collections::HashMap;
+use std::error::Error;
+
+/// Values for a statement.
+pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
+
+/// Why a statement did not happen.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Another node was in the way; the whole batch may be done again.
+    Conflict(String),
+    /// Anything else.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Trouble> for StoreError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Conflict(why) => Self::Unavailable { why },
+            Trouble::Store(error) => error,
+        }
+    }
+}
+
+impl From<&::postgres::Error> for Trouble {
+    fn from(error: &::postgres::Error) -> Self {
+        let why = said(error);
+        let Some(state) = error.code() else { return Self::Store(StoreError::Unavailable { why }) };
+        match state {
+            &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => Self::Conflict(why),
+            &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => Self::Store(StoreError::Corrupt { why }),
+            // Classes 22, data exception, and 23, integrity constraint violation.
+            state if state.code().starts_with("22") || state.code().starts_with("23") => {
+                Self::Store(StoreError::Corrupt { why })
+            }
+            _ => Self::Store(StoreError::Unavailable { why }),
+        }
+    }
+}
+
+/// The database's own words, or the chain of causes. Neither holds the address or the password.
+fn said(error: &::postgres::Error) -> String {
+    if let Some(db) = error.as_db_error() {
+        return format!("{} (SQLSTATE {})", db.message(), db.code().code());
+    }
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        words = format!("{words}: {error}");
+        cause = error.source();
+    }
+    words
+}
+
+/// One connection with its prepared statements.
+pub(super) struct Session {
+    client: Client,
+    prepared: HashMap<String, Statement>,
+}
+
+impl Session {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, prepared: HashMap::new() }
+    }
+
+    /// Several statements without values.
+    pub(super) fn script(&mut self, sql: &str) -> Result<(), Trouble> {
+        self.client.batch_execute(sql).map_err(|error| Trouble::from(&error))
+    }
+
+    fn prepared(&mut self, sql: &str) -> Result<Statement, Trouble> {
+        if let Some(statement) = self.prepared.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql).map_err(|error| Trouble::from(&error))?;
+        self.prepared.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Runs a statement; how many rows it changed.
+    pub(super) fn run(&mut self, sql: &str, params: Params<'_>) -> Result<u64, Trouble> {
+        let statement = self.prepared(sql)?;
+        self.client.execute(&statement, params).map_err(|error| Trouble::from(&error))
+    }
+
+    /// All rows of a query.
+    pub(super) fn all<T>(
+        &mut self,
+        sql: &str,
+        params: Params<'_>,
+        mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, Trouble> {
+        let statement = self.prepared(sql)?;
+        let rows = self.client.query(&statement, params).map_err(|error| Trouble::from(&error))?;
+        let read = |row: &Row| read(&mut PgColumns { row, next: 0 });
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(Trouble::Store)
+    }
+
+    /// The first row of a query, if there is one.
+    pub(super) fn first<T>(
+        &mut self,
+        sql: &str,
+        params: Params<'_>,
+        read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, Trouble> {
+        Ok(self.all(sql, params, read)?.into_iter().next())
+    }
+
+    /// Whether a query has any row.
+    pub(super) fn exists(&mut self, sql: &str, params: Params<'_>) -> Result<bool, Trouble> {
+        Ok(self.first(sql, params, |_| Ok(()))?.is_some())
+    }
+}
+
+/// A row of PostgreSQL. Ids are UUIDs, every number is a BIGINT.
+pub(super) struct PgColumns<'r> {
+    row: &'r Row,
+    next: usize,
+}
+
+impl<'r> PgColumns<'r> {
+    fn take<T: FromSql<'r>>(&mut self) -> Result<Option<T>, StoreError> {
+        let at = self.next;
+        self.next += 1;
+        self.row.try_get(at).map_err(|error| StoreError::Corrupt { why: error.to_string() })
+    }
+}
+
+impl Columns for PgColumns<'_> {
+    fn maybe_id(&mut self) -> Result<Option<u128>, StoreError> {
+        Ok(self.take::<PgId>()?.map(|id| id.0))
+    }
+    fn maybe_int(&mut self) -> Result<Option<i64>, StoreError> {
+        self.take()
+    }
+    fn maybe_flag(&mut self) -> Result<Option<bool>, StoreError> {
+        self.take()
+    }
+    fn maybe_text(&mut self) -> Result<Option<String>, StoreError> {
+        self.take()
+    }
+    fn maybe_bytes(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.take()
+    }
+}
+
+/// An id as PostgreSQL's UUID: the same 16 bytes in network order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PgId(pub(super) u128);
+
+impl ToSql for PgId {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.extend_from_slice(&self.0.to_be_bytes());
+        Ok(IsNull::No)
+    }
+    accepts!(UUID);
+    to_sql_checked!();
+}
+
+impl FromSql<'_> for PgId {
+    fn from_sql(_: &Type, raw: &[u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(u128::from_be_bytes(raw.try_into()?)))
+    }
+    accepts!(UUID);
+}
