@@ -1,5 +1,7 @@
 //! The built program, as a user types it: what it prints, how it ends, what it refuses.
 
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

@@ -191,7 +191,7 @@ fn choice<T: Copy>(choices: &[(&str, T)], text: &str) -> Option<T> {
     choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value)
 }
 
-fn name_of<T: PartialEq>(choices: &[(&'static str, T)], value: T) -> &'static str {
+fn name_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], value: T) -> &'static str {
     choices.iter().find(|(_, choice)| *choice == value).map_or("", |(name, _)| name)
 }
 

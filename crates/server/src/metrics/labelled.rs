@@ -46,7 +46,8 @@ impl ByRoute {
         let status = usize::from(status / 100);
         let status = if status < STATUSES.len() { status } else { 0 };
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
-            return counters[status].inc();
+            counters[status].inc();
+            return;
         }
         let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let route = if routes.len() < ROUTES_MAX { route } else { OTHER };
@@ -60,7 +61,7 @@ impl Exposed for ByRoute {
         for (route, counters) in &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
             let seen = STATUSES.iter().zip(counters).filter(|(_, counter)| counter.get() > 0);
             seen.for_each(|(status, counter)| {
-                page.sample(name, &[("route", route), ("status", status)], counter.get())
+                page.sample(name, &[("route", route), ("status", status)], counter.get());
             });
         }
     }

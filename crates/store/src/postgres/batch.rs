@@ -155,13 +155,13 @@ impl Batch<'_> {
         let (names, changes): (Vec<&str>, Vec<i64>) = self.tally.changes().unzip();
         let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
         if !names.is_empty() || virtual_time > 0 {
-            let lock = "SELECT 1 FROM tally WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2 > 0)
+            let lock = "SELECT 1 FROM tally WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2::bigint > 0)
                         ORDER BY name FOR NO KEY UPDATE";
             self.session.run(lock, &[&names, &virtual_time])?;
             self.session.run(
-                "UPDATE tally SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3) ELSE value + change END
+                "UPDATE tally SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3::bigint) ELSE value + change END
                  FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) AS changed (changed_name, change)
-                       UNION ALL SELECT 'virtual_time', 0 WHERE $3 > 0) AS changes
+                       UNION ALL SELECT 'virtual_time', 0 WHERE $3::bigint > 0) AS changes
                  WHERE name = changed_name",
                 &[&names, &changes, &virtual_time],
             )?;

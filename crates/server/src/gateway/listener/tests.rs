@@ -123,18 +123,14 @@ async fn a_connection_is_kept_between_requests() {
 }
 
 /// A client that sends this and then nothing is put out; what it heard before begins like this.
-#[track_caller]
-fn check_put_out(limits: Limits, sent: &'static str, heard: &'static str) -> impl Future<Output = ()> {
-    async move {
-        let house = Open::new(limits).await;
-        let client = house.send(sent).await;
-        let got = rest(client).await;
-        assert!(got.starts_with(heard) && got.is_empty() == heard.is_empty(), "{sent:?}: {got:?}");
-        while house.sample("gauntlet_http_connections ") != "0" {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(house.sample("gauntlet_http_timeouts_total "), "1", "{sent:?}");
+async fn check_put_out(limits: Limits, sent: &str, heard: &str) {
+    let house = Open::new(limits).await;
+    let got = rest(house.send(sent).await).await;
+    assert!(got.starts_with(heard) && got.is_empty() == heard.is_empty(), "{sent:?}: {got:?}");
+    while house.sample("gauntlet_http_connections ") != "0" {
+        tokio::task::yield_now().await;
     }
+    assert_eq!(house.sample("gauntlet_http_timeouts_total "), "1", "{sent:?}");
 }
 
 #[tokio::test]

@@ -17,24 +17,30 @@ const PROBE_KEPT: Duration = Duration::from_millis(250);
 
 /// The last answer of the store. Whoever asks while somebody else does waits for the same answer.
 #[derive(Clone, Default)]
-pub(super) struct Probe(Arc<Mutex<Option<(Instant, Result<(), &'static str>)>>>);
+pub(super) struct Probe(Arc<Mutex<Option<Answered>>>);
+
+/// What is wrong, if something is.
+type Answer = Result<(), &'static str>;
+
+struct Answered {
+    at: Instant,
+    answer: Answer,
+}
 
 impl Probe {
-    async fn store(&self, app: &App) -> Result<(), &'static str> {
+    async fn store(&self, app: &App) -> Answer {
         let mut last = self.0.lock().await;
-        if let Some((asked, answer)) = *last
-            && asked.elapsed() < PROBE_KEPT
-        {
-            return answer;
+        if let Some(known) = last.as_ref().filter(|known| known.at.elapsed() < PROBE_KEPT) {
+            return known.answer;
         }
         let answer = ask_store(app).await;
-        *last = Some((Instant::now(), answer));
+        *last = Some(Answered { at: Instant::now(), answer });
         answer
     }
 }
 
 /// Why is told without details: whoever asks needs no token. The log has them.
-async fn ask_store(app: &App) -> Result<(), &'static str> {
+async fn ask_store(app: &App) -> Answer {
     match timeout(PROBE_WAIT, app.store.read(|reader| reader.probe())).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
