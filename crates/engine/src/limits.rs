@@ -63,6 +63,8 @@ pub const DRAIN_MAX: Duration = Duration::from_secs(5);
 
 /// Commands that wait for the store's writer; one more is refused as overloaded.
 pub const COMMANDS_WAITING_MAX: usize = 65_536;
+/// Reads that wait for a free reader; one more is refused as overloaded.
+pub const READS_WAITING_MAX: usize = 65_536;
 /// Commands of one group commit.
 pub const COMMIT_COMMANDS_MAX: usize = 1_024;
 /// Matches that one claim may take.

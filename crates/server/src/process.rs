@@ -15,10 +15,9 @@ use crate::clock::random_bytes;
 use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret};
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::listener::{self, Limits};
-use crate::gateway::{self, ops};
+use crate::gateway;
 use crate::metrics::Metrics;
 use crate::{chores, runner};
-use axum::middleware::from_fn_with_state;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::DRAIN_MAX;
@@ -175,8 +174,7 @@ async fn let_in(app: App, listener: TcpListener) {
     // Within the time for leaving, so that the door closes by itself.
     let limits = Limits::of(&app.config, LEAVE_MAX - Duration::from_millis(500));
     let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
-    let router = gateway::router(app).layer(from_fn_with_state(metrics.clone(), ops::measure));
-    listener::serve(listener, router, limits, metrics, async move { drain.begun().await }).await;
+    listener::serve(listener, gateway::router(app), limits, metrics, async move { drain.begun().await }).await;
 }
 
 /// Plays matches until the drain. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.

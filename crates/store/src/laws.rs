@@ -41,11 +41,11 @@ pub(crate) fn out_of_attempts(attempts_max: u32, version: u32) -> String {
     )
 }
 
-/// A reason in the length that is kept, cut between characters.
-pub(crate) fn kept_reason(reason: &str) -> &str {
+/// A reason as it is kept: cut between characters to its length, without the zeros that PostgreSQL's texts cannot hold.
+pub(crate) fn kept_reason(reason: &str) -> String {
     let is_cut = |at: &usize| reason.is_char_boundary(*at);
     let length = (0..=reason.len().min(FAILURE_BYTES_MAX)).rev().find(is_cut);
-    &reason[..length.unwrap_or_default()]
+    reason[..length.unwrap_or_default()].replace('\0', " ")
 }
 
 /// Whether a lease that ends at `until` holds at `now`.
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn reasons_are_cut_between_characters() {
-        assert_eq!(kept_reason("short"), "short");
+        assert_eq!(kept_reason("short\0er"), "short er");
         let long = "é".repeat(FAILURE_BYTES_MAX);
         assert_eq!(kept_reason(&long).len(), FAILURE_BYTES_MAX);
         assert_eq!(kept_reason(&format!("a{long}")).len(), FAILURE_BYTES_MAX - 1);

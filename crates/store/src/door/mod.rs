@@ -81,7 +81,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let gauge = Arc::new(Gauge::default());
         let is_shared = database.is_shared();
-        let readers = Arc::new(Readers::new(Arc::clone(&database), config.readers, Arc::clone(&observer)));
+        let readers = Arc::new(Readers::new(&database, config.readers, Arc::clone(&observer))?);
         let (to_writer, inbox) = mpsc::channel();
         let (opened, is_open) = mpsc::sync_channel(1);
         let writer_gauge = Arc::clone(&gauge);
@@ -131,7 +131,7 @@ impl Store {
         outcomes.await.map_err(|_| closed())?
     }
 
-    /// Reads with a pooled reader on a blocking thread.
+    /// Reads with a pooled reader, on its thread.
     ///
     /// # Errors
     /// The query's, or [`StoreError::Unavailable`] when no reader can be opened.
@@ -139,7 +139,7 @@ impl Store {
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        Readers::read(&self.readers, query).await
+        self.readers.read(query).await
     }
 
     /// Whether other processes share the database (watchers must poll then).
@@ -154,15 +154,20 @@ impl Store {
         self.gauge.waiting.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything that was handed in is committed, then stops the writer and closes idle readers. Commands that
-    /// come later are refused.
+    /// Why commands are refused now: the database was lost and has not come back yet. For `/readyz`.
+    #[must_use]
+    pub fn refusal(&self) -> Option<StoreError> {
+        self.gauge.refusal()
+    }
+
+    /// Waits until everything that was handed in is committed, then stops the writer and the readers. What comes later is
+    /// refused.
     pub async fn close(&self) {
         let (done, is_done) = oneshot::channel();
         if self.to_writer.send(Message::Close(done)).is_ok() {
             let _ = is_done.await;
         }
-        let readers = Arc::clone(&self.readers);
-        let _ = tokio::task::spawn_blocking(move || readers.drop_idle()).await;
+        self.readers.close();
     }
 }
 

@@ -1,74 +1,124 @@
-//! A bounded pool of readers, opened when first needed. A reader that lost its database is dropped and opened anew.
+//! A bounded pool of readers: threads that each own one, opened when first needed, and take what waits from one queue. A
+//! reader that lost its database is dropped and opened anew.
+//!
+//! Threads of our own and not the runtime's blocking ones: a point read takes 20 µs, waking a thread takes longer on a busy
+//! machine, and whoever is awake here goes on to the next read without being woken again.
 
 use super::{panic_text, unavailable};
 use crate::contract::{Database, Observer, Reader, StoreError};
+use engine::limits::READS_WAITING_MAX;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::Instant;
-use tokio::sync::Semaphore;
+use tokio::sync::oneshot;
+
+type Job = Box<dyn FnOnce(&mut Seat) + Send>;
 
 pub(super) struct Readers {
-    database: Arc<dyn Database>,
+    /// Gone once the store is closed: the threads end when they have done what waits.
+    queue: Mutex<Option<Sender<Job>>>,
+    waiting: Arc<AtomicUsize>,
     observer: Arc<dyn Observer>,
-    permits: Arc<Semaphore>,
-    idle: Mutex<Vec<Box<dyn Reader>>>,
+}
+
+/// One thread's reader.
+struct Seat {
+    database: Arc<dyn Database>,
+    reader: Option<Box<dyn Reader>>,
 }
 
 impl Readers {
-    pub(super) fn new(database: Arc<dyn Database>, count: usize, observer: Arc<dyn Observer>) -> Self {
-        Self { database, observer, permits: Arc::new(Semaphore::new(count.max(1))), idle: Mutex::default() }
+    /// Starts the threads; they open nothing yet.
+    pub(super) fn new(
+        database: &Arc<dyn Database>,
+        count: usize,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self, StoreError> {
+        let (sender, receiver) = mpsc::channel();
+        let receiver = Arc::new(Mutex::new(receiver));
+        for _ in 0..count.max(1) {
+            let seat = Seat { database: Arc::clone(database), reader: None };
+            let receiver = Arc::clone(&receiver);
+            let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || work(seat, &receiver));
+            started.map_err(|error| unavailable(&format!("no thread for a reader: {error}")))?;
+        }
+        Ok(Self { queue: Mutex::new(Some(sender)), waiting: Arc::default(), observer })
     }
 
-    /// Waits for a free reader, then asks it on a blocking thread. A caller that goes away leaves the read to end by itself.
+    /// Asks a reader as soon as one is free. A read whose caller went away before it began is left out.
     pub(super) async fn read<T: Send + 'static>(
-        readers: &Arc<Self>,
+        &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let asked_at = Instant::now();
-        let permit = Arc::clone(&readers.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| unavailable("the store is closed"))?;
-        let pool_wait = asked_at.elapsed();
-        let readers = Arc::clone(readers);
-        let answer = tokio::task::spawn_blocking(move || {
+        let (reply, answer) = oneshot::channel();
+        let (asked_at, observer, waiting) = (Instant::now(), Arc::clone(&self.observer), Arc::clone(&self.waiting));
+        let job = move |seat: &mut Seat| {
+            waiting.fetch_sub(1, Ordering::Relaxed);
+            if reply.is_closed() {
+                return;
+            }
             let began = Instant::now();
-            let answer = readers.ask(query);
-            readers.observer.read(pool_wait, began.elapsed(), answer.is_ok());
-            drop(permit);
-            answer
-        });
-        answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: this process is stopping")))
-    }
-
-    fn ask<T>(&self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let idle = self.idle().pop();
-        let mut reader = match idle {
-            Some(reader) => reader,
-            None => self.database.reader()?,
+            let answer = seat.ask(query);
+            observer.read(began - asked_at, began.elapsed(), answer.is_ok());
+            let _ = reply.send(answer);
         };
-        let answer = catch_unwind(AssertUnwindSafe(|| query(&mut *reader)))
-            .unwrap_or_else(|panic| Err(unavailable(&format!("a read panicked: {}", panic_text(&*panic)))));
-        if !matches!(answer, Err(StoreError::Unavailable { .. })) {
-            self.idle().push(reader);
+        self.enter(Box::new(job))?;
+        answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: the store is closed")))
+    }
+
+    /// Lets the threads end once they have done what waits.
+    pub(super) fn close(&self) {
+        *self.queue() = None;
+    }
+
+    fn enter(&self, job: Job) -> Result<(), StoreError> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= READS_WAITING_MAX {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(StoreError::Overloaded { waiting_max: READS_WAITING_MAX });
         }
-        answer
+        let queue = self.queue();
+        let sent = queue.as_ref().is_some_and(|queue| queue.send(job).is_ok());
+        if sent {
+            return Ok(());
+        }
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Err(unavailable("the store is closed"))
     }
 
-    pub(super) fn drop_idle(&self) {
-        self.idle().clear();
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn Reader>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Option<Sender<Job>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Readers {
-    /// A PostgreSQL reader must not be dropped on an async thread, and the last handle of a store may well be.
-    fn drop(&mut self) {
-        let idle = std::mem::take(&mut *self.idle());
-        if !idle.is_empty() {
-            // Without a thread there is no memory left either: then the sockets close with the process.
-            let _ = std::thread::Builder::new().name("store-closing".to_owned()).spawn(move || drop(idle));
+fn work(mut seat: Seat, receiver: &Mutex<Receiver<Job>>) {
+    loop {
+        // The lock is held while waiting: the others wait for the lock instead, which is the same.
+        let job = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        match job {
+            Ok(job) => job(&mut seat),
+            Err(_) => return,
         }
     }
+}
+
+impl Seat {
+    fn ask<T>(&mut self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => caught(|| self.database.reader())?,
+        };
+        let answer = caught(|| query(&mut *reader));
+        if !matches!(answer, Err(StoreError::Unavailable { .. })) {
+            self.reader = Some(reader);
+        }
+        answer
+    }
+}
+
+fn caught<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(unavailable(&format!("a read panicked: {}", panic_text(&*panic)))))
 }

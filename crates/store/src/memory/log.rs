@@ -61,7 +61,7 @@ impl Tables {
         let failed = self.change(id, |entry| {
             let next = laws::step_by_writer(entry.row.status.state, entry.row.status.epoch, Event::Fail, epoch)?;
             entry.move_to(next, now);
-            entry.row.status.failure = Some(laws::kept_reason(reason).to_owned());
+            entry.row.status.failure = Some(laws::kept_reason(reason));
             Ok(())
         });
         told(failed)

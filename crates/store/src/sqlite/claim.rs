@@ -29,7 +29,7 @@ pub(super) const HOLDERS: &str = "
 pub(super) const RUNNING_OF: &str = "
     SELECT id FROM matches WHERE state = 'running' AND worker IS ?1 ORDER BY id LIMIT ?2";
 /// What a worker's claim of one number took, and the worker still holds.
-const CLAIMED_BEFORE: &str = "
+pub(super) const CLAIMED_BEFORE: &str = "
     SELECT id, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
 pub(super) const WAITING: &str = "
     SELECT id, fair_tag FROM matches WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT ?1";

@@ -44,10 +44,15 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
 /// Pages stay at 4 KiB: a commit writes whole pages, and a turn is a hundred bytes. Checkpoints are the business of
 /// [`super::checkpoint`].
 pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
+    db.pragma_update(None, "page_size", 4096).or_store_error()?;
+    let mode: String = db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).or_store_error()?;
+    // A database in memory, as some tests have it, keeps no journal file.
+    if !["wal", "memory"].contains(&mode.as_str()) {
+        let why = format!("the file system does not allow a write-ahead log (the journal stays in mode {mode})");
+        return Err(StoreError::Unavailable { why });
+    }
     db.execute_batch(
-        "PRAGMA page_size = 4096;
-         PRAGMA journal_mode = WAL;
-         PRAGMA synchronous = FULL;
+        "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -16384;

@@ -10,6 +10,8 @@ mod connection;
 mod log;
 mod matches;
 mod migrate;
+#[cfg(test)]
+mod plans;
 mod reader;
 mod retire;
 mod rows;

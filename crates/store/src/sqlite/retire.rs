@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Ended matches of one state, oldest end first.
 pub(super) const OLDEST: &str = "
     SELECT id, ended_at FROM matches WHERE state = ?1 AND ended_at < ?2 ORDER BY ended_at, id LIMIT ?3";
-const OLDEST_ARCHIVES: &str = "
+pub(super) const OLDEST_ARCHIVES: &str = "
     SELECT m.id, length(a.data) FROM matches m JOIN match_archive a ON a.match_id = m.id
     WHERE m.state = 'finished' AND m.ended_at IS NOT NULL ORDER BY m.ended_at, m.id LIMIT ?1";
 

@@ -183,6 +183,7 @@ impl Held {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "rows read better without ampersands")]
     pub(crate) fn did(&mut self, command: Command, want: Outcome) {
         let said = format!("{command:?}");
         assert_eq!(self.tell(command), want, "{said}");

@@ -105,12 +105,17 @@ pub(crate) fn a_failed_match_is_requeued_with_its_log(database: &dyn Database) {
     assert_eq!(held.log(1).rows.len(), 5);
 }
 
-pub(crate) fn reasons_are_cut_to_length(database: &dyn Database) {
+pub(crate) fn reasons_are_kept_short_and_printable(database: &dyn Database) {
     let mut held = Held::new(database);
     held.run(1);
     let reason = "ö".repeat(FAILURE_BYTES_MAX);
     held.did(Command::Fail { id: match_id(1), epoch: 1, reason, now: at(1) }, Outcome::Done);
     assert_eq!(held.status(1).failure.map(|why| why.len()), Some(FAILURE_BYTES_MAX));
+    held.did(requeue(1, at(2)), Outcome::Done);
+    held.takes(claim(1, at(2), 1), &[(1, 2, 1)]);
+    let reason = "bytes \0 of a bot".to_owned();
+    held.did(Command::Fail { id: match_id(1), epoch: 2, reason, now: at(3) }, Outcome::Done);
+    assert_eq!(held.status(1).failure.as_deref(), Some("bytes   of a bot"));
 }
 
 pub(crate) fn a_refusal_disturbs_nobody_in_its_batch(database: &dyn Database) {

@@ -80,7 +80,7 @@ laws! {
         cancelling_fences_the_writer
         only_the_owner_cancels
         a_failed_match_is_requeued_with_its_log
-        reasons_are_cut_to_length
+        reasons_are_kept_short_and_printable
         a_refusal_disturbs_nobody_in_its_batch
         later_commands_see_earlier_ones
     }

@@ -1,0 +1,53 @@
+# Shared by the scripts beside it: start and stop what a measurement needs, and nothing else on this machine.
+# Meant to be sourced with `set -euo pipefail`.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+gauntlet=${GAUNTLET:-${CARGO_TARGET_DIR:-$root/target}/release/gauntlet}
+work=$(mktemp -d)
+pids=()
+
+[ -x "$gauntlet" ] || { echo "There is no $gauntlet: run make build first." >&2; exit 1; }
+
+stop_all() {
+    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
+    if [ "${KEEP:-}" = "" ]; then rm -rf "$work"; else echo "Kept: $work" >&2; fi
+}
+trap stop_all EXIT
+
+free_port() {
+    python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# The token of this measurement: an admin of every server that it starts.
+GAUNTLET_BOOTSTRAP_TOKEN=$(head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n')
+GAUNTLET_TOKEN=$GAUNTLET_BOOTSTRAP_TOKEN
+export GAUNTLET_BOOTSTRAP_TOKEN GAUNTLET_TOKEN
+
+wait_ready() { # url: until it answers 200, at most 20 s
+    for _ in $(seq 200); do
+        curl -fsS -o /dev/null "$1" 2>/dev/null && return
+        sleep 0.1
+    done
+    echo "$1 did not become ready." >&2
+    return 1
+}
+
+serve() { # port, further arguments...; the process id is in $served
+    local port=$1
+    shift
+    "$gauntlet" serve --port "$port" --allow-private-bots "$@" >>"$work/server-$port.log" 2>&1 &
+    served=$!
+    pids+=("$served")
+    wait_ready "http://127.0.0.1:$port/readyz"
+}
+
+bots() { # port, further arguments...
+    local port=$1
+    shift
+    "$gauntlet" bots --port "$port" "$@" >>"$work/bots-$port.log" 2>&1 &
+    pids+=("$!")
+    wait_ready "http://127.0.0.1:$port/healthz"
+}
+
+rss_kib() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }

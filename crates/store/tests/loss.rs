@@ -1,0 +1,144 @@
+//! Real databases that go away and come back: nothing acknowledged is lost, and nobody has to help.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
+
+use engine::commands::{Command, Outcome};
+use engine::ids::AccountId;
+use engine::rows::Account;
+use engine::time::UnixMs;
+use std::sync::Arc;
+use std::time::Duration;
+use store::sqlite::SqliteDatabase;
+use store::testing::{Cluster, TempDir};
+use store::{Database, Observer, Store, StoreConfig, StoreError};
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
+    fn read(&self, _: Duration, _: Duration, _: bool) {}
+}
+
+fn open(database: impl Database + 'static) -> Store {
+    Store::open(Arc::new(database), StoreConfig { readers: 2 }, Arc::new(Nobody)).unwrap()
+}
+
+/// A command that takes `bytes` of room.
+fn account(n: u128, bytes: usize) -> Command {
+    let name = format!("{n}-{}", "x".repeat(bytes));
+    Command::EnsureAccount(Account { id: AccountId(n), name, created_at: UnixMs(0) })
+}
+
+fn is_unavailable<T>(answer: &Result<T, StoreError>) -> bool {
+    matches!(answer, Err(StoreError::Unavailable { .. }))
+}
+
+async fn until_saved(store: &Store, command: Command) {
+    while is_unavailable(&store.commit(command.clone()).await) {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn knows(store: &Store, n: u128, bytes: usize) -> bool {
+    let Command::EnsureAccount(Account { name, .. }) = account(n, bytes) else { return false };
+    loop {
+        match store
+            .read({
+                let name = name.clone();
+                move |reader| reader.account_named(&name)
+            })
+            .await
+        {
+            Ok(found) => return found.is_some(),
+            Err(StoreError::Unavailable { .. }) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_is_refused_and_forgiven() {
+    let dir = TempDir::new();
+    let database = SqliteDatabase::new(dir.path().join("store.db"));
+    let store = open(database.clone());
+    assert!(store.commit(account(0, 10)).await.is_ok());
+    database.limit_pages(60);
+    let mut acknowledged = Vec::new();
+    let mut n = 0;
+    let refusal = loop {
+        n += 1;
+        match store.commit(account(n, 8_000)).await {
+            Ok(_) => acknowledged.push(n),
+            Err(error) => break error,
+        }
+        assert!(n < 1_000, "the disk never fills up");
+    };
+    assert!(matches!(&refusal, StoreError::Unavailable { why } if why.contains("full")), "{refusal}");
+    assert!(knows(&store, 0, 10).await, "what is there can be read");
+    database.limit_pages(0);
+    until_saved(&store, account(n, 8_000)).await;
+    acknowledged.push(n);
+    for n in acknowledged {
+        assert!(knows(&store, n, 8_000).await, "account {n} was acknowledged");
+    }
+    store.close().await;
+}
+
+#[tokio::test]
+async fn a_probe_sees_a_file_that_cannot_be_written() {
+    let dir = TempDir::new();
+    let file = dir.path().join("store.db");
+    let database = SqliteDatabase::new(&file);
+    let store = open(database.clone());
+    assert!(store.commit(account(0, 10)).await.is_ok());
+    assert_eq!(store.read(|reader| reader.probe()).await, Ok(()));
+    let mut reader = database.reader().unwrap();
+    store.close().await;
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert!(is_unavailable(&reader.probe()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_restarted_loses_nothing() {
+    let cluster = Cluster::start_durable();
+    let store = open(cluster.new_database());
+    let mut acknowledged = Vec::new();
+    for round in 0..3 {
+        // Callers at work while the database goes away.
+        let work = |worker: u128| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let mut saved = Vec::new();
+                for n in (0..).map(|count| round * 1_000_000 + worker * 10_000 + count) {
+                    match store.commit(account(n, 10)).await {
+                        Ok(outcome) => {
+                            assert_eq!(outcome, Outcome::AccountIs(AccountId(n)));
+                            saved.push(n);
+                        }
+                        Err(error) => {
+                            assert!(matches!(error, StoreError::Unavailable { .. }), "{error}");
+                            return saved;
+                        }
+                    }
+                }
+                saved
+            })
+        };
+        let workers: Vec<_> = (0..8).map(work).collect();
+        until_saved(&store, account(900_000 + round, 10)).await;
+        tokio::task::block_in_place(|| cluster.stop());
+        for worker in workers {
+            acknowledged.extend(worker.await.unwrap());
+        }
+        assert!(is_unavailable(&store.commit(account(800_000 + round, 10)).await), "it is still down");
+        assert!(is_unavailable(&store.read(|reader| reader.probe()).await));
+        tokio::task::block_in_place(|| cluster.resume());
+        until_saved(&store, account(700_000 + round, 10)).await;
+    }
+    assert!(!acknowledged.is_empty());
+    for n in acknowledged {
+        assert!(knows(&store, n, 10).await, "account {n} was acknowledged");
+    }
+    store.close().await;
+}

@@ -1,0 +1,232 @@
+//! Several nodes on one PostgreSQL: each match has one holder per epoch, stale holders are fenced, figures add up, nobody deadlocks.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
+
+use engine::commands::{Append, Claimed, Command, CreateMatches, Outcome};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::matches::archive;
+use engine::matches::outcome::MatchResult;
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::rows::{Account, LogRow};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::Rules;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use store::testing::Cluster;
+use store::{Backend, Database, Reader};
+
+const NODES: u128 = 4;
+const MATCHES: u128 = 160;
+const ENTRIES: u32 = 6;
+const NOW: UnixMs = UnixMs(1_700_000_000_000);
+
+fn account(n: u128) -> AccountId {
+    AccountId(1 + n % 3)
+}
+
+fn creation(n: u128) -> Command {
+    let seat = SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: "http://bot.example".to_owned() };
+    let spec = MatchSpec {
+        id: MatchId(n),
+        rules: Rules::default(),
+        width: 11,
+        height: 11,
+        seed: Seed(n as u64),
+        timeout_ms: 500,
+        turns_max: 5_000,
+        seats: vec![seat.clone(), seat],
+    };
+    Command::CreateMatches(CreateMatches { account: account(n), idempotency: None, matches: vec![spec], now: NOW })
+}
+
+fn entry(version: u32) -> LogRow {
+    LogRow { version, turns: version, late_moves: 0, bytes: vec![version as u8; 20] }
+}
+
+fn append(claimed: &Claimed, version: u32) -> Command {
+    let (id, epoch) = (claimed.spec.id, claimed.epoch);
+    Command::Append(Append { id, epoch, rows: vec![entry(version)], expected_version: version, started_at: Some(NOW) })
+}
+
+fn finish(claimed: &Claimed) -> Command {
+    let (id, epoch) = (claimed.spec.id, claimed.epoch);
+    let rows: Vec<_> = (0..ENTRIES).map(entry).collect();
+    let append = Append { id, epoch, rows: Vec::new(), expected_version: ENTRIES, started_at: None };
+    let (turns, late_moves) = (ENTRIES - 1, 0);
+    let result = MatchResult {
+        winner: None,
+        is_draw: true,
+        placements: vec![1, 1],
+        causes: vec![None, None],
+        turns,
+        late_moves,
+    };
+    Command::Finish { append, result, archive: archive::pack(&rows), now: NOW }
+}
+
+/// Who got which match under which epoch, by all nodes.
+type Claims = Mutex<BTreeMap<(MatchId, u32), u128>>;
+
+/// One node: a life after the other under new worker ids, each with a lease that is given up half-way.
+struct Node<'a> {
+    writer: Box<dyn Backend>,
+    name: u128,
+    life: u128,
+    claims: &'a Claims,
+    finished: &'a AtomicUsize,
+}
+
+impl Node<'_> {
+    fn worker(&self) -> WorkerId {
+        WorkerId(1 + self.name * 1_000_000 + self.life)
+    }
+
+    fn commit(&mut self, commands: &[Command]) -> Vec<Outcome> {
+        self.writer.commit(commands).expect("no deadlock reaches a caller")
+    }
+
+    /// Claims, plays a little, and dies; what was half-played is another's.
+    fn live(&mut self) {
+        self.life += 1;
+        let (worker, until) = (self.worker(), UnixMs(NOW.0 + 5_000));
+        let lease = Command::RenewLease { worker, address: "here:1".to_owned(), now: NOW, until };
+        let claim = Command::Claim { worker, number: 1, now: NOW, max: 12, attempts_max: u32::MAX };
+        let mut outcomes = self.commit(&[lease, claim]);
+        let Some(Outcome::Claimed(claimed)) = outcomes.pop() else { panic!("a new worker claims") };
+        for claimed in &claimed {
+            let holder = self.claims.lock().unwrap().insert((claimed.spec.id, claimed.epoch), self.name);
+            assert_eq!(holder, None, "match {} has two holders in epoch {}", claimed.spec.id, claimed.epoch);
+        }
+        let unfinished = self.play(claimed);
+        self.commit(&[Command::EndLease { worker }]);
+        // Whatever this dead worker still tries, together and one by one, is refused as soon as another has the match.
+        self.haunt(&unfinished);
+    }
+
+    fn play(&mut self, mut claimed: Vec<Claimed>) -> Vec<Claimed> {
+        // Every node names the matches in another order.
+        let turn = self.name as usize % claimed.len().max(1);
+        claimed.rotate_left(turn);
+        for round in 0..4 {
+            let (done, rest): (Vec<_>, Vec<_>) = claimed.into_iter().partition(|claimed| claimed.version >= ENTRIES);
+            let finishes: Vec<_> = done.iter().map(finish).collect();
+            let appends: Vec<_> = rest.iter().map(|claimed| append(claimed, claimed.version)).collect();
+            let outcomes = self.commit(&[finishes, appends].concat());
+            assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Done), "round {round}: {outcomes:?}");
+            self.finished.fetch_add(done.len(), Ordering::SeqCst);
+            claimed = rest.into_iter().map(|claimed| Claimed { version: claimed.version + 1, ..claimed }).collect();
+        }
+        claimed
+    }
+
+    fn haunt(&mut self, unfinished: &[Claimed]) {
+        // In the book means committed: from there on the dead must be fenced. Who is not in it yet may come before or after us.
+        let is_taken_over = |claimed: &Claimed| {
+            let later = (claimed.spec.id, claimed.epoch + 1);
+            self.claims.lock().unwrap().contains_key(&later)
+        };
+        let must_be_fenced: Vec<_> = unfinished.iter().map(is_taken_over).collect();
+        let appends: Vec<_> = unfinished.iter().map(|claimed| append(claimed, claimed.version)).collect();
+        for (must_be_fenced, outcome) in must_be_fenced.into_iter().zip(self.commit(&appends)) {
+            let is_late_but_first = outcome == Outcome::Done && !must_be_fenced;
+            assert!(outcome == Outcome::Fenced || is_late_but_first, "a stale write: {outcome:?}");
+        }
+    }
+}
+
+/// Tells the other nodes when one panics: they would wait for its matches for ever.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+}
+
+#[test]
+fn nodes_share_the_work_without_sharing_a_match() {
+    let database = Cluster::shared().new_database();
+    let mut writer = database.writer().unwrap();
+    for n in 0..3 {
+        let name = format!("account-{n}");
+        writer.commit(&[Command::EnsureAccount(Account { id: account(n), name, created_at: NOW })]).unwrap();
+    }
+    let claims = Claims::default();
+    let finished = AtomicUsize::new(0);
+    let is_broken = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // One creates in small batches of mixed accounts, from both ends, while the others play.
+        for from_end in [false, true] {
+            let (database, is_broken) = (&database, &is_broken);
+            scope.spawn(move || {
+                let _alarm = Alarm(is_broken);
+                let mut writer = database.writer().unwrap();
+                let half = (0..MATCHES).filter(|n| (n % 2 == 0) == from_end);
+                let numbers: Vec<_> = if from_end { half.rev().collect() } else { half.collect() };
+                for few in numbers.chunks(5) {
+                    let commands: Vec<_> = few.iter().map(|n| creation(*n)).collect();
+                    assert!(writer.commit(&commands).unwrap().iter().all(|outcome| *outcome == Outcome::Done));
+                }
+            });
+        }
+        for name in 0..NODES {
+            let (database, claims, finished, is_broken) = (&database, &claims, &finished, &is_broken);
+            scope.spawn(move || {
+                let _alarm = Alarm(is_broken);
+                let mut node = Node { writer: database.writer().unwrap(), name, life: 0, claims, finished };
+                while finished.load(Ordering::SeqCst) < MATCHES as usize && !is_broken.load(Ordering::SeqCst) {
+                    node.live();
+                }
+            });
+        }
+    });
+    check_end(&mut *database.reader().unwrap());
+}
+
+fn check_end(reader: &mut dyn Reader) {
+    let stats = reader.stats(NOW).unwrap();
+    assert_eq!((stats.counts.finished, stats.counts.total()), (MATCHES as u64, MATCHES as u64));
+    assert_eq!((stats.created.last_hour, stats.finished.last_hour), (MATCHES as u64, MATCHES as u64));
+    for n in 0..MATCHES {
+        let page = reader.log(MatchId(n), 0, 100).unwrap().unwrap();
+        assert!(page.rows.into_iter().eq((0..ENTRIES).map(entry)), "match {n}");
+    }
+}
+
+/// Two batches that name the same matches in opposite orders, again and again.
+#[test]
+fn crosswise_batches_do_not_deadlock() {
+    let database = Cluster::shared().new_database();
+    let mut writer = database.writer().unwrap();
+    let named = |n| Command::EnsureAccount(Account { id: account(n), name: format!("{n}"), created_at: NOW });
+    writer.commit(&(0..3).map(named).collect::<Vec<_>>()).unwrap();
+    writer.commit(&(0..20).map(creation).collect::<Vec<_>>()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u128 {
+            let database = &database;
+            scope.spawn(move || {
+                let mut writer = database.writer().unwrap();
+                for round in 0..40_u128 {
+                    let mut commands: Vec<_> = (0..20)
+                        .map(|n| match (thread + round + n) % 3 {
+                            0 => Command::CancelMatch { id: MatchId(n), account: None, now: NOW },
+                            1 => Command::RequeueMatch { id: MatchId(n), now: NOW },
+                            _ => creation(1_000 + thread * 100_000 + round * 100 + n),
+                        })
+                        .collect();
+                    if thread % 2 == 1 {
+                        commands.reverse();
+                    }
+                    writer.commit(&commands).expect("no deadlock reaches a caller");
+                }
+            });
+        }
+    });
+    let stats = database.reader().unwrap().stats(NOW).unwrap();
+    assert_eq!(stats.counts.cancelled, 20);
+    assert_eq!(stats.created.last_hour, stats.counts.total());
+}

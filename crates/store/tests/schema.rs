@@ -1,0 +1,148 @@
+//! The schema refuses what the life of a match does not know, and a program refuses a schema that it does not know.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
+
+use engine::commands::{Command, CreateMatches, Outcome};
+use engine::ids::{AccountId, BotId, MatchId};
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::rows::Account;
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::Rules;
+use store::sqlite::SqliteDatabase;
+use store::testing::{Cluster, TempDir};
+use store::{Database, StoreError};
+
+#[track_caller]
+fn check_refused(database: &dyn Database, want: &[&str]) {
+    let (writer, reader) = (database.writer().map(drop), database.reader().map(drop));
+    for answer in [writer, reader] {
+        let Err(StoreError::WrongSchema { why }) = answer else { panic!("not refused as wrong: {answer:?}") };
+        assert!(want.iter().all(|want| why.contains(want)), "{why:?} does not say {want:?}");
+    }
+}
+
+#[test]
+fn files_that_are_not_ours_are_refused_and_left_alone() {
+    let dir = TempDir::new();
+    let file = dir.path().join("store.db");
+    let database = SqliteDatabase::new(&file);
+    drop(database.writer().unwrap());
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.pragma_update(None, "user_version", 7).unwrap();
+    check_refused(&database, &["schema version 7", "up to 1", "newer program"]);
+
+    let file = dir.path().join("photos.db");
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.execute_batch("CREATE TABLE photos (id INTEGER)").unwrap();
+    drop(db);
+    let before = std::fs::read(&file).unwrap();
+    check_refused(&SqliteDatabase::new(&file), &["another program", "another data file"]);
+    assert!(before == std::fs::read(&file).unwrap(), "it was changed");
+
+    let file = dir.path().join("letter.txt");
+    std::fs::write(&file, "Dear Sir or Madam, ".repeat(1_000)).unwrap();
+    check_refused(&SqliteDatabase::new(&file), &["not a database of SQLite"]);
+}
+
+#[test]
+fn a_directory_that_is_missing_is_unavailable() {
+    let dir = TempDir::new();
+    let answer = SqliteDatabase::new(dir.path().join("missing/store.db")).writer().map(drop);
+    let Err(StoreError::Unavailable { why }) = answer else { panic!("{answer:?}") };
+    assert!(why.contains("missing/store.db"), "{why}");
+}
+
+#[test]
+fn databases_that_are_not_ours_are_refused() {
+    let cluster = Cluster::shared();
+    let url = cluster.new_database_url();
+    let database = store::postgres::PostgresDatabase::new(&url).unwrap();
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    client.batch_execute("CREATE TABLE photos (id INTEGER)").unwrap();
+    check_refused(&database, &["another program", "photos", "empty database"]);
+    client.batch_execute("DROP TABLE photos").unwrap();
+    drop(database.writer().unwrap());
+    client.batch_execute("UPDATE gauntlet_schema SET version = 7").unwrap();
+    check_refused(&database, &["schema version 7", "up to 1", "newer program"]);
+}
+
+#[test]
+fn nodes_may_start_together() {
+    let database = Cluster::shared().new_database();
+    std::thread::scope(|scope| {
+        let opening = |_| scope.spawn(|| database.writer().map(drop));
+        let openings: Vec<_> = (0..6).map(opening).collect();
+        for opening in openings {
+            assert_eq!(opening.join().unwrap(), Ok(()));
+        }
+    });
+}
+
+/// One waiting match, in a database whose rows are then changed by hand.
+fn with_a_match(database: &dyn Database) {
+    let mut writer = database.writer().unwrap();
+    let seat = SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: "http://bot.example".to_owned() };
+    let spec = MatchSpec {
+        id: MatchId(1),
+        rules: Rules::default(),
+        width: 11,
+        height: 11,
+        seed: Seed(1),
+        timeout_ms: 500,
+        turns_max: 5_000,
+        seats: vec![seat],
+    };
+    let (account, now) = (AccountId(1), UnixMs(0));
+    let outcomes = writer.commit(&[
+        Command::EnsureAccount(Account { id: account, name: "me".to_owned(), created_at: now }),
+        Command::CreateMatches(CreateMatches { account, idempotency: None, matches: vec![spec], now }),
+    ]);
+    assert_eq!(outcomes, Ok(vec![Outcome::AccountIs(account), Outcome::Done]));
+}
+
+/// Changes of a waiting match that lead out of the life diagram, as assignments, with the name of what stands against it.
+const IMPOSSIBLE: [&str; 14] = [
+    "state = 'asleep'",
+    "fair_tag = NULL",
+    "state = 'running', fair_tag = NULL, epoch = 0",
+    "state = 'running', epoch = 1",
+    "epoch = -1",
+    "attempts_charged = -1",
+    "ended_at = 1",
+    "state = 'finished', fair_tag = NULL, ended_at = 1, version = 1, turns = 1, late_moves = 0",
+    "state = 'failed', fair_tag = NULL, ended_at = 1, version = 1, turns = 1, late_moves = 0",
+    "state = 'cancelled', fair_tag = NULL",
+    "state = 'cancelled', fair_tag = NULL, ended_at = 1",
+    "state = 'cancelled', fair_tag = NULL, ended_at = 1, version = 1, turns = 1, late_moves = 0, failure = 'why'",
+    "failure = 'why'",
+    "winner_seat = 0",
+];
+/// One that stays in it: the constraints are not simply against everything.
+const POSSIBLE: &str = "state = 'cancelled', fair_tag = NULL, ended_at = 1, version = 1, turns = 1, late_moves = 0";
+
+#[test]
+fn sqlite_refuses_impossible_lives() {
+    let dir = TempDir::new();
+    let file = dir.path().join("store.db");
+    with_a_match(&SqliteDatabase::new(&file));
+    let db = rusqlite::Connection::open(&file).unwrap();
+    for change in IMPOSSIBLE.into_iter().chain(["worker = zeroblob(16)"]) {
+        let answer = db.execute(&format!("UPDATE matches SET {change}"), []);
+        assert!(answer.is_err_and(|error| error.to_string().contains("CHECK")), "{change}");
+    }
+    assert_eq!(db.execute(&format!("UPDATE matches SET {POSSIBLE}"), []), Ok(1));
+}
+
+#[test]
+fn postgres_refuses_impossible_lives() {
+    let url = Cluster::shared().new_database_url();
+    with_a_match(&store::postgres::PostgresDatabase::new(&url).unwrap());
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    for change in IMPOSSIBLE.into_iter().chain(["worker = '00000000-0000-0000-0000-000000000000'"]) {
+        let answer = client.execute(&format!("UPDATE matches SET {change}"), &[]);
+        let code = answer.err().and_then(|error| error.code().cloned());
+        assert_eq!(code, Some(postgres::error::SqlState::CHECK_VIOLATION), "{change}");
+    }
+    assert_eq!(client.execute(&format!("UPDATE matches SET {POSSIBLE}"), &[]).unwrap(), 1);
+}
