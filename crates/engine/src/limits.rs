@@ -69,6 +69,9 @@ pub const READS_WAITING_MAX: usize = 65_536;
 pub const COMMIT_COMMANDS_MAX: usize = 1_024;
 /// Matches that one claim may take.
 pub const CLAIM_MAX: usize = 1_024;
+/// The least time between two claims of a worker: a burst of creations is answered before its matches take the processor, and
+/// what joins the queue in between is taken together.
+pub const CLAIM_GAP: Duration = Duration::from_millis(10);
 /// Matches that one process may run at once.
 pub const MATCHES_AT_ONCE_MAX: usize = 100_000;
 /// Spectators of one process.

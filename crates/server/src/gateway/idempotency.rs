@@ -1,7 +1,7 @@
 //! Idempotency keys: a request that is sent twice is done once, and answered twice with the same bytes.
 //!
-//! The key is looked up before the request is judged, so that the answer stays the same even when the world has changed in
-//! between (a bot was deleted); the commit carries it again, so that two at the same moment cannot both be done.
+//! The commit carries the key: whoever comes second gets the answer of the first. A request that would be refused now is looked
+//! up before that is said, so that the answer stays the same even when the world has changed in between (a bot was deleted).
 
 use super::extract::RawJson;
 use super::problem::{ApiError, ApiResult};
@@ -33,8 +33,7 @@ impl Key {
         Ok(Some(Self { key, fingerprint: fingerprint(request) }))
     }
 
-    /// The answer that this very request got before, if it was done before.
-    pub(super) async fn answered(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
+    async fn answered(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
         let key = self.key.clone();
         let known = app.store.read(move |reader| reader.idempotent_answer(account, &key)).await?;
         match known {
@@ -47,6 +46,14 @@ impl Key {
     /// What the store is to remember.
     pub(super) fn with_answer(self, answer: Vec<u8>) -> Idempotency {
         Idempotency { key: self.key, fingerprint: self.fingerprint, answer }
+    }
+}
+
+/// The answer that this very request got before, if it came with a key and was done before.
+pub(super) async fn first_answer(app: &App, account: AccountId, key: Option<&Key>) -> ApiResult<Option<Vec<u8>>> {
+    match key {
+        Some(key) => key.answered(app, account).await,
+        None => Ok(None),
     }
 }
 

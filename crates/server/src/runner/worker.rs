@@ -8,7 +8,7 @@ use crate::app::Drain;
 use crate::config::Config;
 use engine::commands::{Claimed, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};
-use engine::limits::CLAIM_MAX;
+use engine::limits::{CLAIM_GAP, CLAIM_MAX};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreError;
@@ -95,6 +95,7 @@ impl<O: Outside> Life<O> {
     /// what it took must be given back.
     async fn live(&mut self, drain: &Drain) -> End {
         let mut look_at = Instant::now();
+        let mut last_claim = look_at;
         loop {
             let space = self.settings.matches_at_once.saturating_sub(self.held.len());
             tokio::select! {
@@ -102,13 +103,14 @@ impl<O: Outside> Life<O> {
                 () = drain.begun() => return End::Drained,
                 Some(ended) = self.rooms.join_next_with_id() => self.ended(ended).await,
                 () = sleep_until(look_at), if space > 0 => {
+                    last_claim = Instant::now();
                     match self.claim(space.min(self.settings.claim_size)).await {
-                        Ok(is_more) if is_more => look_at = Instant::now(),
+                        Ok(is_more) if is_more => look_at = Instant::now() + CLAIM_GAP,
                         Ok(_) => look_at = Instant::now() + self.settings.claim_period,
                         Err(LeaseIsLost) => return End::LeaseLost,
                     }
                 }
-                () = self.outside.queue_rung(), if space > 0 => look_at = Instant::now(),
+                () = self.outside.queue_rung(), if space > 0 => look_at = look_at.min(last_claim + CLAIM_GAP),
             }
         }
     }

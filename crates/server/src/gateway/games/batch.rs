@@ -4,7 +4,7 @@ use super::intake::{enqueue, judge};
 use crate::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::{RawJson, parse_value};
-use crate::gateway::idempotency::{Key, answer};
+use crate::gateway::idempotency::{Key, answer, first_answer};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -28,18 +28,14 @@ pub(super) async fn create_games(
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = Key::of(&request)?;
-    if let Some(key) = &key
-        && let Some(first_answer) = key.answered(&app, caller.account).await?
-    {
-        return Ok(answer(StatusCode::OK, first_answer));
-    }
     let (wanted, now) = (games(request.parse()?)?, app.clock.now());
     let judged = judge(&app, caller.account, wanted, now).await?;
     let items = judged.iter().map(item).collect();
     let body = serde_json::to_vec(&BatchAnswer { items }).expect("an answer of text and numbers");
     let good: Vec<MatchSpec> = judged.into_iter().flatten().collect();
     if good.is_empty() {
-        return Ok(answer(StatusCode::OK, body));
+        let first_answer = first_answer(&app, caller.account, key.as_ref()).await?;
+        return Ok(answer(StatusCode::OK, first_answer.unwrap_or(body)));
     }
     let body = enqueue(&app, caller.account, good, key, body, now).await?;
     Ok(answer(StatusCode::OK, body))

@@ -4,7 +4,7 @@ use super::intake::{enqueue, judge};
 use crate::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::RawJson;
-use crate::gateway::idempotency::{Key, answer};
+use crate::gateway::idempotency::{Key, answer, first_answer};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -27,14 +27,16 @@ pub(super) async fn create_game(
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = Key::of(&request)?;
-    if let Some(key) = &key
-        && let Some(first_answer) = key.answered(&app, caller.account).await?
-    {
-        return Ok(answer(StatusCode::CREATED, first_answer));
-    }
     let (wanted, now) = (request.parse(), app.clock.now());
     let mut judged = judge(&app, caller.account, vec![wanted], now).await?;
-    let spec = judged.pop().ok_or_else(|| ApiError::Unforeseen("no judgement on a creation".to_owned()))??;
+    let judgement = judged.pop().ok_or_else(|| ApiError::Unforeseen("no judgement on a creation".to_owned()))?;
+    let spec = match judgement {
+        Ok(spec) => spec,
+        Err(refusal) => {
+            let first_answer = first_answer(&app, caller.account, key.as_ref()).await?;
+            return first_answer.map(|first_answer| answer(StatusCode::CREATED, first_answer)).ok_or(refusal);
+        }
+    };
     let created = GameCreated { id: spec.id.to_string(), status: Life::Waiting.name().to_owned() };
     let body = serde_json::to_vec(&created).expect("an answer of text and numbers");
     let body = enqueue(&app, caller.account, vec![spec], key, body, now).await?;

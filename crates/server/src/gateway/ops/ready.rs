@@ -41,6 +41,11 @@ impl Probe {
 
 /// Why is told without details: whoever asks needs no token. The log has them.
 async fn ask_store(app: &App) -> Answer {
+    // The writer knows better than a probe: a small write may succeed where the last commit did not.
+    if let Some(error) = app.store.refusal() {
+        tracing::debug!(%error, "not ready: the store was lost");
+        return Err("the store cannot be reached or written");
+    }
     match timeout(PROBE_WAIT, app.store.read(|reader| reader.probe())).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
