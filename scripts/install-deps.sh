@@ -22,7 +22,7 @@ for what in "$@"; do
     build)
         command -v cc >/dev/null || need_package "a C compiler, for the embedded SQLite" build-essential
         if ! command -v cargo >/dev/null; then
-            echo "Gauntlet needs Rust 1.90 or newer, and there is no cargo on the PATH: install it with rustup." >&2
+            echo "Gauntlet needs Rust 1.91 or newer, and there is no cargo on the PATH: install it with rustup." >&2
             exit 1
         fi
         ;;

@@ -20,7 +20,7 @@ pub(crate) fn answer(call: &Call) -> (Answer, Duration) {
         _ => (Class::Valid, 1 + hash / 97 % timeout_ms),
     };
     let mv = (class == Class::Valid && call.path == Path::Move).then(|| choose(&call.body, hash));
-    let shout = if hash % 13 == 0 && mv.is_some() { format!("{hash:x}") } else { String::new() };
+    let shout = if hash.is_multiple_of(13) && mv.is_some() { format!("{hash:x}") } else { String::new() };
     (Answer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
 }
 

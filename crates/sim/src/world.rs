@@ -270,7 +270,7 @@ impl Outside for Node {
     fn saved(&self, _id: MatchId, _version: u32) {}
 
     async fn queue_rung(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn metrics(&self) -> &Metrics {

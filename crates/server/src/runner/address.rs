@@ -34,7 +34,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let is_global = a & 0xe000 == 0x2000;
-    let is_special = (a == 0x2001 && b < 0x200) || (a == 0x2001 && b == 0xdb8) || (a == 0x3fff && b < 0x1000);
+    let is_special = matches!((a, b), (0x2001, ..0x200 | 0xdb8) | (0x3fff, ..0x1000));
     is_global && !is_special
 }
 
