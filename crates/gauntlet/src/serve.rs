@@ -51,11 +51,15 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
 
 /// The one line that says where to go and what is used. Said once everything is open.
 fn hello(config: &Config, address: SocketAddr) -> String {
-    let store = match config.store() {
+    format!("gauntlet serves http://{address} (store: {}, process: {})", place(config), std::process::id())
+}
+
+/// Where everything that lasts is kept, for people.
+pub(crate) fn place(config: &Config) -> String {
+    match config.store() {
         StorePlace::Sqlite(path) => format!("sqlite {}", path.display()),
         StorePlace::Postgres(url) => format!("postgres {}", url.masked_url()),
-    };
-    format!("gauntlet serves http://{address} (store: {store}, process: {})", std::process::id())
+    }
 }
 
 /// A runtime with so many threads, all of whose parts work.

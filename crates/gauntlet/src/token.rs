@@ -1,6 +1,7 @@
 //! `gauntlet token`: make, list and revoke tokens in the store itself, whether or not a server runs on it.
 
 use crate::output::{Failure, note, say};
+use crate::serve::place;
 use crate::settings::{load, with_settings};
 use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
 use engine::commands::{Command as Save, Outcome};
@@ -8,7 +9,7 @@ use engine::ids::{AccountId, TokenId};
 use engine::limits::NAME_CHARS_MAX;
 use engine::rows::{Account, Role, Token};
 use server::clock::{Clock, random_bytes};
-use server::config::Config;
+use server::config::{Config, StorePlace};
 use server::gateway::auth::{digest, new_secret};
 use server::metrics::Metrics;
 use server::process::open_store;
@@ -56,9 +57,9 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
     crate::serve::runtime(1)?.block_on(async {
         match what {
-            "create" => create(&open(config).await?, &text(ACCOUNT), &text(ROLE), &text(NAME)).await,
-            "list" => list(&open(config).await?, text(ACCOUNT)).await,
-            _ => revoke(&config, &text(ID)).await,
+            "create" => create(config, &text(ACCOUNT), &text(ROLE), &text(NAME)).await,
+            "list" => list(config, text(ACCOUNT)).await,
+            _ => revoke(config, &text(ID)).await,
         }
     })?;
     Ok(ExitCode::SUCCESS)
@@ -69,9 +70,23 @@ async fn open(mut config: Config) -> Result<Store, Failure> {
     Ok(open_store(&config, Arc::new(Metrics::default())).await?)
 }
 
-async fn create(store: &Store, account: &str, role: &str, name: &str) -> Result<(), Failure> {
+/// The store that somebody else has made. Only a creation may make one: whoever looks for something in a file that is not
+/// there has mistyped its name.
+async fn open_existing(config: Config, sought: &str) -> Result<Store, Failure> {
+    match config.store() {
+        StorePlace::Sqlite(data) if !data.exists() => Err(Failure::cannot(format_args!(
+            "there is no {sought}: there is no data file {}; name the server's with --data, or its database with --store-url",
+            data.display()
+        ))),
+        StorePlace::Sqlite(_) | StorePlace::Postgres(_) => open(config).await,
+    }
+}
+
+async fn create(config: Config, account: &str, role: &str, name: &str) -> Result<(), Failure> {
     let role = Role::from_name(role).ok_or_else(|| Failure::usage(format_args!("there is no role {role}")))?;
     let (account, name) = (checked(ACCOUNT, account)?, checked(NAME, name)?);
+    let place = place(&config);
+    let store = open(config).await?;
     let now = Clock::default().now();
     let new = Account { id: AccountId::new(now, random_bytes()), name: account.clone(), created_at: now };
     let Outcome::AccountIs(id) = store.commit(Save::EnsureAccount(new)).await? else {
@@ -98,7 +113,8 @@ async fn create(store: &Store, account: &str, role: &str, name: &str) -> Result<
         other => return Err(Failure::cannot(format_args!("the store refused the token: {other:?}"))),
     }
     store.close().await;
-    note(format_args!("token {token_id}: {} of account {account}; its secret is shown this once", role.name()));
+    let role = role.name();
+    note(format_args!("token {token_id}: {role} of account {account} (store: {place}); its secret is shown this once"));
     say(secret)
 }
 
@@ -113,7 +129,8 @@ fn checked(what: &str, name: &str) -> Result<String, Failure> {
     )))
 }
 
-async fn list(store: &Store, account: String) -> Result<(), Failure> {
+async fn list(config: Config, account: String) -> Result<(), Failure> {
+    let store = open_existing(config, &format!("account {account}")).await?;
     let name = account.clone();
     let tokens = store.read(move |reader| match reader.account_named(&name)? {
         Some(account) => reader.tokens(account.id).map(Some),
@@ -129,9 +146,9 @@ async fn list(store: &Store, account: String) -> Result<(), Failure> {
     say(lines.join("\n"))
 }
 
-async fn revoke(config: &Config, id: &str) -> Result<(), Failure> {
+async fn revoke(config: Config, id: &str) -> Result<(), Failure> {
     let id: TokenId = id.parse().map_err(|error| Failure::usage(format_args!("{id} is {error}")))?;
-    let store = open(config.clone()).await?;
+    let store = open_existing(config, &format!("token {id}")).await?;
     match store.commit(Save::DeleteToken { id, account: None }).await? {
         Outcome::Done => {
             store.close().await;

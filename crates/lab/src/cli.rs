@@ -8,11 +8,11 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::report::{Screen, summary};
 use crate::scenario::{Base, Document, Scenario, builtin, builtins};
+use crate::signals::Signals;
 use crate::trial::{CouldNotRun, Finished, Trial};
 
 const COULD_NOT_RUN: u8 = 1;
@@ -120,23 +120,15 @@ fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
 
 /// The first signal ends the trial with a report. The second one drops it, which kills what it started.
 async fn until_killed(trial: Trial, interrupt: watch::Sender<bool>) -> Result<Finished, Stopped> {
-    let listen = |kind| signal(kind).map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")));
-    let (mut int, mut term) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let mut signals = Signals::listen().map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")))?;
     let killed = async {
-        either(&mut int, &mut term).await;
+        signals.next().await;
         interrupt.send_replace(true);
-        either(&mut int, &mut term).await;
+        signals.next().await;
     };
     tokio::select! {
         finished = crate::trial::run(trial) => finished.map_err(|CouldNotRun(message)| Stopped::CouldNotRun(message)),
         () = killed => Err(Stopped::Killed),
-    }
-}
-
-async fn either(int: &mut Signal, term: &mut Signal) {
-    tokio::select! {
-        _ = int.recv() => {}
-        _ = term.recv() => {}
     }
 }
 

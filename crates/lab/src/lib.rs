@@ -30,6 +30,7 @@ pub mod plan;
 pub mod record;
 pub mod report;
 pub mod scenario;
+mod signals;
 pub mod trial;
 pub mod verdict;
 pub mod work;

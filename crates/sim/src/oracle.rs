@@ -1,5 +1,8 @@
-//! What must be true at every moment, checked where it would first be broken: when a bot is called, when a command is
+//! What must be true at every moment, looked at where it would first be broken: when a bot is called, when a command is
 //! acknowledged, and at the end.
+//!
+//! What is broken is written down and read at the end. It must not panic where it is found: that is inside a room, and the
+//! runner survives rooms that panic.
 
 use crate::bots;
 use engine::commands::{Command, Outcome};
@@ -22,19 +25,34 @@ pub(crate) struct Oracle {
     acknowledged: BTreeMap<(MatchId, u32), LogRow>,
     /// Acknowledged results.
     results: BTreeMap<MatchId, MatchResult>,
-    /// The highest epoch that ever wrote to a match.
+    /// The epoch of the last claim of a match: nobody with a lower one may write.
     epochs: BTreeMap<MatchId, u32>,
     /// Calls that bots got.
     pub(crate) calls: u64,
+    /// What was not as it must be.
+    broken: Vec<String>,
 }
 
 impl Oracle {
+    fn require(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds {
+            self.broken.push(what());
+        }
+    }
+
+    /// Fails the simulation if anything was ever broken.
+    pub(crate) fn check_nothing_broken(&self) {
+        assert!(self.broken.is_empty(), "what must be true was not: {:#?}", self.broken);
+    }
+
     /// A bot is called: what the request tells must be saved by now, and nobody is told twice of what is saved as told.
     pub(crate) fn called(&mut self, call: &Call, spec: &MatchSpec, saved: &LogPage) {
         self.calls += 1;
         let (id, turn, snake) = bots::read(&call.body);
         let turns_saved = saved.rows.last().map_or(0, |row| row.turns);
-        assert!(turn <= turns_saved, "match {id}: a bot is told of turn {turn}, but only {turns_saved} are saved");
+        self.require(turn <= turns_saved, || {
+            format!("match {id}: a bot is told of turn {turn}, but only {turns_saved} are saved")
+        });
         let notice = match call.path {
             Path::Move => return,
             Path::Start => Notice::Start,
@@ -46,11 +64,14 @@ impl Oracle {
             }
             Ok(_) | Err(_) => false,
         });
-        assert!(!is_told, "match {id}: {snake} is told of the {notice:?} again, though it is saved that it was");
+        self.require(!is_told, || format!("match {id}: {snake} is told of the {notice:?} again, though that is saved"));
     }
 
     /// A command was committed, whether or not its caller will hear of it.
     pub(crate) fn committed(&mut self, command: &Command, outcome: &Outcome) {
+        if let Outcome::Claimed(claims) = outcome {
+            self.epochs.extend(claims.iter().map(|claimed| (claimed.spec.id, claimed.epoch)));
+        }
         let Outcome::Done = outcome else { return };
         match command {
             Command::Append(append) => self.wrote(append.id, append.epoch),
@@ -61,9 +82,8 @@ impl Oracle {
     }
 
     fn wrote(&mut self, id: MatchId, epoch: u32) {
-        let highest = self.epochs.entry(id).or_default();
-        assert!(epoch >= *highest, "match {id}: epoch {epoch} wrote after epoch {highest} did");
-        *highest = epoch;
+        let claimed = self.epochs.get(&id).copied().unwrap_or_default();
+        self.require(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
     }
 
     /// A caller heard that its command was done.
@@ -73,14 +93,15 @@ impl Oracle {
             Command::Append(append) => append,
             Command::Finish { append, result, .. } => {
                 let before = self.results.insert(append.id, result.clone());
-                assert!(before.is_none(), "match {}: a second result was acknowledged", append.id);
+                self.require(before.is_none(), || format!("match {}: a second result was acknowledged", append.id));
                 append
             }
             _ => return,
         };
         for row in &append.rows {
             let before = self.acknowledged.insert((append.id, row.version), row.clone());
-            assert!(before.is_none(), "match {}: version {} was acknowledged twice", append.id, row.version);
+            let version = row.version;
+            self.require(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
         }
     }
 

@@ -25,9 +25,11 @@ pub struct Plan {
     pub commit_lost_per_mille: u64,
     /// Of 1,000 commands, so many are saved and then reported as failed.
     pub commit_unsure_per_mille: u64,
-    /// Of 1,000 commands, so many arrive late, up to [`Plan::delay_max`].
+    /// Of 1,000 commands, so many arrive late, by [`Plan::delay_min`] to [`Plan::delay_max`].
     pub commit_delayed_per_mille: u64,
-    /// The longest delay of a command.
+    /// The shortest delay of a late command.
+    pub delay_min: Duration,
+    /// The longest delay of a late command.
     pub delay_max: Duration,
     /// A process is killed, drained or frozen about this often; `None` for never.
     pub trouble_every: Option<Duration>,
@@ -56,6 +58,7 @@ impl Plan {
             commit_lost_per_mille: dice.below(60),
             commit_unsure_per_mille: dice.below(60),
             commit_delayed_per_mille: dice.below(20),
+            delay_min: Duration::ZERO,
             delay_max: Duration::from_millis(1 + dice.below(12_000)),
             trouble_every: dice.strikes(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
             outage_every: dice.strikes(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),

@@ -57,6 +57,7 @@ async fn simulate(plan: Plan) -> Report {
         node.freeze.set(false);
     }
     if timeout(HEALED_FOR_MAX, all_ended(&world)).await.is_err() {
+        world.oracle(|oracle| oracle.check_nothing_broken());
         panic!("not everything is over although the world was healed long ago: {:#?}", statuses(&world));
     }
     for node in nodes {
@@ -188,6 +189,7 @@ async fn all_ended(world: &World) {
 }
 
 fn verify(world: &World) {
+    world.oracle(|oracle| oracle.check_nothing_broken());
     for spec in &world.plan.matches {
         let page = world.page(spec.id);
         world.oracle(|oracle| oracle.check_nothing_lost(spec.id, &page.rows));

@@ -187,14 +187,14 @@ impl Node {
             return Fate::Arrives;
         }
         let plan = &self.world.plan;
-        let late = plan.delay_max.as_micros() as u64;
+        let spread = plan.delay_max.saturating_sub(plan.delay_min).as_micros() as u64;
         self.world.roll(|dice| {
             if dice.strikes(plan.commit_lost_per_mille) {
                 Fate::IsLost
             } else if dice.strikes(plan.commit_unsure_per_mille) {
                 Fate::ArrivesUnheard
             } else if dice.strikes(plan.commit_delayed_per_mille) {
-                Fate::ArrivesLate(Duration::from_micros(dice.below(late)))
+                Fate::ArrivesLate(plan.delay_min + Duration::from_micros(dice.below(spread)))
             } else {
                 Fate::Arrives
             }

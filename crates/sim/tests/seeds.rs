@@ -1,8 +1,9 @@
 //! Fixed seeds that every change must survive, fresh ones on every run, and every seed that ever failed.
 
+use engine::limits::LEASE;
 use engine::matches::life::State;
 use sim::{Plan, Report, run};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[
@@ -35,6 +36,21 @@ fn fresh_seeds() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
     for at in 0..count {
         check(now.wrapping_add(at));
+    }
+}
+
+/// Appends that arrive just after another worker has claimed their match and before it has written anything: nothing but the
+/// epoch refuses them.
+#[test]
+fn appends_of_a_lost_lease_are_fenced() {
+    for seed in 100..140 {
+        let mut plan = Plan::of_seed(seed);
+        plan.nodes = 3;
+        plan.commit_delayed_per_mille = 60;
+        plan.delay_min = LEASE;
+        plan.delay_max = LEASE + Duration::from_millis(1_200);
+        plan.trouble_every = Some(Duration::from_secs(2));
+        let _ = run(plan);
     }
 }
 

@@ -3,19 +3,34 @@
 use super::problem::{ApiError, ApiResult};
 use engine::limits::NAME_CHARS_MAX;
 
-/// A name that a bot, an account or a token may have: 1 to 100 characters, not only spaces, no control characters (a
-/// database may refuse them, and a terminal may obey them).
+/// A name that a bot, an account or a token may have: 1 to 100 characters, one of them to be seen, no control characters (a
+/// database may refuse them, and a terminal may obey them), none that turns the direction of what stands around it.
 pub(super) fn name(field: &str, text: &str) -> ApiResult<String> {
-    let reason = if text.trim().is_empty() {
+    let reason = if text.chars().all(|character| character.is_whitespace() || is_invisible(character)) {
         "the name is empty".to_owned()
     } else if text.chars().count() > NAME_CHARS_MAX {
         format!("the name is longer than {NAME_CHARS_MAX} characters")
     } else if text.chars().any(char::is_control) {
         "the name holds a control character".to_owned()
+    } else if text.chars().any(turns_direction) {
+        "the name holds a character that turns the direction of text".to_owned()
     } else {
         return Ok(text.to_owned());
     };
     Err(ApiError::bad_value(field, reason))
+}
+
+/// Characters that take no room: a name of nothing else looks empty. Joiners among them have their place inside a name, in
+/// emoji for one.
+fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
+        || turns_direction(character)
+}
+
+/// The embeddings, overrides and isolates of the bidirectional algorithm: with them a name shows as another one.
+fn turns_direction(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -39,5 +54,10 @@ mod tests {
         check("nul\0", false);
         check("two\nlines", false);
         check("\u{9b}31m", false);
+        check("\u{200b}", false);
+        check(" \u{2060}\u{feff}", false);
+        check("evil\u{202e}live", false);
+        check("👩\u{200d}💻", true);
+        check("שלום", true);
     }
 }

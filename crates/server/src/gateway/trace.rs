@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::Instrument;
 
 /// The header that carries a request's id, in and out.
@@ -46,7 +46,7 @@ async fn observe(request: Request, next: Next) -> Response {
 
 /// Requests that change something are worth a line in production; reads and polls only when somebody looks for them.
 fn log(method: &Method, route: &str, response: &Response, began: Instant) {
-    let (status, duration_ms) = (response.status().as_u16(), began.elapsed().as_secs_f64() * 1_000.0);
+    let (status, duration_ms) = (response.status().as_u16(), milliseconds(began.elapsed()));
     if response.status().is_server_error() {
         tracing::warn!(%method, route, status, duration_ms, "request failed");
     } else if method.is_safe() {
@@ -54,6 +54,11 @@ fn log(method: &Method, route: &str, response: &Response, began: Instant) {
     } else {
         tracing::info!(%method, route, status, duration_ms, "request done");
     }
+}
+
+/// To the microsecond: what binary fractions add behind it says nothing.
+fn milliseconds(span: Duration) -> f64 {
+    (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
 /// The caller's own id, where it is one that a log can hold; a new one otherwise.
@@ -103,6 +108,15 @@ mod tests {
         let problem: wire::problem::Problem = serde_json::from_slice(&body).unwrap();
         assert_eq!(problem.code, "internal");
         assert!(!problem.detail.contains("a bug"), "what went wrong is for the log only");
+    }
+
+    #[test]
+    fn durations_are_logged_to_the_microsecond() {
+        let check = |nanos, want: &str| assert_eq!(milliseconds(Duration::from_nanos(nanos)).to_string(), want);
+        check(1_318_405, "1.318");
+        check(10_005_000, "10.005");
+        check(499, "0");
+        check(60_000_000_000, "60000");
     }
 
     #[test]

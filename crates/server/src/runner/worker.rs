@@ -105,7 +105,7 @@ impl<O: Outside> Life<O> {
                 () = sleep_until(look_at), if space > 0 => {
                     last_claim = Instant::now();
                     match self.claim(space.min(self.settings.claim_size)).await {
-                        Ok(is_more) if is_more => look_at = Instant::now() + CLAIM_GAP,
+                        Ok(is_more) if is_more => look_at = last_claim + CLAIM_GAP,
                         Ok(_) => look_at = Instant::now() + self.settings.claim_period,
                         Err(LeaseIsLost) => return End::LeaseLost,
                     }

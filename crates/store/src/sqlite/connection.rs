@@ -36,6 +36,8 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
     let db = Connection::open_with_flags(file, flags).map_err(|error| opening(file, &error))?;
     db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
     db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // KiB, of each reader: the system's own cache of the file is right behind it.
+    db.pragma_update(None, "cache_size", -512).or_store_error()?;
     Ok(db)
 }
 
@@ -55,7 +57,7 @@ pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
         "PRAGMA synchronous = FULL;
          PRAGMA foreign_keys = ON;
          PRAGMA temp_store = MEMORY;
-         PRAGMA cache_size = -16384;
+         PRAGMA cache_size = -8192;
          PRAGMA journal_size_limit = 67108864;
          PRAGMA wal_autocheckpoint = 0;",
     )

@@ -2,7 +2,7 @@
 
 use super::connection::Connection;
 use super::pool::Slot;
-use super::response::{self, Progress, Response};
+use super::response::{Incoming, Progress, Response};
 use super::target::Target;
 use std::io::Write;
 
@@ -89,13 +89,14 @@ async fn attempt(mut open: Open<'_>, request: &Request, is_old: bool) -> Result<
     let broke = |is_stale| Tried { failure: Failure::Unreachable, is_stale };
     let connection = open.connection();
     connection.write_all(&request.0).await.map_err(|_| broke(is_old))?;
-    let mut bytes = Vec::new();
+    let mut incoming = Incoming::default();
     loop {
-        let count = connection.read_more(&mut bytes).await.map_err(|_| broke(is_old && bytes.is_empty()))?;
-        if count == 0 && bytes.is_empty() {
+        let is_stale = is_old && incoming.is_empty();
+        let count = connection.read_more(incoming.buffer()).await.map_err(|_| broke(is_stale))?;
+        if count == 0 && incoming.is_empty() {
             return Err(broke(is_old));
         }
-        match response::read(&bytes, count == 0) {
+        match incoming.advance(count == 0) {
             Ok(Progress::Whole(response)) => return Ok((response, open.release())),
             Ok(Progress::Partial) => {}
             Err(failure) => return Err(Tried { failure, is_stale: false }),

@@ -41,37 +41,92 @@ pub(super) enum Progress {
     Whole(Response),
 }
 
-/// Reads the response in `bytes`, which are all that arrived since the request; `is_closed` says that no more will come.
-pub(super) fn read(bytes: &[u8], is_closed: bool) -> Result<Progress, Failure> {
-    let mut skipped = 0;
-    let head = loop {
-        match read_head(&bytes[skipped..])? {
-            None if is_closed => return Err(Failure::Unreachable),
-            None => return Ok(Progress::Partial),
-            // An interim response: the real one follows. 101 would change the protocol, which nobody asked for.
-            Some(head) if head.status < 200 && head.status != 101 => skipped += head.bytes,
-            Some(head) => break head,
-        }
-    };
-    let body = &bytes[skipped + head.bytes..];
-    if body.len() > BOT_ANSWER_BYTES_MAX + BOT_ANSWER_HEAD_BYTES_MAX {
-        return Err(Failure::Oversized);
+/// A response on its way: the bytes so far, and how far they are understood. What was read once is not read again, so a peer
+/// that sends one byte at a time costs no more than one that sends all at once.
+#[derive(Default)]
+pub(super) struct Incoming {
+    bytes: Vec<u8>,
+    /// Bytes that are understood: interim heads, the head, whole chunks.
+    understood: usize,
+    head: Option<Head>,
+    /// Of a chunked body, what its whole chunks hold.
+    content: Vec<u8>,
+}
+
+impl Incoming {
+    /// Where arriving bytes are added.
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
     }
-    let whole = match head.framing {
-        Framing::Length(length) => (body.len() >= length).then(|| (body[..length].to_vec(), body.len() == length)),
-        Framing::Chunked => read_chunks(body)?.map(|(content, used)| (content, body.len() == used)),
-        Framing::UntilClose => is_closed.then(|| (body.to_vec(), false)),
-    };
-    match whole {
-        Some((content, _)) if content.len() > BOT_ANSWER_BYTES_MAX => Err(Failure::Oversized),
-        Some((content, is_exact)) => Ok(Progress::Whole(Response {
-            status: head.status,
-            body: content,
-            is_reusable: is_exact && head.keeps_alive && !is_closed,
-        })),
-        None if is_closed => Err(Failure::Unreachable),
-        None if body.len() > BOT_ANSWER_BYTES_MAX && head.framing == Framing::UntilClose => Err(Failure::Oversized),
-        None => Ok(Progress::Partial),
+
+    /// Whether nothing has arrived yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Goes on with what has arrived; `is_closed` says that no more will come.
+    pub(super) fn advance(&mut self, is_closed: bool) -> Result<Progress, Failure> {
+        let Some(head) = self.head()? else {
+            return if is_closed { Err(Failure::Unreachable) } else { Ok(Progress::Partial) };
+        };
+        if self.bytes.len() > BOT_ANSWER_BYTES_MAX + 2 * BOT_ANSWER_HEAD_BYTES_MAX {
+            return Err(Failure::Oversized);
+        }
+        let rest = &self.bytes[self.understood..];
+        let whole = match head.framing {
+            Framing::Length(length) => (rest.len() >= length).then(|| (rest[..length].to_vec(), rest.len() == length)),
+            Framing::Chunked => self.chunks()?,
+            Framing::UntilClose if rest.len() > BOT_ANSWER_BYTES_MAX => return Err(Failure::Oversized),
+            Framing::UntilClose => is_closed.then(|| (rest.to_vec(), false)),
+        };
+        match whole {
+            Some((body, is_exact)) => {
+                let is_reusable = is_exact && head.keeps_alive && !is_closed;
+                Ok(Progress::Whole(Response { status: head.status, body, is_reusable }))
+            }
+            None if is_closed => Err(Failure::Unreachable),
+            None => Ok(Progress::Partial),
+        }
+    }
+
+    /// The head, once it is there. Interim responses before it are skipped; together with the head they have one limit, or a
+    /// peer could send them for ever. 101 would change the protocol, which nobody asked for: it is the answer.
+    fn head(&mut self) -> Result<Option<Head>, Failure> {
+        while self.head.is_none() {
+            let Some(head) = read_head(&self.bytes[self.understood..])? else { return Ok(None) };
+            self.understood += head.bytes;
+            if self.understood > BOT_ANSWER_HEAD_BYTES_MAX {
+                return Err(Failure::Oversized);
+            }
+            self.head = (head.status >= 200 || head.status == 101).then_some(head);
+        }
+        Ok(self.head)
+    }
+
+    /// The content of a chunked body, and whether nothing follows it; `None` while it is not whole (RFC 9112, section 7.1).
+    fn chunks(&mut self) -> Result<Option<(Vec<u8>, bool)>, Failure> {
+        loop {
+            let rest = &self.bytes[self.understood..];
+            let (line, size) = match httparse::parse_chunk_size(rest) {
+                Ok(httparse::Status::Complete(found)) => found,
+                Ok(httparse::Status::Partial) => return Ok(None),
+                Err(_) => return Err(Failure::Malformed),
+            };
+            if size == 0 {
+                let end = end_of_trailers(&rest[line..]);
+                return Ok(end.map(|end| (std::mem::take(&mut self.content), rest.len() == line + end)));
+            }
+            if size > (BOT_ANSWER_BYTES_MAX - self.content.len()) as u64 {
+                return Err(Failure::Oversized);
+            }
+            let end = line + size as usize;
+            match rest.get(end..end + 2) {
+                Some(b"\r\n") => self.content.extend_from_slice(&rest[line..end]),
+                Some(_) => return Err(Failure::Malformed),
+                None => return Ok(None),
+            }
+            self.understood += end + 2;
+        }
     }
 }
 
@@ -126,34 +181,6 @@ fn framing(status: u16, headers: &[httparse::Header<'_>]) -> Result<Framing, Fai
     }
 }
 
-/// The content of a chunked body and the bytes it used; `None` while it is not whole (RFC 9112, section 7.1).
-fn read_chunks(body: &[u8]) -> Result<Option<(Vec<u8>, usize)>, Failure> {
-    let mut content = Vec::new();
-    let mut at = 0;
-    loop {
-        let (line, size) = match httparse::parse_chunk_size(&body[at..]) {
-            Ok(httparse::Status::Complete(found)) => found,
-            Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return Err(Failure::Malformed),
-        };
-        at += line;
-        if size == 0 {
-            return Ok(end_of_trailers(&body[at..]).map(|trailers| (content, at + trailers)));
-        }
-        if size > (BOT_ANSWER_BYTES_MAX - content.len()) as u64 {
-            return Err(Failure::Oversized);
-        }
-        let Some(chunk) = body[at..].get(..size as usize) else { return Ok(None) };
-        content.extend_from_slice(chunk);
-        at += size as usize;
-        match body[at..].get(..2) {
-            Some(b"\r\n") => at += 2,
-            Some(_) => return Err(Failure::Malformed),
-            None => return Ok(None),
-        }
-    }
-}
-
 /// Bytes up to and with the empty line that ends the trailers.
 fn end_of_trailers(bytes: &[u8]) -> Option<usize> {
     if bytes.starts_with(b"\r\n") {
@@ -170,10 +197,29 @@ mod tests {
         Ok(Progress::Whole(Response { status, body: body.into(), is_reusable }))
     }
 
+    /// All of these bytes at once.
+    fn read(bytes: &[u8], is_closed: bool) -> Result<Progress, Failure> {
+        Incoming { bytes: bytes.to_vec(), ..Incoming::default() }.advance(is_closed)
+    }
+
+    /// The same bytes one by one, until they are whole or refused.
+    fn read_one_by_one(bytes: &[u8], is_closed: bool) -> Result<Progress, Failure> {
+        let mut incoming = Incoming::default();
+        for &byte in bytes {
+            incoming.buffer().push(byte);
+            match incoming.advance(false) {
+                Ok(Progress::Partial) => {}
+                ended => return ended,
+            }
+        }
+        incoming.advance(is_closed)
+    }
+
     /// Every prefix is partial (or refused the same way), the whole is `want`.
     #[track_caller]
     fn check(bytes: &str, want: &Result<Progress, Failure>) {
         assert_eq!(&read(bytes.as_bytes(), false), want, "{bytes:?}");
+        assert_eq!(&read_one_by_one(bytes.as_bytes(), false), want, "{bytes:?} byte by byte");
         if want.is_ok() {
             for cut in 0..bytes.len() {
                 assert_eq!(read(&bytes.as_bytes()[..cut], false), Ok(Progress::Partial), "{bytes:?} cut at {cut}");
@@ -219,6 +265,8 @@ mod tests {
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n", &no(Failure::Oversized));
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n", &no(Failure::Malformed));
         check(&format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "x".repeat(9_000)), &no(Failure::Oversized));
+        // A flood of interim responses once kept a worker busy until its lease was lost.
+        check(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000), &no(Failure::Oversized));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le", true), no(Failure::Unreachable));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true), no(Failure::Unreachable));
     }
@@ -230,6 +278,7 @@ mod tests {
             let mut framed = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
             framed.extend(bytes);
             let _ = read(&framed, is_closed);
+            let _ = read_one_by_one(&framed, is_closed);
         }
     }
 }
