@@ -2,99 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod house;
+
+use house::Folder;
+use rustix::process::Signal;
+use std::io::Read;
+use std::net::TcpListener;
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
-
-/// A working folder of one test: no other configuration, no other data. Removed with its owner.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("gauntlet-program-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.join(name), text).unwrap();
-    }
-
-    /// The program with these words, in this folder, without the environment's settings.
-    fn gauntlet(&self, words: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gauntlet"));
-        let ours = std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("GAUNTLET_"));
-        ours.for_each(|name| {
-            command.env_remove(name);
-        });
-        command.args(words.split_whitespace()).current_dir(&self.0).stdin(Stdio::null());
-        command
-    }
-
-    /// A server on a free port, once it has said where it is.
-    fn serve(&self, words: &str) -> Server {
-        let mut command = self.gauntlet(&format!("serve --port 0 --log-level warn {words}"));
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split(' ').next());
-        let address = address.unwrap_or_else(|| panic!("no address in {line:?}")).parse().unwrap();
-        Server { child, address, line }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A running server; killed if its test fails before it is stopped.
-struct Server {
-    child: Child,
-    address: SocketAddr,
-    line: String,
-}
-
-impl Server {
-    fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
-    }
-
-    /// The exit code, which must come within the time that a drain may take (and some for a busy machine).
-    fn code(&mut self) -> Option<i32> {
-        let until = Instant::now() + Duration::from_secs(20);
-        while Instant::now() < until {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("the process does not end");
-    }
-
-    fn get(&self, path: &str, token: &str) -> String {
-        let mut client = TcpStream::connect(self.address).unwrap();
-        write!(client, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n")
-            .unwrap();
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).unwrap();
-        answer
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -241,7 +156,7 @@ fn a_second_server_on_the_same_file_is_refused() {
     let folder = Folder::new();
     let server = folder.serve("--data games.db");
     let output = folder.gauntlet("serve --port 0 --data games.db").output().unwrap();
-    let pid = format!("process {}", server.child.id());
+    let pid = format!("process {}", server.pid());
     check_refused(&output, 1, &["games.db is in use by another server", &pid, "--data"]);
 }
 
@@ -280,6 +195,22 @@ fn tokens_with_impossible_wishes_are_refused() {
         &["there is no account nobody"],
     );
     check_refused(&folder.gauntlet("token revoke 17").output().unwrap(), 2, &["17 is not an id"]);
+}
+
+#[test]
+fn looking_for_tokens_in_a_file_that_is_not_there_makes_none() {
+    let folder = Folder::new();
+    let id = "00000000-0000-7000-8000-000000000000";
+    for words in ["token list --data games/typo.db".to_owned(), format!("token revoke --data games/typo.db {id}")] {
+        check_refused(
+            &folder.gauntlet(&words).output().unwrap(),
+            1,
+            &["there is no data file games/typo.db", "--data"],
+        );
+        assert!(!folder.path().join("games").exists(), "{words} made a file");
+    }
+    let made = folder.gauntlet("token create --data games/new.db").output().unwrap();
+    check_refused(&made, 0, &["(store: sqlite games/new.db)"]);
 }
 
 #[test]

@@ -20,6 +20,22 @@ pub enum PlaceError {
         /// What the system said.
         source: io::Error,
     },
+    /// The data file is a folder.
+    #[error("{} is a folder: name the data file itself with --data, such as {}", path.display(), path.join("gauntlet.db").display())]
+    Folder {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The database is there, or not, but does not open.
+    #[error("{place} does not open: {why}; {remedy}")]
+    Closed {
+        /// What was to be opened, without secrets.
+        place: String,
+        /// What the store said.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// Another server has the file.
     #[error(
         "{} is in use by another server{}: two servers on one SQLite file would play the same matches; stop the other one, \
@@ -51,6 +67,9 @@ impl DataLock {
 }
 
 fn lock(data: &Path) -> Result<File, PlaceError> {
+    if data.is_dir() {
+        return Err(PlaceError::Folder { path: data.to_owned() });
+    }
     make_folder(data)?;
     let mut path = data.as_os_str().to_owned();
     path.push(".lock");
@@ -98,7 +117,22 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
     let opened = tokio::task::spawn_blocking(move || Store::open(database, sizes, observer)).await;
     let opened =
         opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
-    Ok(opened?)
+    opened.map_err(|error| not_opened(config, error))
+}
+
+/// A store that cannot be reached at the start is the operator's to mend; other refusals say themselves what to do.
+fn not_opened(config: &Config, error: StoreError) -> super::ServeError {
+    let StoreError::Unavailable { why } = error else { return error.into() };
+    let (place, remedy) = match config.store() {
+        StorePlace::Sqlite(data) => {
+            (format!("the data file {}", data.display()), "see that this user may read and write it, and its folder")
+        }
+        StorePlace::Postgres(_) => (
+            "the PostgreSQL database of --store-url".to_owned(),
+            "see that it runs there and takes connections, and that user, password and database name are right",
+        ),
+    };
+    PlaceError::Closed { place, why, remedy }.into()
 }
 
 #[cfg(test)]
@@ -110,6 +144,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("gauntlet-lock-{}", std::process::id()));
         let data = folder.join("deep").join("games.db");
         let first = lock(&data).unwrap();
+        assert!(matches!(lock(&folder), Err(PlaceError::Folder { .. })));
         let refused = lock(&data).unwrap_err();
         assert!(
             matches!(&refused, PlaceError::InUse { pid: Some(pid), .. } if *pid == std::process::id()),

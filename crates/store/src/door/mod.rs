@@ -10,7 +10,7 @@ use crate::contract::{Database, Observer, Reader, StoreError};
 use crate::{laws, packing};
 use engine::commands::{Command, Outcome};
 use engine::limits::COMMANDS_WAITING_MAX;
-use readers::Readers;
+use readers::{Losses, Readers};
 use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -44,6 +44,7 @@ struct Gauge {
     waiting: AtomicUsize,
     /// Why commands are refused, while they are.
     refusal: Mutex<Option<StoreError>>,
+    losses: Losses,
 }
 
 impl Gauge {
@@ -52,6 +53,7 @@ impl Gauge {
     }
 
     fn refuse(&self, error: Option<StoreError>) {
+        self.losses.fetch_add(u64::from(error.is_some()), Ordering::AcqRel);
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
@@ -81,7 +83,7 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let gauge = Arc::new(Gauge::default());
         let is_shared = database.is_shared();
-        let readers = Arc::new(Readers::new(&database, config.readers, Arc::clone(&observer))?);
+        let readers = Arc::new(Readers::new(&database, config.readers, Arc::clone(&observer), &gauge.losses)?);
         let (to_writer, inbox) = mpsc::channel();
         let (opened, is_open) = mpsc::sync_channel(1);
         let writer_gauge = Arc::clone(&gauge);

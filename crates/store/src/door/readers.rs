@@ -8,7 +8,7 @@ use super::{panic_text, unavailable};
 use crate::contract::{Database, Observer, Reader, StoreError};
 use engine::limits::READS_WAITING_MAX;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -24,10 +24,17 @@ pub(super) struct Readers {
     observer: Arc<dyn Observer>,
 }
 
+/// How often the database was lost so far, as anybody at the door noticed. A reader opened before the last loss is opened anew
+/// before it is asked: its connection is dead, and somebody's read would have to find that out.
+pub(super) type Losses = Arc<AtomicU64>;
+
 /// One thread's reader.
 struct Seat {
     database: Arc<dyn Database>,
     reader: Option<Box<dyn Reader>>,
+    losses: Losses,
+    /// [`Losses`] when the reader was opened.
+    losses_before: u64,
 }
 
 impl Readers {
@@ -36,11 +43,13 @@ impl Readers {
         database: &Arc<dyn Database>,
         count: usize,
         observer: Arc<dyn Observer>,
+        losses: &Losses,
     ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel();
         let receiver = Arc::new(Mutex::new(receiver));
         for _ in 0..count.max(1) {
-            let seat = Seat { database: Arc::clone(database), reader: None };
+            let losses = Arc::clone(losses);
+            let seat = Seat { database: Arc::clone(database), reader: None, losses, losses_before: 0 };
             let receiver = Arc::clone(&receiver);
             let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || work(seat, &receiver));
             started.map_err(|error| unavailable(&format!("no thread for a reader: {error}")))?;
@@ -106,12 +115,16 @@ fn work(mut seat: Seat, receiver: &Mutex<Receiver<Job>>) {
 
 impl Seat {
     fn ask<T>(&mut self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let losses = self.losses.load(Ordering::Acquire);
         let mut reader = match self.reader.take() {
-            Some(reader) => reader,
-            None => caught(|| self.database.reader())?,
+            Some(reader) if self.losses_before == losses => reader,
+            Some(_) | None => caught(|| self.database.reader())?,
         };
+        self.losses_before = losses;
         let answer = caught(|| query(&mut *reader));
-        if !matches!(answer, Err(StoreError::Unavailable { .. })) {
+        if matches!(answer, Err(StoreError::Unavailable { .. })) {
+            self.losses.fetch_add(1, Ordering::AcqRel);
+        } else {
             self.reader = Some(reader);
         }
         answer

@@ -1,0 +1,129 @@
+//! Two servers on one PostgreSQL: each may die, the database may go away and come back; the matches go on, once.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::bots::Bots;
+use house::games::Past;
+use house::viewer::Viewer;
+use house::{Folder, Server, until};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use store::testing::Cluster;
+
+const THINK: Duration = Duration::from_millis(20);
+/// The normal end of a socket.
+const NORMAL: u16 = 1000;
+
+/// Two servers on one database, and bots. Everything ends in the order in which it stands here.
+struct Nodes {
+    a: Server,
+    b: Server,
+    bots: Bots,
+    snakes: Vec<String>,
+    cluster: Cluster,
+    _folder: Folder,
+}
+
+/// Servers that each have room for half of twelve games.
+fn two_nodes() -> Nodes {
+    let (cluster, bots, folder) = (Cluster::start(), Bots::start(THINK), Folder::new());
+    let url = as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[matches]\nat_once = 6\nclaim_size = 6\n"));
+    let (a, b) = (folder.host(""), folder.host(""));
+    let snakes = a.register(&bots, &["circle", "stuck"]);
+    Nodes { a, b, bots, snakes, cluster, _folder: folder }
+}
+
+/// A list of keywords and values as the URL that says the same.
+fn as_url(keywords: &str) -> String {
+    let value = |key: &str| keywords.split(' ').find_map(|word| word.strip_prefix(key)).unwrap();
+    let (host, user, name) = (value("host="), value("user="), value("dbname="));
+    format!("postgres://{user}@{}/{name}", host.replace('/', "%2F"))
+}
+
+impl Nodes {
+    /// Twelve games, made at the first server, which stand still after ten turns; both servers play some.
+    fn games(&self) -> Vec<String> {
+        self.bots.hold_moves_from(10);
+        let games = self.a.create(&self.snakes, 1..=12);
+        self.b.wait_for_turns(&games, 10);
+        let workers: BTreeSet<String> = games.iter().map(|id| worker(&self.a, id).to_string()).collect();
+        assert_eq!(workers.len(), 2, "both servers play: {workers:?}");
+        games
+    }
+}
+
+fn worker(server: &Server, id: &str) -> Value {
+    server.inspect(id)["worker"]["address"].clone()
+}
+
+fn check_ready(server: &Server, want: u16) {
+    until(&format!("/readyz says {want}"), || (server.call("GET /readyz", &Value::Null).status == want).then_some(()));
+}
+
+#[test]
+fn a_node_that_dies_leaves_its_matches_to_the_other() {
+    let nodes = two_nodes();
+    let games = nodes.games();
+    // Viewers at the server that stays, of games of both.
+    let viewers: Vec<Viewer> = games.iter().map(|id| Viewer::watch(&nodes.b, id)).collect();
+    let past = Past::look(&nodes.b, &nodes.bots, &games);
+    nodes.bots.let_go();
+    nodes.a.kill();
+    nodes.b.wait_for_the_end(&games);
+    let end = Past::look(&nodes.b, &nodes.bots, &games);
+    past.check_kept(&end);
+    for (id, viewer) in games.iter().zip(viewers) {
+        let heard = viewer.hear_out();
+        assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
+        assert_eq!(heard.frames, end.game(id).frames, "the viewer of {id} saw everything once");
+        assert_eq!((end.heard(id, "start"), end.heard(id, "end")), (vec![1, 1], vec![1, 1]));
+    }
+    let stats = nodes.b.ask("GET /api/admin/stats", &Value::Null);
+    assert_eq!((&stats["game_counts"]["finished"], &stats["games_finished"]["last_hour"]), (&json!(12), &json!(12)));
+}
+
+#[test]
+fn a_viewer_sees_live_what_another_node_plays() {
+    let nodes = two_nodes();
+    let games = nodes.games();
+    let own = Value::String(nodes.b.address().to_string());
+    let elsewhere = games.iter().find(|id| worker(&nodes.b, id) != own).unwrap();
+    let mut viewer = Viewer::watch(&nodes.b, elsewhere);
+    viewer.wait_for_turn(10);
+    nodes.bots.hold_moves_from(20);
+    // Shown while the game stands still at the other server.
+    viewer.wait_for_turn(20);
+    nodes.bots.let_go();
+    let heard = viewer.hear_out();
+    assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
+    assert_eq!(heard.frames, nodes.a.frames(elsewhere));
+}
+
+#[test]
+fn the_database_may_go_away_and_come_back() {
+    let mut nodes = two_nodes();
+    let games = nodes.games();
+    let viewer = Viewer::watch(&nodes.a, &games[0]);
+    let past = Past::look(&nodes.a, &nodes.bots, &games);
+    nodes.bots.let_go();
+    nodes.cluster.stop();
+    check_ready(&nodes.a, 503);
+    check_ready(&nodes.b, 503);
+    let refused = nodes.a.call("POST /api/games", &json!({ "snakes": nodes.snakes }));
+    assert_eq!((refused.status, &refused.body["code"]), (503, &json!("store_unavailable")), "{refused:?}");
+    nodes.cluster.resume();
+    check_ready(&nodes.a, 200);
+    check_ready(&nodes.b, 200);
+    nodes.b.wait_for_the_end(&games);
+    nodes.a.assert_alive();
+    nodes.b.assert_alive();
+    let end = Past::look(&nodes.b, &nodes.bots, &games);
+    past.check_kept(&end);
+    assert_eq!(nodes.a.counts()["finished"], 12);
+    let heard = viewer.hear_out();
+    assert!(heard.has_ended && heard.frames == end.game(&games[0]).frames, "the viewer was kept, and missed nothing");
+}

@@ -1,0 +1,79 @@
+//! Bots on a port of their own: simple, and with a memory of the boards that they were shown.
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use futures_util::StreamExt;
+use serde_json::Value;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::net::TcpListener;
+
+/// What was asked of a bot: its name, the call, the request.
+pub(crate) type Asked = (String, String, Value);
+
+/// Bots under `/circle`, `/up` and `/drip-<milliseconds>`.
+///
+/// `circle` runs in a circle of four cells, `up` into the wall; `drip` goes up too, but pauses so long in the middle of the
+/// body of its answers.
+pub(crate) struct Bots {
+    address: SocketAddr,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl Bots {
+    pub(crate) async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::default();
+        let router = Router::new().route("/{bot}/{call}", post(answer)).with_state(Arc::clone(&asked));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { address, asked }
+    }
+
+    /// Where these bots live.
+    pub(crate) fn urls(&self, bots: &[&str]) -> Vec<String> {
+        bots.iter().map(|bot| format!("http://{}/{bot}", self.address)).collect()
+    }
+
+    /// Everything that was asked so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+async fn answer(
+    State(asked): State<Arc<Mutex<Vec<Asked>>>>,
+    Path((bot, call)): Path<(String, String)>,
+    body: Bytes,
+) -> Response {
+    let request: Value = serde_json::from_slice(&body).unwrap();
+    let turn = request["turn"].as_u64().unwrap();
+    asked.lock().unwrap().push((bot.clone(), call.clone(), request));
+    if call != "move" {
+        return "{}".into_response();
+    }
+    match bot.strip_prefix("drip-") {
+        Some(pause_ms) => drip(Duration::from_millis(pause_ms.parse().unwrap())),
+        None if bot == "circle" => move_to(["up", "right", "down", "left"][turn as usize % 4], turn),
+        None => move_to("up", turn),
+    }
+}
+
+fn move_to(direction: &str, turn: u64) -> Response {
+    format!(r#"{{"move":"{direction}","shout":"turn {turn}"}}"#).into_response()
+}
+
+/// Head and half of the body at once, the other half after the pause.
+fn drip(pause: Duration) -> Response {
+    let parts = futures_util::stream::iter([Duration::ZERO, pause].into_iter().zip([r#"{"move":"#, r#""up"}"#]));
+    Body::from_stream(parts.then(async |(pause, part)| {
+        tokio::time::sleep(pause).await;
+        Ok::<_, Infallible>(Bytes::from(part))
+    }))
+    .into_response()
+}

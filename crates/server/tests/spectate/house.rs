@@ -1,0 +1,162 @@
+//! A server on a free port of this machine, and the matches that it is given.
+
+use engine::commands::{Command, CreateMatches, Outcome};
+use engine::ids::{AccountId, BotId, MatchId};
+use engine::matches::life::State;
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::rows::Account;
+use engine::time::UnixMs;
+use http_body_util::BodyExt;
+use rules::chance::Seed;
+use rules::snake::{Map, Rules, Ruleset, Settings};
+use serde_json::Value;
+use server::app::App;
+use server::clock::random_bytes;
+use server::config::Config;
+use server::gateway::listener::{self, Limits};
+use server::gateway::router;
+use server::metrics::Metrics;
+use server::runner;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use store::{Backend, Database, Reader, Store, StoreConfig, StoreError};
+use tokio::net::TcpSocket;
+use tokio::time::{Instant, sleep};
+use tower::ServiceExt;
+
+/// What is waited for and has not come after this time does not come any more.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+const OWNER: AccountId = AccountId(0xa);
+/// What the kernel keeps for a connection, in bytes; it makes a few thousand of it. Far less than any match here has to say.
+pub(crate) const SOCKET_BYTES: u32 = 4_096;
+
+/// The memory store, as if other processes shared it: no bell tells of their commits.
+pub(crate) struct Shared(pub(crate) MemoryDatabase);
+
+impl Database for Shared {
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        self.0.writer()
+    }
+
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        self.0.reader()
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn kind(&self) -> &'static str {
+        "shared memory"
+    }
+}
+
+/// A server that plays nothing until it is told to.
+pub(crate) struct House {
+    pub(crate) app: App,
+    pub(crate) address: SocketAddr,
+}
+
+impl House {
+    pub(crate) async fn open() -> Self {
+        Self::open_on(Arc::new(MemoryDatabase::new())).await
+    }
+
+    pub(crate) async fn open_on(database: Arc<dyn Database>) -> Self {
+        let mut config = Config::default();
+        config.allow_private_bots = true;
+        let metrics = Arc::new(Metrics::default());
+        let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
+        let app = App::new(store, Arc::new(config), metrics, None);
+        let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
+        assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::AccountIs(OWNER)));
+        let address = let_in(&app);
+        Self { app, address }
+    }
+
+    /// Begins to play what waits.
+    pub(crate) fn play(&self) {
+        tokio::spawn(runner::run(self.app.clone()));
+    }
+
+    /// A match of bots at these URLs; nobody plays it yet.
+    pub(crate) async fn create(&self, urls: &[String], timeout_ms: u16) -> MatchSpec {
+        let now = self.app.clock.now();
+        let seat = |url: &String| SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: url.clone() };
+        let spec = MatchSpec {
+            id: MatchId::new(now, random_bytes()),
+            rules: Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), urls.len() as u8),
+            width: 11,
+            height: 11,
+            seed: Seed(7),
+            timeout_ms,
+            turns_max: 5_000,
+            seats: urls.iter().map(seat).collect(),
+        };
+        let create = CreateMatches { account: OWNER, idempotency: None, matches: vec![spec.clone()], now };
+        assert_eq!(self.app.store.commit(Command::CreateMatches(create)).await, Ok(Outcome::Done));
+        self.app.bells.ring_queue();
+        spec
+    }
+
+    /// Waits until a match is in this state.
+    pub(crate) async fn wait_for(&self, id: MatchId, state: State) {
+        self.until(&format!("match {id} is {}", state.name()), async || {
+            let found = self.app.store.read(move |reader| reader.match_by_id(id)).await.unwrap();
+            found.unwrap().status.state == state
+        })
+        .await;
+    }
+
+    /// Waits until so many matches are watched.
+    pub(crate) async fn wait_for_watched(&self, count: usize) {
+        self.until("viewers are registered", async || self.app.bells.watched() == count).await;
+    }
+
+    async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !is_so().await {
+            assert!(Instant::now() < end, "waited in vain: {what}");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// All frames of a match, as the pages show them.
+    pub(crate) async fn pages(&self, id: MatchId, limit: usize) -> Vec<Value> {
+        let mut frames = Vec::new();
+        loop {
+            let page = self.get(&format!("/api/games/{id}/frames?offset={}&limit={limit}", frames.len())).await;
+            let new = page["frames"].as_array().unwrap();
+            assert!(new.len() <= limit);
+            if new.is_empty() {
+                assert_eq!(page["count"], frames.len(), "the count is that of all frames");
+                return frames;
+            }
+            frames.extend(new.iter().cloned());
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let request = http::Request::get(path).body(axum::body::Body::empty()).unwrap();
+        let response = router(self.app.clone()).oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+    }
+}
+
+/// Opens the door. Connections have small buffers, so that whoever does not read is soon not written to any more.
+fn let_in(app: &App) -> SocketAddr {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_send_buffer_size(SOCKET_BYTES).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let door = socket.listen(64).unwrap();
+    let address = door.local_addr().unwrap();
+    let limits = Limits::of(&app.config, Duration::from_secs(1));
+    let (router, metrics, drain) = (router(app.clone()), app.metrics.clone(), app.drain.clone());
+    tokio::spawn(
+        async move { listener::serve(door, router, limits, metrics, async move { drain.begun().await }).await },
+    );
+    address
+}

@@ -1,0 +1,12 @@
+//! Spectators over real sockets: the real router behind the real door, matches played by the real runner against real bots, or
+//! written entry by entry behind everybody's back.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
+
+mod bots;
+mod ends;
+mod house;
+mod live;
+mod scribe;
+mod turns;
+mod viewer;

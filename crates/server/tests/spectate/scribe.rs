@@ -1,0 +1,98 @@
+//! A match played without a runner: its log is written entry by entry, and no bell ever rings.
+
+use super::house::House;
+use engine::commands::{Append, Claimed, Command, Outcome};
+use engine::ids::WorkerId;
+use engine::matches::archive;
+use engine::matches::entry::Class;
+use engine::matches::machine::{Heard, Machine, Next, Step};
+use engine::rows::LogRow;
+use rules::snake::Move;
+use std::time::Duration;
+
+/// Who writes.
+const WORKER: WorkerId = WorkerId(0xf);
+
+pub(crate) struct Scribe<'a> {
+    house: &'a House,
+    epoch: u32,
+    machine: Machine,
+    log: Vec<LogRow>,
+}
+
+impl<'a> Scribe<'a> {
+    /// Takes the only match that waits.
+    pub(crate) async fn take(house: &'a House) -> Self {
+        let now = house.app.clock.now();
+        let (worker, until) = (WORKER, now.after(Duration::from_secs(600)));
+        let lease = Command::RenewLease { worker, address: "127.0.0.1:1".to_owned(), now, until };
+        assert_eq!(house.app.store.commit(lease).await, Ok(Outcome::Done));
+        let claim = Command::Claim { worker, number: 1, now, max: 1, attempts_max: 5 };
+        let Ok(Outcome::Claimed(mut claimed)) = house.app.store.commit(claim).await else { panic!("no claim") };
+        let Claimed { spec, epoch, .. } = claimed.remove(0);
+        Self { house, epoch, machine: Machine::new(spec).unwrap(), log: Vec::new() }
+    }
+
+    /// Plays so many turns more, everybody in circles.
+    pub(crate) async fn play(&mut self, turns: u32) {
+        let end = self.machine.turns() + turns;
+        while self.machine.turns() < end && !self.machine.is_over() {
+            self.write_next().await;
+        }
+    }
+
+    /// Plays to the end.
+    pub(crate) async fn finish(mut self) {
+        while self.machine.next() != Next::Finish {
+            self.write_next().await;
+        }
+        let (result, archive, now) = (self.machine.result(), archive::pack(&self.log), self.house.app.clock.now());
+        let append = self.append(Vec::new());
+        self.commit(Command::Finish { append, result, archive, now }).await;
+    }
+
+    /// The match is broken.
+    pub(crate) async fn fail(self) {
+        let (id, now) = (self.machine.spec().id, self.house.app.clock.now());
+        self.commit(Command::Fail { id, epoch: self.epoch, reason: "poison".to_owned(), now }).await;
+    }
+
+    /// Writes something that is no entry.
+    pub(crate) async fn scrawl(&mut self) {
+        let row =
+            LogRow { version: self.machine.version(), turns: self.machine.turns(), late_moves: 0, bytes: vec![0xff] };
+        self.commit(Command::Append(self.append(vec![row]))).await;
+    }
+
+    async fn write_next(&mut self) {
+        let step = self.next_step();
+        self.commit(Command::Append(self.append(vec![step.row.clone()]))).await;
+        self.log.push(step.row.clone());
+        self.machine.accept(step);
+    }
+
+    fn next_step(&self) -> Step {
+        match self.machine.next() {
+            Next::Open => self.machine.opened(Vec::new()),
+            Next::Notify { notice, seats } => {
+                self.machine.delivered(notice, seats.iter().next().unwrap(), Class::Valid, 1)
+            }
+            Next::Ask { .. } => {
+                let mv = [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4];
+                let heard = Heard { class: Class::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
+                self.machine.turn(vec![Some(heard); self.machine.spec().seats.len()]).unwrap()
+            }
+            Next::Finish => panic!("nothing comes after the end"),
+        }
+    }
+
+    fn append(&self, rows: Vec<LogRow>) -> Append {
+        let (id, expected_version) = (self.machine.spec().id, self.machine.version());
+        let started_at = (expected_version == 0).then(|| self.house.app.clock.now());
+        Append { id, epoch: self.epoch, rows, expected_version, started_at }
+    }
+
+    async fn commit(&self, command: Command) {
+        assert_eq!(self.house.app.store.commit(command).await, Ok(Outcome::Done));
+    }
+}

@@ -1,0 +1,62 @@
+//! What a turn looks like, to its bots and to viewers.
+
+use super::bots::Bots;
+use super::house::House;
+use super::viewer::Viewer;
+use engine::matches::life::State;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+fn ids(snakes: &Value, key: &str) -> BTreeSet<String> {
+    snakes.as_array().unwrap().iter().map(|snake| snake[key].as_str().unwrap().to_owned()).collect()
+}
+
+/// There: the dead stayed in `board.snakes` of what bots were asked.
+#[tokio::test]
+async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
+    let (house, bots) = (House::open().await, Bots::open().await);
+    let spec = house.create(&bots.urls(&["circle", "circle", "up"]), 10_000).await;
+    let (dead, viewer) = (spec.snake_id(2).to_string(), Viewer::watch(&house, spec.id).await);
+    house.play();
+    let heard = viewer.hear_out().await;
+    let everybody: BTreeSet<String> = (0..3).map(|seat| spec.snake_id(seat).to_string()).collect();
+    let death = heard.frames.iter().find_map(|frame| frame["Snakes"][2]["Death"]["Turn"].as_u64()).unwrap();
+    assert!(death < heard.frames.len() as u64 - 2, "somebody plays on after the death in turn {death}");
+    for frame in &heard.frames {
+        assert_eq!(ids(&frame["Snakes"], "ID"), everybody);
+        let is_dead = frame["Turn"].as_u64() >= Some(death);
+        assert_eq!(frame["Snakes"][2]["Death"].is_object(), is_dead, "{frame}");
+    }
+    let mut asked_after = 0;
+    for (bot, call, request) in bots.asked().iter().filter(|(_, call, _)| call == "move") {
+        let (shown, turn) = (ids(&request["board"]["snakes"], "id"), request["turn"].as_u64());
+        let living: BTreeSet<String> =
+            everybody.iter().filter(|id| turn < Some(death) || **id != dead).cloned().collect();
+        assert_eq!(shown, living, "{bot} at {call} of turn {turn:?}");
+        assert!(shown.contains(request["you"]["id"].as_str().unwrap()), "only the living are asked");
+        asked_after += usize::from(turn >= Some(death));
+    }
+    assert!(asked_after > 0, "bots were asked after the death");
+}
+
+/// A bot whose answers take this long to end, in every turn of its match: this error, and this latency if it is certain.
+async fn check(pause_ms: u32, timeout_ms: u16, error: &str, latency: Option<&str>) {
+    let (house, bots) = (House::open().await, Bots::open().await);
+    let id = house.create(&bots.urls(&[&format!("drip-{pause_ms}")]), timeout_ms).await.id;
+    house.play();
+    house.wait_for(id, State::Finished).await;
+    let frames = house.pages(id, 100).await;
+    assert!(frames.len() > 1, "at least one turn was played");
+    for frame in &frames[1..] {
+        let snake = &frame["Snakes"][0];
+        assert_eq!(snake["Error"], error, "{snake}");
+        assert!(latency.is_none_or(|latency| snake["Latency"] == latency), "{snake}");
+    }
+}
+
+/// There: the timeout covered the head of an answer only, and a body that came later counted.
+#[tokio::test]
+async fn the_timeout_covers_the_body() {
+    check(0, 10_000, "", None).await;
+    check(400, 100, "late", Some("100")).await;
+}

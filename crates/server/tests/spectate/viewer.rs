@@ -1,0 +1,99 @@
+//! A viewer at the events socket.
+
+use super::house::{House, PATIENCE, SOCKET_BYTES};
+use engine::ids::MatchId;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+/// The normal end of a socket.
+pub(crate) const NORMAL: u16 = 1000;
+/// The end of a socket whose server cannot go on.
+pub(crate) const ERROR: u16 = 1011;
+
+/// A connected viewer. What it does not read stays in the kernel, of which it has little.
+pub(crate) struct Viewer {
+    socket: WebSocketStream<TcpStream>,
+    frames: Vec<Value>,
+}
+
+/// Everything that one connection brought, up to its close frame.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Heard {
+    pub(crate) frames: Vec<Value>,
+    /// What came after the last frame: the types of the events, in order.
+    pub(crate) events: Vec<String>,
+    pub(crate) code: u16,
+}
+
+impl Viewer {
+    pub(crate) async fn watch(house: &House, id: MatchId) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(SOCKET_BYTES).unwrap();
+        let stream = socket.connect(house.address).await.unwrap();
+        let url = format!("ws://{}/api/games/{id}/events", house.address);
+        let (socket, _) = client_async(url, stream).await.unwrap();
+        Self { socket, frames: Vec::new() }
+    }
+
+    /// Reads until this turn was shown.
+    pub(crate) async fn wait_for_turn(&mut self, turn: u64) {
+        while self.frames.last().is_none_or(|frame| frame["Turn"].as_u64() < Some(turn)) {
+            match self.next().await {
+                Message::Text(text) => self.take(&text, &mut Vec::new()),
+                other => panic!("turn {turn} was not shown, but {other:?}"),
+            }
+        }
+    }
+
+    /// Reads everything up to the close frame.
+    pub(crate) async fn hear_out(mut self) -> Heard {
+        let mut events = Vec::new();
+        loop {
+            match self.next().await {
+                Message::Text(text) => self.take(&text, &mut events),
+                Message::Close(close) => {
+                    let code = close.expect("a close frame says why").code.into();
+                    return Heard { frames: self.frames, events, code };
+                }
+                other => panic!("a viewer heard {other:?}"),
+            }
+        }
+    }
+
+    fn take(&mut self, text: &str, events: &mut Vec<String>) {
+        let mut event: Value = serde_json::from_str(text).unwrap();
+        if event["Type"] == "frame" {
+            assert!(events.is_empty(), "a frame after {events:?}");
+            assert_eq!(event["Data"]["Turn"], self.frames.len(), "frames come in order, once each");
+            return self.frames.push(event["Data"].take());
+        }
+        assert!(event["Type"] != "game_end" || event["Data"] == json!({}), "{event}");
+        events.push(event["Type"].as_str().unwrap().to_owned());
+    }
+
+    /// The next message that is not a ping. Pings do not prolong the wait: they come from a server that has nothing to say.
+    async fn next(&mut self) -> Message {
+        let next = async {
+            loop {
+                match self.socket.next().await {
+                    Some(Ok(Message::Ping(_))) => {}
+                    Some(Ok(message)) => return message,
+                    end => panic!("the socket ended without a close frame: {end:?}"),
+                }
+            }
+        };
+        timeout(PATIENCE, next).await.expect("a viewer hears nothing any more")
+    }
+}
+
+impl Heard {
+    /// Nothing went wrong: the game was shown up to its end.
+    #[track_caller]
+    pub(crate) fn check_whole(&self) {
+        assert_eq!((self.events.as_slice(), self.code), ([String::from("game_end")].as_slice(), NORMAL));
+    }
+}
