@@ -36,8 +36,10 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
     let db = Connection::open_with_flags(file, flags).map_err(|error| opening(file, &error))?;
     db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
     db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
-    // KiB, of each reader: the system's own cache of the file is right behind it.
-    db.pragma_update(None, "cache_size", -512).or_store_error()?;
+    if access == Access::Read {
+        // In KiB: the system's own cache of the file is right behind it.
+        db.pragma_update(None, "cache_size", -512).map_err(|error| opening(file, &error))?;
+    }
     Ok(db)
 }
 
