@@ -107,7 +107,7 @@ pub const SETTINGS: &[Setting] = &[
     row("matches.at_once", "matches-at-once", ("matches", 1..=limits::MATCHES_AT_ONCE_MAX as u64), "10000",
         |c| Slot::Size(&mut c.matches_at_once),
         "Matches that this process plays at the same time."),
-    row("matches.claim_size", "claim-size", ("matches", 1..=limits::CLAIM_MAX as u64), "32",
+    row("matches.claim_size", "claim-size", ("matches", 1..=limits::CLAIM_MAX as u64), "24",
         |c| Slot::Size(&mut c.claim_size),
         "Matches that are taken from the queue at once, every 10 ms at most."),
     row("matches.claim_period_ms", "claim-period-ms", ("milliseconds", 10..=2_000), "250",
