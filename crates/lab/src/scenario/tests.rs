@@ -293,10 +293,10 @@ fn secrets_stay_out_of_command_lines() {
     assert_eq!(complaint.lines().count(), 1, "only there");
 }
 
-fn body(step: &Step) -> &Template {
+fn body(step: &super::Step) -> &super::Template {
     match step.body.as_ref().unwrap() {
-        Body::Json(json) => json,
-        Body::Text(text) => text,
+        super::Body::Json(json) => json,
+        super::Body::Text(text) => text,
     }
 }
 
