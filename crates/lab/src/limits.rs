@@ -45,8 +45,17 @@ pub const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
 /// The 99th percentile of schedule lag beyond which failed gates are void, when the scenario does not say.
 pub const LAG_P99_MAX: Duration = Duration::from_millis(100);
 
+/// From the end of the preparations to the first moment of the plan: long enough for worker processes to be there.
+pub const START_LEAD: Duration = Duration::from_millis(200);
+
 /// Period of the timeline: process memory, CPU, in flight, metrics.
 pub const PULSE: Duration = Duration::from_secs(1);
+
+/// From one count of unanswered requests to the next, while a search looks for growth.
+pub const EDGE_SAMPLE_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a search waits for work of one level to be over before it begins the next.
+pub const EDGE_DRAIN_WITHIN: Duration = Duration::from_secs(300);
 
 /// Points of a drain curve that are kept in memory; the whole curve is in the timeline file.
 pub const CURVE_POINTS_MAX: usize = 64;

@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::curve::Point;
 use super::summary::{Figures, STATISTICS};
+use crate::edge::{Outcome, Usl};
+use crate::cgroup::{LimitsApplied, LimitsSeen};
 use crate::scenario::{Journey, Work};
 
 /// Names that no journey and no work may have: figures of the run itself are found under them.
@@ -40,6 +42,12 @@ pub struct Results {
     pub journeys: BTreeMap<String, JourneyFigures>,
     /// By kind of work.
     pub work: BTreeMap<String, WorkFigures>,
+    /// By phase: what its levels found.
+    #[serde(default)]
+    pub phases: BTreeMap<String, PhaseFigures>,
+    /// By observer and figure.
+    #[serde(default)]
+    pub observe: BTreeMap<String, BTreeMap<String, Observed>>,
     /// The lab itself.
     pub generator: Generator,
     /// The service under test.
@@ -56,12 +64,43 @@ impl Results {
     }
 }
 
+/// What the levels of a phase found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    /// The highest throughput of any of its parts, in good answers per second.
+    pub peak_per_s: Option<f64>,
+    /// The highest rate that a search held, in arrivals per second.
+    pub edge_per_s: Option<f64>,
+    /// The search, level by level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<Outcome>,
+    /// The Universal Scalability Law fitted to its levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usl: Option<Usl>,
+    /// Why it could not be fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usl_refused: Option<String>,
+}
+
+/// A figure that an observer read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Observed {
+    pub min: f64,
+    pub avg: f64,
+    pub max: f64,
+    pub last: f64,
+}
+
 /// A journey.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JourneyFigures {
     /// The journey as a whole.
     #[serde(flatten)]
     pub op: OpFigures,
+    /// Good answers per second, from the first arrival of the trial to the end of the last.
+    #[serde(default)]
+    pub throughput_per_s: Option<f64>,
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Its steps, where there is more than one.
@@ -181,6 +220,15 @@ pub struct Generator {
     pub not_sent: u64,
     /// Arrivals that were sent and given up when the trial was ended.
     pub abandoned: u64,
+    /// Connections that were opened.
+    #[serde(default)]
+    pub connects: u64,
+    /// Bytes sent.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    /// Bytes received.
+    #[serde(default)]
+    pub received_bytes: u64,
     /// Processor time of the lab.
     pub cpu_s: Option<f64>,
     /// Memory of the lab.
@@ -195,6 +243,12 @@ pub struct ServerFigures {
     pub process: ProcessFigures,
     /// Its configuration in its own words, where the scenario says how to ask.
     pub config: Option<Value>,
+    /// The limits that it was held within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsApplied>,
+    /// What they did to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits_seen: Option<LimitsSeen>,
 }
 
 /// A process, watched from outside.
@@ -234,8 +288,9 @@ pub struct ErrorGroup {
 #[must_use]
 pub fn figure(results: &Value, path: &str) -> Option<f64> {
     let (first, rest) = path.split_once('.')?;
-    let roots = [results.get("journeys"), results.get("work"), Some(results)];
-    let root = roots.into_iter().flatten().find_map(|root| root.get(first))?;
+    let roots = ["journeys", "work", "phases", "observe"].map(|root| results.get(root));
+    let roots = roots.into_iter().chain([Some(results)]);
+    let root = roots.flatten().find_map(|root| root.get(first))?;
     rest.split('.').try_fold(root, |value, key| value.get(key))?.as_f64()
 }
 
