@@ -8,6 +8,7 @@
 //! drive           arrivals -> exchanges; an open loop with a visible in-flight cap
 //! work            pieces that outlive their request: followed, counted, reconciled
 //! record          samples and timeline, as they happen
+//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! fold      PURE  samples -> figures, mergeable, in constant memory
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
@@ -21,6 +22,7 @@
 pub mod cli;
 pub mod clock;
 pub mod drive;
+pub mod edge;
 pub mod findings;
 mod flag;
 pub mod fold;
