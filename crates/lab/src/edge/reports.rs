@@ -159,7 +159,9 @@ fn offered_rates() {
         saturation: None,
     };
     check(&offered(&rows), &expected);
-    // The curve was not seen to turn.
+    // The curve was not seen to turn: power still grows, or falls from the first level on.
+    let falls = [(100.0, 100.0, 5.0, false), (200.0, 200.0, 30.0, false), (300.0, 300.0, 90.0, false)];
+    assert_eq!(capacity(&offered(&falls)).knee, None);
     assert_eq!(capacity(&offered(&rows[..2])).knee, None);
 }
 
