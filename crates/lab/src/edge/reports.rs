@@ -118,6 +118,10 @@ fn ladders_of_connections() {
         saturation: Some((4.0, SaturationSign::Errors)),
     };
     check(&ladder(&errors), &expected);
+    // The last level without errors is no ceiling where it lies below the limit.
+    let suggestions = capacity(&ladder(&errors)).suggestions;
+    assert_eq!(suggestions[0].what, Suggested::ConnectionLimit);
+    assert!(suggestions.iter().all(|suggestion| suggestion.what != Suggested::ConnectionCeiling), "{suggestions:?}");
     check(&ladder(&[(1.0, 0.0, 1.0)]), &Said { saturation: Some((1.0, SaturationSign::Errors)), ..Said::default() });
     // A straight line has no knee, and nothing was too much.
     let straight: Vec<(f64, f64, f64)> = (1..=8).map(|n| f64::from(n) * 10.0).map(|n| (n, 50.0 * n, 0.0)).collect();
