@@ -82,8 +82,7 @@ fn of_latency(ladder: &Ladder) -> Option<Knee> {
     let powers: Vec<(usize, f64)> = (0..ladder.levels.len()).filter_map(power).collect();
     let (knee, _) = *powers.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     // At either end the curve was not seen to turn.
-    let (first, last) = (powers.first()?.0, powers.last()?.0);
-    if knee == first || knee == last {
+    if knee == powers.first()?.0 {
         return None;
     }
     let next = powers.iter().map(|power| power.0).find(|i| *i > knee)?;

@@ -118,6 +118,10 @@ fn ladders_of_connections() {
         saturation: Some((4.0, SaturationSign::Errors)),
     };
     check(&ladder(&errors), &expected);
+    // The last level without errors is no ceiling where it lies below the limit.
+    let suggestions = capacity(&ladder(&errors)).suggestions;
+    assert_eq!(suggestions[0].what, Suggested::ConnectionLimit);
+    assert!(suggestions.iter().all(|suggestion| suggestion.what != Suggested::ConnectionCeiling), "{suggestions:?}");
     check(&ladder(&[(1.0, 0.0, 1.0)]), &Said { saturation: Some((1.0, SaturationSign::Errors)), ..Said::default() });
     // A straight line has no knee, and nothing was too much.
     let straight: Vec<(f64, f64, f64)> = (1..=8).map(|n| f64::from(n) * 10.0).map(|n| (n, 50.0 * n, 0.0)).collect();
@@ -159,7 +163,9 @@ fn offered_rates() {
         saturation: None,
     };
     check(&offered(&rows), &expected);
-    // The curve was not seen to turn.
+    // The curve was not seen to turn: power still grows, or falls from the first level on.
+    let falls = [(100.0, 100.0, 5.0, false), (200.0, 200.0, 30.0, false), (300.0, 300.0, 90.0, false)];
+    assert_eq!(capacity(&offered(&falls)).knee, None);
     assert_eq!(capacity(&offered(&rows[..2])).knee, None);
 }
 

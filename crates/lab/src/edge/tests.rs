@@ -126,6 +126,14 @@ fn searches_without_an_edge_say_why() {
     ends(&behind, spec(), &void, None, "Ended at 800 requests/s, twice void: the generator was behind");
     ends(&behind, spec(), &void, None, "Sustained up to 400 requests/s; no rate was too much.");
     let few = SearchSpec { levels_max: 8, ..spec() };
+    let slow = run(&Service::new(1, 100.0), SearchSpec { from_per_s: 5.0, ..spec() });
+    assert!(
+        slow.reason.ends_with("growth below 5.7 % of them does not show: the edge is no sharper than that."),
+        "{}",
+        slow.reason
+    );
+    let fast = run(&service, spec());
+    assert!(!fast.reason.contains("sharper"), "{}", fast.reason);
     ends(&service, few, &Ending::LevelsSpent, None, "Ended after 8 levels");
 }
 
@@ -282,6 +290,10 @@ fn what_a_search_says_survives_the_disk() {
     let second = r#""judged":"overloaded","because":[{"reason":"errors","error_share":0.05,"limit_share":0.01}]"#;
     assert!(text.contains(first) && text.contains(second) && text.contains(r#""judged":"void""#), "{text}");
     assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
+    // Neither the void level nor the overload that did not come back says anything about capacity.
+    let points: Vec<_> = outcome.points(7).iter().map(|point| (point.part, point.offered_per_s.unwrap())).collect();
+    assert_eq!(points, [(7, 50.0), (7, 100.0), (7, 200.0), (7, 200.0)]);
+    assert_eq!(outcome.levels[0].level.title(), "climb 1: 50 requests/s for 6 s");
     let read: SearchSpec = toml::from_str(
         "from_per_s = 50.0\nto_per_s = 20000.0\nlevel_s = 5.0\nhold_s = 20.0\nlevels_max = 40\noverload = { backlog = true }",
     )
@@ -311,6 +323,7 @@ fn growth_is_told_from_noise() {
     // Faster and faster, and up to a bound that a cap in flight or a timeout sets.
     grows(|t_s| t_s * t_s, true, true);
     grows(|t_s| (40.0 * t_s).min(330.0), true, true);
+    grows(|t_s| (40.0 * t_s).min(250.0), true, false);
     grows(|t_s| (40.0 * t_s).min(100.0), false, false);
     // A pause that is worked off, and one that leaves a step.
     grows(|t_s| 5.0 + if (6.0..7.5).contains(&t_s) { 40.0 * (7.5 - t_s) } else { 0.0 }, false, false);
