@@ -6,6 +6,7 @@ mod fleet;
 mod prepare;
 mod pulse;
 mod secrets;
+mod watched;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,14 +16,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use fleet::Fleet;
+pub use fleet::{Fleet, Order, Roster, orders};
 pub use secrets::Secrets;
 
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::drive::{Client, Drive};
 use crate::flag::raised;
 use crate::fold::{Fold, ProcessFigures, Results, ServerFigures, TotalsFigures, round};
-use crate::machine::Machine;
+use crate::machine::{Host, Machine};
 use crate::plan::{Plan, plan};
 use crate::record::{Lines, Recorder, SampleFile};
 use crate::report::{Run, ScenarioRecord, Screen, markdown};
@@ -30,7 +31,8 @@ use crate::scenario::{Scenario, Scope, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use crate::work::{Board, Follow, reconcile};
 use prepare::{Prepared, prepare, totals};
-use pulse::{GENERATOR, Pulse, SERVER, Watched};
+use pulse::{GENERATOR, Pulse, SERVER};
+use watched::{Kin, Watched};
 
 /// From the end of the preparations to the first moment of the plan.
 const LEAD: Duration = Duration::from_millis(20);
@@ -247,6 +249,8 @@ impl Stage {
             follow: self.follow.clone(),
             timeline: self.timeline.clone(),
             watched: &watched,
+            roster: fleet.roster(),
+            host: Host::look(),
             screen: &mut trial.screen,
             planned: plans.iter().map(|plan| plan.len() as u64).sum(),
         };
@@ -257,7 +261,7 @@ impl Stage {
         };
         let ((), end) = tokio::join!(pulse.run(ended), load);
         trial.screen.clear();
-        watched.lock().unwrap_or_else(PoisonError::into_inner).iter_mut().for_each(Watched::look);
+        Watched::look_all(&mut watched.lock().unwrap_or_else(PoisonError::into_inner));
         let now = self.drive.start.elapsed();
         let after = match end {
             End::Done => self.totals_after(now).await,
@@ -306,10 +310,10 @@ impl Stage {
     }
 
     fn watch(&self, pid: Option<u32>, fleet: &Fleet) -> Vec<Watched> {
-        let own = [(GENERATOR, std::process::id())];
-        let given = pid.map(|pid| (SERVER, pid));
-        let all = own.into_iter().chain(given).chain(fleet.pids());
-        all.filter_map(|(name, pid)| Watched::new(name, pid)).collect()
+        let own = [Watched::new(GENERATOR, std::process::id(), Kin::Alone)];
+        let given = pid.map(|pid| Watched::new(SERVER, pid, Kin::Descendants));
+        let started = fleet.pids().map(|(name, pid)| Watched::new(name, pid, Kin::Group));
+        own.into_iter().chain(given).chain(started).flatten().collect()
     }
 
     /// What the server's totals rose by, for each kind of work.

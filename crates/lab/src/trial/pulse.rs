@@ -13,60 +13,21 @@ use tokio::time::MissedTickBehavior;
 
 use crate::drive::{Call, Drive};
 use crate::flag::raised;
-use crate::fold::{ProcessFigures, Rss, round};
+use crate::fold::round;
 use crate::limits::PULSE;
-use crate::machine::{Usage, usage};
+use crate::machine::Host;
 use crate::metrics;
 use crate::record::Lines;
 use crate::report::{Progress, Screen};
 use crate::work::Follow;
+
+use super::watched::Watched;
 
 /// The name under which the lab itself is watched.
 pub(crate) const GENERATOR: &str = "generator";
 
 /// The name under which the target is watched.
 pub(crate) const SERVER: &str = "server";
-
-/// What is watched, and since when.
-#[derive(Debug)]
-pub(crate) struct Watched {
-    name: String,
-    pid: u32,
-    first: Usage,
-    latest: Usage,
-    peak_bytes: u64,
-}
-
-impl Watched {
-    /// Starts to watch a process; none that is not there.
-    #[must_use]
-    pub(crate) fn new(name: &str, pid: u32) -> Option<Self> {
-        let first = usage(pid)?;
-        Some(Self { name: name.to_owned(), pid, first, latest: first, peak_bytes: first.rss_bytes })
-    }
-
-    /// What it is called.
-    #[must_use]
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Looks again. A process that has gone keeps its last figures.
-    pub(crate) fn look(&mut self) {
-        if let Some(now) = usage(self.pid) {
-            self.latest = now;
-            self.peak_bytes = self.peak_bytes.max(now.rss_bytes);
-        }
-    }
-
-    /// Its figures since the watch began.
-    #[must_use]
-    pub(crate) fn figures(&self) -> ProcessFigures {
-        let rss = Rss { first: self.first.rss_bytes, peak: self.peak_bytes, last: self.latest.rss_bytes };
-        let cpu_s = round(self.latest.cpu_s - self.first.cpu_s);
-        ProcessFigures { rss_bytes: Some(rss), cpu_s: Some(cpu_s) }
-    }
-}
 
 /// One row of the timeline.
 #[derive(Debug, Serialize)]
@@ -77,15 +38,10 @@ struct Row<'a> {
     ok: u64,
     denied: u64,
     errors: u64,
-    processes: BTreeMap<&'a str, ProcessNow>,
+    processes: BTreeMap<&'a str, BTreeMap<String, f64>>,
+    machine: BTreeMap<String, f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<BTreeMap<String, f64>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ProcessNow {
-    rss_bytes: u64,
-    cpu_s: f64,
 }
 
 /// The pulse of a running trial.
@@ -94,6 +50,10 @@ pub(crate) struct Pulse<'a> {
     pub(crate) follow: Arc<Follow>,
     pub(crate) timeline: Arc<Mutex<Lines>>,
     pub(crate) watched: &'a Mutex<Vec<Watched>>,
+    /// Who bears which name now: what was started again has another process id.
+    pub(crate) roster: watch::Receiver<Vec<(String, u32)>>,
+    /// The machine at the last beat.
+    pub(crate) host: Host,
     pub(crate) screen: &'a mut Screen,
     pub(crate) planned: u64,
 }
@@ -116,7 +76,9 @@ impl Pulse<'_> {
         let now = self.drive.start.elapsed();
         let (ok, denied, errors) = self.drive.recorder.fold().counts();
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        watched.iter_mut().for_each(Watched::look);
+        Watched::follow_all(&mut watched, &self.roster.borrow_and_update());
+        Watched::look_all(&mut watched);
+        let host = std::mem::replace(&mut self.host, Host::look());
         let row = Row {
             kind: "pulse",
             t_s: round(now.as_secs_f64()),
@@ -124,11 +86,12 @@ impl Pulse<'_> {
             ok,
             denied,
             errors,
-            processes: watched.iter().map(|process| (process.name.as_str(), now_of(process))).collect(),
+            processes: watched.iter().map(|process| (process.name(), process.now())).collect(),
+            machine: self.host.since(&host).by_name(),
             metrics,
         };
         self.timeline.lock().unwrap_or_else(PoisonError::into_inner).write(&row);
-        let server = watched.iter().find(|process| process.name == SERVER);
+        let server = watched.iter().find(|process| process.name() == SERVER);
         let progress = Progress {
             elapsed: now,
             planned: self.planned,
@@ -137,7 +100,7 @@ impl Pulse<'_> {
             errors,
             denied,
             work: self.drive.board.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
-            server_rss_bytes: server.map(|process| process.latest.rss_bytes),
+            server_rss_bytes: server.map(|process| process.rss_bytes()),
         };
         self.screen.show(&progress);
     }
@@ -156,8 +119,4 @@ impl Pulse<'_> {
         let reply = self.follow.client.send(&call).await.ok().filter(|reply| reply.status == 200)?;
         Some(metrics::parse(&String::from_utf8_lossy(&reply.body)))
     }
-}
-
-fn now_of(process: &Watched) -> ProcessNow {
-    ProcessNow { rss_bytes: process.latest.rss_bytes, cpu_s: round(process.latest.cpu_s - process.first.cpu_s) }
 }
