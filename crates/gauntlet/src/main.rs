@@ -37,6 +37,7 @@ fn command() -> Command {
         .subcommand(lab::cli::RunArgs::augment_args(
             Command::new("run").about("Puts a service through a trial and reports"),
         ))
+        .subcommand(lab::guard::GuardArgs::augment_args(Command::new(lab::guard::COMMAND).hide(true)))
 }
 
 fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -46,6 +47,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("token", typed)) => token::run(typed),
         Some(("bots", typed)) => bots_command::serve(args(typed)?),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?)),
+        Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
         Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
     }
 }

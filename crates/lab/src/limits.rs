@@ -57,6 +57,42 @@ pub const EDGE_SAMPLE_EVERY: Duration = Duration::from_millis(100);
 /// How long a search waits for work of one level to be over before it begins the next.
 pub const EDGE_DRAIN_WITHIN: Duration = Duration::from_secs(300);
 
+/// From one look at a process's proportional set size to the next, at least: the kernel walks all its pages for it.
+pub const PSS_EVERY: Duration = Duration::from_secs(10);
+
+/// The share of the time that such looks may take.
+pub const PSS_SHARE_MAX: f64 = 0.01;
+
+/// The period of a target's processor share: short, so that a target at its limit slows down evenly.
+pub const CPU_PERIOD: Duration = Duration::from_millis(5);
+
+/// Processor time that the kernel gives at a time, at least; shorter quotas are refused by it.
+pub const CPU_QUOTA_MIN: Duration = Duration::from_millis(1);
+
+/// The smallest processor share, in cores: [`CPU_QUOTA_MIN`] in the kernel's longest period of a second.
+pub const CPU_SHARE_MIN: f64 = 0.001;
+
+/// How long the address of a host may take to be found.
+pub const RESOLVE_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a target that runs already may take to accept a first connection.
+pub const CONNECT_WITHIN: Duration = Duration::from_secs(3);
+
+/// Open files of a process of the lab besides its connections: logs, timeline, polls, its runtime.
+pub const FILES_RESERVE: u64 = 64;
+
+/// How long a closed connection keeps its port: Linux's TCP_TIMEWAIT_LEN.
+pub const TIME_WAIT: Duration = Duration::from_secs(60);
+
+/// After how long the kernel may take it again where `net.ipv4.tcp_tw_reuse` allows: its documented delay.
+pub const TIME_WAIT_REUSED: Duration = Duration::from_secs(1);
+
+/// Free disk below which a report warns: databases and logs of a target need room too.
+pub const DISK_LOW_BYTES: u64 = 1024 * 1024 * 1024;
+
+/// Threads of a process whose context switches are read every second; of one with more they are not.
+pub const THREADS_READ_MAX: u64 = 256;
+
 /// Points of a drain curve that are kept in memory; the whole curve is in the timeline file.
 pub const CURVE_POINTS_MAX: usize = 64;
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod fleet;
 mod processes;
 mod stub;
 mod trial;
