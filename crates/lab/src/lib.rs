@@ -8,8 +8,8 @@
 //! drive           arrivals -> exchanges; an open loop with a visible in-flight cap
 //! work            pieces that outlive their request: followed, counted, reconciled
 //! record          samples and timeline, as they happen
-//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! fold      PURE  samples -> figures, mergeable, in constant memory
+//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
 //! ```
