@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -48,6 +47,7 @@ impl Lines {
 #[derive(Debug)]
 pub struct SampleFile {
     file: BufWriter<File>,
+    row: Vec<u8>,
     failed: Option<io::Error>,
 }
 
@@ -59,7 +59,7 @@ impl SampleFile {
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut file = BufWriter::new(File::create(path)?);
         writeln!(file, "phase,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
-        Ok(Self { file, failed: None })
+        Ok(Self { file, row: Vec::new(), failed: None })
     }
 
     /// Appends a sample.
@@ -67,22 +67,9 @@ impl SampleFile {
         if self.failed.is_some() {
             return;
         }
-        let us = |moment: Duration| moment.as_micros();
-        let written = writeln!(
-            self.file,
-            "{},{},{},{},{},{},{},{},{},{},{}",
-            sample.phase,
-            sample.index,
-            sample.journey,
-            sample.step.map_or_else(String::new, |step| step.to_string()),
-            us(sample.intended),
-            us(sample.sent),
-            sample.first_byte.map_or_else(String::new, |moment| us(moment).to_string()),
-            us(sample.done),
-            us(sample.lag),
-            sample.retries,
-            sample.class.word(),
-        );
+        self.row.clear();
+        sample.write_row(&mut self.row);
+        let written = self.file.write_all(&self.row);
         self.failed = written.err();
     }
 

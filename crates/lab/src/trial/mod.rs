@@ -2,6 +2,7 @@
 //! The first two and the last three are pure; this is the edge that gives them clocks, sockets and files, and
 //! that stops everything it started in every way out.
 
+mod driving;
 mod fleet;
 mod prepare;
 mod pulse;
@@ -19,16 +20,17 @@ pub use fleet::Fleet;
 pub use secrets::Secrets;
 
 use crate::clock::{rfc3339, unix_ms_now};
-use crate::drive::{Client, Drive};
+use crate::drive::{Client, Moment, Segment, Setting};
 use crate::flag::raised;
 use crate::fold::{Fold, ProcessFigures, Results, ServerFigures, TotalsFigures, round};
 use crate::machine::Machine;
-use crate::plan::{Plan, plan};
+use crate::plan::{Leg, legs};
 use crate::record::{Lines, Recorder, SampleFile};
 use crate::report::{Run, ScenarioRecord, Screen, markdown};
 use crate::scenario::{Scenario, Scope, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use crate::work::{Board, Follow, reconcile};
+use driving::Driving;
 use prepare::{Prepared, prepare, totals};
 use pulse::{GENERATOR, Pulse, SERVER, Watched};
 
@@ -189,7 +191,7 @@ impl Beginning {
 /// A trial that is ready for its first arrival.
 struct Stage {
     scenario: Arc<Scenario>,
-    drive: Arc<Drive>,
+    drive: Arc<Driving>,
     follow: Arc<Follow>,
     recorder: Arc<Recorder>,
     timeline: Arc<Mutex<Lines>>,
@@ -212,16 +214,29 @@ impl Stage {
         let board = Arc::new(Board::new(&scenario.works));
         let observer = Client::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
         let start = Instant::now() + LEAD;
-        let drive = Arc::new(Drive {
+        drop(client);
+        let target = &scenario.target.url;
+        let addresses = tokio::net::lookup_host((target.host.as_str(), target.port)).await;
+        let addresses = addresses.map_err(|error| CouldNotRun(format!("{}: {error}", target.host)))?.collect();
+        let setting = Arc::new(Setting {
             scenario: scenario.clone(),
-            client,
+            addresses,
             headers: before.headers.clone(),
             globals: before.globals.clone(),
             picks: before.picks.clone(),
+            feeds: Vec::new(),
             run_id: id.to_owned(),
+            start: Moment::now() + LEAD,
+            sources: scenario.generator.sources.clone(),
+            samples: true,
+            segment: Segment::whole(1),
+        });
+        let drive = Arc::new(Driving {
+            setting,
             recorder: recorder.clone(),
             board: board.clone(),
             start,
+            crew: Mutex::default(),
         });
         let follow = Arc::new(Follow {
             scenario: scenario.clone(),
@@ -238,7 +253,7 @@ impl Stage {
 
     /// Drives, follows, watches; then folds and judges.
     async fn play(self, trial: &mut Trial, fleet: &mut Fleet, record: Beginning) -> Result<Run, CouldNotRun> {
-        let plans = plan(&self.scenario.phases, trial.seed);
+        let plans = legs(&self.scenario.phases, trial.seed);
         let watched = Mutex::new(self.watch(trial.pid, fleet));
         let (stop, stopped) = watch::channel(false);
         let (over, ended) = watch::channel(false);
@@ -248,7 +263,7 @@ impl Stage {
             timeline: self.timeline.clone(),
             watched: &watched,
             screen: &mut trial.screen,
-            planned: plans.iter().map(|plan| plan.len() as u64).sum(),
+            planned: self.scenario.phases.iter().map(|phase| phase.arrivals.count()).sum(),
         };
         let load = async {
             let end = self.load(plans, fleet, &mut trial.interrupt, &stop, &stopped).await;
@@ -271,7 +286,7 @@ impl Stage {
     /// The load and the work behind it, until both are over or something ends them.
     async fn load(
         &self,
-        plans: Vec<Plan>,
+        plans: Vec<Leg>,
         fleet: &mut Fleet,
         interrupt: &mut watch::Receiver<bool>,
         stop: &watch::Sender<bool>,
@@ -284,7 +299,7 @@ impl Stage {
             following.spawn(async move { follow.run(place, driven, stopped).await });
         }
         let work = async {
-            self.drive.run(plans, stopped).await;
+            let driven_to = self.drive.run(plans, stopped).await;
             driven.send_replace(true);
             while let Some(ended) = following.join_next().await {
                 if let Err(error) = ended
@@ -293,15 +308,21 @@ impl Stage {
                     std::panic::resume_unwind(error.into_panic());
                 }
             }
+            driven_to
         };
         tokio::pin!(work);
         let end = tokio::select! {
-            () = &mut work => return End::Done,
+            driven_to = &mut work => {
+                return match driven_to {
+                    Ok(()) => End::Done,
+                    Err(error) => End::Died(format!("the load could not be driven: {error}")),
+                };
+            }
             () = raised(interrupt) => End::Interrupted,
             death = fleet.first_death() => End::Died(death),
         };
         stop.send_replace(true);
-        work.await;
+        let _ = work.await;
         end
     }
 

@@ -11,7 +11,8 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::drive::{Call, Drive};
+use super::driving::Driving;
+use crate::drive::Call;
 use crate::flag::raised;
 use crate::fold::{ProcessFigures, Rss, round};
 use crate::limits::PULSE;
@@ -90,7 +91,7 @@ struct ProcessNow {
 
 /// The pulse of a running trial.
 pub(crate) struct Pulse<'a> {
-    pub(crate) drive: Arc<Drive>,
+    pub(crate) drive: Arc<Driving>,
     pub(crate) follow: Arc<Follow>,
     pub(crate) timeline: Arc<Mutex<Lines>>,
     pub(crate) watched: &'a Mutex<Vec<Watched>>,
@@ -120,7 +121,7 @@ impl Pulse<'_> {
         let row = Row {
             kind: "pulse",
             t_s: round(now.as_secs_f64()),
-            in_flight: self.drive.recorder.in_flight(),
+            in_flight: self.drive.gauges().in_flight,
             ok,
             denied,
             errors,
@@ -144,11 +145,11 @@ impl Pulse<'_> {
 
     /// A target that does not answer in time has no metrics in this row.
     async fn scrape(&self) -> Option<BTreeMap<String, f64>> {
-        let path = self.drive.scenario.target.metrics.as_deref()?;
+        let path = self.drive.setting.scenario.target.metrics.as_deref()?;
         let call = Call {
             method: Method::GET,
             path: path.parse().ok()?,
-            headers: self.drive.headers.clone(),
+            headers: self.drive.setting.headers.clone(),
             body: Bytes::new(),
             timeout: Duration::from_millis(900),
             repeatable: true,
