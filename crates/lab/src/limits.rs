@@ -27,6 +27,12 @@ pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes of a figure's or a gate's formula; bounds the depth of its parse tree as well.
 pub const FORMULA_BYTES_MAX: usize = 400;
 
+/// Bytes of the head of one answer, and of its trailers. More than this is no head.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of the line with the size of a chunk, its extensions included.
+pub const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
+
 /// Retries of one step.
 pub const RETRIES_MAX: u64 = 10_000;
 
@@ -104,6 +110,43 @@ pub const PARTS_MAX: u32 = 1_000;
 
 /// Different groups of errors that are told apart; later ones are counted with the last.
 pub const ERROR_GROUPS_MAX: usize = 64;
+
+/// Emptied cells that a worker keeps for the seconds to come: a few histograms each.
+pub const SPARE_CELLS_MAX: usize = 32;
+
+/// Arrivals that a worker sends before it looks for answers again.
+pub const LAUNCHES_PER_TURN: usize = 32;
+
+/// Arrivals by which a worker counts ahead at once what is due and waits for a place.
+pub const COUNTED_PER_TURN: usize = 4096;
+
+/// Connections that a worker may be opening at once where nothing else says how fast: a listener's queue is short.
+pub const OPENING_MAX: usize = 500;
+
+/// How long a lost connection waits before it is opened again.
+pub const REOPEN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a client of a closed loop rests when it got no connection, so that nobody hammers at a closed door.
+pub const REST_AFTER_REFUSAL: Duration = Duration::from_millis(50);
+
+/// How long a connection that was given up waits for the other side to close it first, which leaves the port that is
+/// blocked afterwards with the other side.
+pub const LINGER: Duration = Duration::from_secs(1);
+
+/// Connections that wait so at once; beyond it the oldest is closed from here.
+pub const LINGERING_MAX: usize = 1_000;
+
+/// Memory of a read: the most that a worker takes from one connection before it looks at the next.
+pub const READ_BYTES: usize = 64 * 1024;
+
+/// Emptied buffers that a worker keeps, and the largest of them.
+pub const SPARE_BUFFERS_MAX: usize = 64;
+
+/// Bytes of the largest emptied buffer that is kept.
+pub const SPARE_BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// How long news of started work may wait to travel with others.
+pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
 
 /// Characters of an error's sample message.
 pub const SAMPLE_CHARS_MAX: usize = 300;

@@ -40,8 +40,7 @@ pub(crate) async fn prepare(
     let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
     for step in &scenario.setup {
         let scope = Scope::of_run(&globals);
-        let exchange = perform(&client, step, &headers, &scope).await;
-        match exchange.outcome {
+        match perform(&client, step, &headers, &scope).await {
             Ok(Answer::Ok(kept)) => globals.extend(kept),
             Ok(Answer::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
             Err(failure) => {

@@ -1,6 +1,5 @@
-//! HTTP/1.1 over exactly as many connections as there are requests under way, each kept alive and used again.
-//! A thin pool over hyper's connections, because the lab must know when it connects and when it sends. Refuses
-//! to know scenarios: it gets a method, a path, headers and bytes.
+//! Requests that are no load: the setup, status requests, metrics. A thin pool over hyper's connections, each kept
+//! alive and used again. Refuses to know scenarios: it gets a method, a path, headers and bytes.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -14,8 +13,8 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::time::Instant;
 
+use super::Failure;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::record::Trouble;
 use crate::scenario::Base;
@@ -47,32 +46,15 @@ pub struct Call {
     pub repeatable: bool,
 }
 
-/// An answer, with the moment its head had come.
+/// An answer.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// The status.
     pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
     /// The whole body.
     pub body: Bytes,
-    /// When the head had come.
-    pub first_byte: Instant,
-    /// Whether the request went out twice, because the first connection had been idle for too long.
-    pub resent: bool,
-}
-
-/// Why there is no answer, in two languages: one for grouping, one for people.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What kind.
-    pub trouble: Trouble,
-    /// What exactly.
-    pub message: String,
-}
-
-impl Failure {
-    pub(crate) fn new(trouble: Trouble, message: impl Into<String>) -> Self {
-        Self { trouble, message: message.into() }
-    }
 }
 
 /// A try over one connection that came to nothing.
@@ -113,18 +95,14 @@ impl Client {
     /// An idle connection may have been closed by the other side a moment ago; that is nobody's failure, so the
     /// request goes out once more over a fresh one, where a second time does no harm.
     async fn send_untimed(&self, call: &Call) -> Result<Reply, Failure> {
-        let mut resent = false;
         if let Some(connection) = self.take_idle().await {
             match self.send_over(connection, call).await {
-                Err(lost) if !lost.answered && (lost.unsent || call.repeatable) => {
-                    resent = !lost.unsent;
-                }
+                Err(lost) if !lost.answered && (lost.unsent || call.repeatable) => {}
                 done => return done.map_err(|lost| lost.failure),
             }
         }
         let connection = self.connect().await?;
-        let reply = self.send_over(connection, call).await.map_err(|lost| lost.failure)?;
-        Ok(Reply { resent, ..reply })
+        self.send_over(connection, call).await.map_err(|lost| lost.failure)
     }
 
     async fn take_idle(&self) -> Option<Connection> {
@@ -161,13 +139,12 @@ impl Client {
             answered: false,
             failure: Failure::new(Trouble::Closed, innermost(error.error())),
         })?;
-        let first_byte = Instant::now();
-        let status = response.status().as_u16();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = read_body(response).await.map_err(|failure| Lost { failure, unsent: false, answered: true })?;
         if !connection.is_closed() {
             self.lock_idle().push(connection);
         }
-        Ok(Reply { status, body, first_byte, resent: false })
+        Ok(Reply { status, headers, body })
     }
 
     fn request(&self, call: &Call) -> Request<Full<Bytes>> {
