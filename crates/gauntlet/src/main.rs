@@ -37,6 +37,9 @@ fn command() -> Command {
         .subcommand(lab::cli::RunArgs::augment_args(
             Command::new("run").about("Puts a service through a trial and reports"),
         ))
+        .subcommand(lab::report::cli::ReportArgs::augment_args(
+            Command::new("report").about("Makes the reports of a run again from what was recorded"),
+        ))
         .subcommand(lab::guard::GuardArgs::augment_args(Command::new(lab::guard::COMMAND).hide(true)))
 }
 
@@ -46,6 +49,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("bots", typed)) => bots_command::serve(args(typed)?),
+        Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?)),
         Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
         Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use tokio::sync::watch;
 
+use crate::guard::Guard;
 use crate::report::{Screen, summary};
 use crate::scenario::{Base, Document, Scenario, builtin, builtins};
 use crate::signals::Signals;
@@ -43,6 +44,9 @@ pub struct RunArgs {
     /// Write every sample as a row of samples.csv
     #[arg(long)]
     pub samples: bool,
+    /// Allow load on this host, which is not this machine: only what you own or have leave for. May be repeated
+    #[arg(long, value_name = "HOST")]
+    pub i_may_load: Vec<String>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -101,14 +105,20 @@ fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
         None => u64::from(getrandom::u32().map_err(|error| Stopped::CouldNotRun(error.to_string()))?),
     };
     let (interrupt, interrupted) = watch::channel(false);
+    let beside = Path::new(name).parent().filter(|_| builtin(name).is_none()).unwrap_or(Path::new(""));
     let trial = Trial {
         scenario,
+        text,
+        beside: beside.to_owned(),
         hash: document.hash(),
         settings: document.settings().to_vec(),
         out: args.out,
         seed,
         pid: args.pid,
         samples: args.samples,
+        may_load: args.i_may_load,
+        guard: Guard::own().ok(),
+        program: std::env::current_exe().ok(),
         interrupt: interrupted,
         screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
     };

@@ -6,19 +6,22 @@ mod op;
 mod results;
 mod series;
 mod summary;
+mod timeline;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use curve::{Curve, Point};
+pub(crate) use op::{OpFold, Times};
 pub use results::{
-    ErrorGroup, Generator, JourneyFigures, OpFigures, PartFigures, ProcessFigures, RESERVED, Results, Rss,
-    ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, figure, known_figures,
+    ErrorGroup, Generator, JourneyFigures, Observed, OpFigures, PartFigures, PhaseFigures, ProcessFigures, RESERVED,
+    Results, Rss, ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, figure, known_figures, observed,
 };
 pub use series::{Series, Stretch};
-pub(crate) use op::{OpFold, Times};
 pub(crate) use summary::round;
 pub use summary::{Figures, STATISTICS, Summary};
+pub(crate) use timeline::seconds_in_unit;
+pub use timeline::{PartSpan, Timeline};
 
 use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX};
 use crate::record::{ErrorNote, Interval, Op, Trouble};
@@ -164,6 +167,14 @@ impl Fold {
         };
         self.errors.iter().filter(|(key, _)| key.journey < self.journeys.len()).map(group).collect()
     }
+}
+
+/// From the first moment of the first part to the end of the last exchange, in seconds.
+#[must_use]
+pub fn active_s(parts: &[PartFigures]) -> Option<f64> {
+    let begun = parts.iter().map(|part| part.start_s).min_by(f64::total_cmp)?;
+    let ended = parts.iter().map(|part| part.start_s + part.length_s).max_by(f64::total_cmp)?;
+    Some(ended - begun)
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
-use super::summary::{Figures, STATISTICS};
+use super::series::Series;
+use super::summary::{Figures, STATISTICS, round};
+use super::timeline::Timeline;
 use crate::cgroup::{LimitsApplied, LimitsSeen};
 use crate::edge::{Outcome, Usl};
 use crate::scenario::{Arrivals, Journey, Observe, Phase, Work};
@@ -19,7 +21,7 @@ pub const RESERVED: [&str; 3] = ["generator", "observe", "server"];
 const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
 
 /// Names that no derived figure may have.
-pub const WORK_FIGURES: [&str; 16] = [
+pub const WORK_FIGURES: [&str; 17] = [
     "created",
     "finished",
     "failed",
@@ -36,6 +38,7 @@ pub const WORK_FIGURES: [&str; 16] = [
     "progress_per_s",
     "totals",
     "drain_curve",
+    "stuck_by",
 ];
 
 /// Everything that was measured.
@@ -93,6 +96,36 @@ pub struct Observed {
     pub avg: f64,
     pub max: f64,
     pub last: f64,
+}
+
+/// Figures of the observers over the whole run.
+#[must_use]
+pub fn observed(timeline: &Timeline) -> BTreeMap<String, BTreeMap<String, Observed>> {
+    let mut all: BTreeMap<String, BTreeMap<String, Observed>> = BTreeMap::new();
+    for (name, series) in &timeline.series {
+        let Some((observer, figure)) = name.strip_prefix("observe.").and_then(|rest| rest.split_once('.')) else {
+            continue;
+        };
+        if let Some(found) = Observed::of(series) {
+            all.entry(observer.to_owned()).or_default().insert(figure.to_owned(), found);
+        }
+    }
+    all
+}
+
+impl Observed {
+    /// The statistics of a series; none of an empty one.
+    #[must_use]
+    pub fn of(series: &Series) -> Option<Self> {
+        let count: u64 = series.points.iter().map(|point| point.n).sum();
+        let sum: f64 = series.points.iter().map(|point| point.mean * point.n as f64).sum();
+        Some(Self {
+            min: series.points.iter().map(|point| point.min).min_by(f64::total_cmp)?,
+            avg: round(sum / count as f64),
+            max: series.peak()?.1,
+            last: series.last()?,
+        })
+    }
 }
 
 /// A journey.
@@ -168,6 +201,9 @@ pub struct WorkFigures {
     pub failed: u64,
     /// Without progress for too long.
     pub stuck: u64,
+    /// Of those: by who held them, where the scenario says how to see it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stuck_by: BTreeMap<String, u64>,
     /// In the queue when the trial ended.
     pub waiting: u64,
     /// Under way when the trial ended.

@@ -6,6 +6,7 @@ mod book;
 mod files;
 pub mod hlog;
 mod interval;
+mod replay;
 mod sample;
 pub mod timeline;
 
@@ -16,7 +17,8 @@ use std::time::Duration;
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
 pub use interval::{Cell, ErrorNote, Interval, Op, histogram};
-pub use sample::{Class, Trouble};
+pub use replay::{each_row, fold_rows, read_timeline};
+pub use sample::{Class, Sample, Trouble};
 
 use crate::fold::{Fold, OpFold, Times};
 use crate::scenario::Journey;
@@ -191,11 +193,7 @@ impl Second {
             latency.merge(&fold.latency);
             ok += fold.ok;
         }
-        Now {
-            ok_per_s: ok as f64,
-            latency_p99_ms: latency.quantile_ms(0.99),
-            lag_p99_ms: self.lag.quantile_ms(0.99),
-        }
+        Now { ok_per_s: ok as f64, latency_p99_ms: latency.quantile_ms(0.99), lag_p99_ms: self.lag.quantile_ms(0.99) }
     }
 }
 

@@ -3,14 +3,17 @@
 //! other; it has no verdict of its own. Refuses to measure.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
+use std::time::Duration;
 
 use super::start::Start;
 use super::{Run, read_json_file};
-use crate::fold::{Fold, PartFigures, Results, Timeline, WorkFigures, read_timeline};
+use crate::fold::{Fold, PartFigures, PartSpan, Point, Results, Timeline, WorkFigures};
 use crate::record::hlog::{self, Figure};
-use crate::record::timeline::{OpRow, PartRow};
-use crate::record::{Book, Cell, Interval, Op, PartSpec};
+use crate::record::timeline::{OpRow, Row};
+use crate::record::{Book, Cell, Interval, Op, PartSpec, each_row};
 use crate::scenario::{Document, Journey, Scenario};
 use crate::verdict::{Verdict, judge_gates};
 
@@ -28,19 +31,52 @@ pub struct Recorded {
 /// # Errors
 /// It is none, or a file in it cannot be read; the sentence says which.
 pub fn recorded(dir: &Path) -> Result<Recorded, String> {
-    let timeline_path = dir.join("timeline.jsonl");
-    let timeline = match timeline_path.exists() {
-        true => read_timeline(&timeline_path).map_err(|error| format!("{}: {error}", timeline_path.display()))?,
-        false => Timeline::default(),
-    };
+    let mut rows = Rows::default();
+    let path = dir.join("timeline.jsonl");
+    if path.exists() {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        each_row(BufReader::new(File::open(&path).map_err(failed)?), |row| rows.see(row)).map_err(failed)?;
+        rows.timeline.close();
+    }
     let run = match dir.join("run.json").exists() {
         true => read_json_file(&dir.join("run.json"))?,
-        false => made_again(dir, &timeline)?,
+        false => made_again(dir, &rows)?,
     };
-    Ok(Recorded { run, timeline })
+    Ok(Recorded { run, timeline: rows.timeline })
 }
 
-fn made_again(dir: &Path, timeline: &Timeline) -> Result<Run, String> {
+/// What a timeline says, beside its figures over time.
+#[derive(Default)]
+struct Rows {
+    timeline: Timeline,
+    /// What every operation of every part added up to.
+    ops: BTreeMap<(u32, String), OpRow>,
+    /// The last counts of every kind of work.
+    work: BTreeMap<String, Point>,
+    end_s: f64,
+}
+
+impl Rows {
+    fn see(&mut self, row: &Row) {
+        self.timeline.add(row);
+        match row {
+            Row::Op(row) => {
+                let sum = self.ops.entry((row.part, row.op.clone())).or_default();
+                sum.ok += row.ok;
+                sum.denied += row.denied;
+                sum.errors += row.errors;
+                self.end_s = self.end_s.max(row.t_s + 1.0);
+            }
+            Row::Work(row) => {
+                self.work.insert(row.work.clone(), row.point);
+            }
+            Row::Pulse(row) => self.end_s = self.end_s.max(row.t_s),
+            Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
+        }
+    }
+}
+
+fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     let start_path = dir.join("start.json");
     if !start_path.exists() {
         return Err(format!("{} is no directory of a run: it has neither run.json nor start.json", dir.display()));
@@ -49,9 +85,9 @@ fn made_again(dir: &Path, timeline: &Timeline) -> Result<Run, String> {
     let scenario = scenario_of(dir, &start)?;
     let names = Names::of(&scenario.journeys);
     let mut fold = Fold::new(&scenario.journeys);
-    let mut book = begun(&timeline.parts);
-    for row in &timeline.ops_total {
-        take(&mut fold, &mut book, names.counts(row));
+    let mut book = begun(&rows.timeline.parts);
+    for ((part, op), row) in &rows.ops {
+        take(&mut fold, &mut book, names.counts(*part, op, row));
     }
     let hlog_path = dir.join("intervals.hlog");
     if hlog_path.exists() {
@@ -61,12 +97,15 @@ fn made_again(dir: &Path, timeline: &Timeline) -> Result<Run, String> {
             take(&mut fold, &mut book, names.times(entry));
         }
     }
+    for span in &rows.timeline.parts {
+        book.over(span.part, 1, seconds(span.end_s.unwrap_or(rows.end_s)), 0);
+    }
     let parts = book.all();
-    let results = results(&scenario, &fold, &parts, timeline);
+    let results = results(&scenario, &fold, &parts, rows);
     let gates = judge_gates(&scenario.gates, &results.to_json());
     let mut run = start.into_run(results, gates, Verdict::Interrupted);
-    run.duration_s = timeline.end_s();
-    run.faults = timeline.faults.clone();
+    run.duration_s = rows.end_s;
+    run.faults = rows.timeline.faults.clone();
     run.parts = parts;
     run.notes.push(
         "The lab was ended before it could write its record: this one was made from what was recorded until then. \
@@ -91,21 +130,22 @@ fn scenario_of(dir: &Path, start: &Start) -> Result<Scenario, String> {
     Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
 }
 
-fn begun(parts: &[PartRow]) -> Book {
+fn begun(parts: &[PartSpan]) -> Book {
     let mut book = Book::default();
-    for row in parts.iter().filter(|row| !row.over) {
+    for span in parts {
         book.begin(PartSpec {
-            part: row.part,
-            phase: row.phase.clone(),
-            label: row.label.clone(),
-            start: std::time::Duration::from_secs_f64(row.t_s.max(0.0)),
+            part: span.part,
+            phase: span.phase.clone(),
+            label: span.label.clone(),
+            start: seconds(span.start_s),
             ..PartSpec::default()
         });
     }
-    for row in parts.iter().filter(|row| row.over) {
-        book.ended(row.part, std::time::Duration::from_secs_f64(row.t_s.max(0.0)));
-    }
     book
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
 fn take(fold: &mut Fold, book: &mut Book, interval: Option<Interval>) {
@@ -131,8 +171,8 @@ impl Names {
     }
 
     /// What a row of the timeline counts; the times stand in the histograms.
-    fn counts(&self, row: &OpRow) -> Option<Interval> {
-        let cell = Cell { ok: row.ok, denied: row.denied, errors: row.errors, ..Cell::new(row.part, *self.0.get(&row.op)?) };
+    fn counts(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
+        let cell = Cell { ok: row.ok, denied: row.denied, errors: row.errors, ..Cell::new(part, *self.0.get(op)?) };
         Some(Interval { cells: vec![cell], ..Interval::default() })
     }
 
@@ -150,9 +190,9 @@ impl Names {
     }
 }
 
-fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], timeline: &Timeline) -> Results {
+fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows) -> Results {
     let work = scenario.works.iter().filter_map(|work| {
-        let point = timeline.work.get(&work.name)?;
+        let point = rows.work.get(&work.name)?;
         let created = point.waiting + point.running + point.finished + point.failed + point.stuck;
         let figures = WorkFigures {
             created,
@@ -168,7 +208,7 @@ fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], timeline: &T
     Results {
         journeys: fold.journeys(crate::fold::active_s(parts)),
         work: work.collect(),
-        observe: timeline.observed(),
+        observe: crate::fold::observed(&rows.timeline),
         generator: fold.generator(scenario.generator.lag_p99_max),
         ..Results::default()
     }

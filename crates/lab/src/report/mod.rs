@@ -1,25 +1,32 @@
 //! The report: one record of a run, and every view of it. All views are pure functions of the record, so they
 //! can be made again any day. Refuses to measure and to judge.
 
+mod again;
+pub mod cli;
 mod headline;
 mod markdown;
 mod screen;
+mod start;
 pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use again::{Recorded, recorded};
 pub use headline::{Headline, headline};
 pub use markdown::markdown;
 pub use screen::{Progress, Screen, summary};
+pub use start::Start;
 
+use crate::edge::Capacity;
 use crate::findings::Finding;
-use crate::fold::{ErrorGroup, PartFigures, Results};
+use crate::fold::{ErrorGroup, PartFigures, Results, Series};
 use crate::machine::Machine;
 use crate::record::timeline::FaultRow;
 use crate::verdict::{Judged, Verdict};
@@ -49,7 +56,7 @@ pub struct Run {
     pub parts: Vec<PartFigures>,
     /// What the levels say about the target's capacity, by phase that had levels.
     #[serde(default)]
-    pub capacity: BTreeMap<String, Value>,
+    pub capacity: BTreeMap<String, Capacity>,
     /// What the timeline says about the bottleneck.
     #[serde(default)]
     pub findings: Vec<Finding>,
@@ -83,7 +90,7 @@ pub struct ScenarioRecord {
 
 impl Run {
     /// The version of the form of `run.json`.
-    pub const FORMAT: u64 = 1;
+    pub const FORMAT: u64 = 2;
 
     /// The text of `run.json`.
     #[must_use]
@@ -101,6 +108,25 @@ impl Run {
         self.results.server.config.iter_mut().for_each(|config| strike_json(config, strike));
         self
     }
+}
+
+/// Writes `run.json` and every view of it.
+///
+/// # Errors
+/// The file that could not be written, and why.
+pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &Path) -> Result<(), String> {
+    let write = |name: &str, text: String| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let _ = series;
+    write("run.json", run.to_json_text())?;
+    write("report.md", markdown(run))
+}
+
+pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
 }
 
 fn strike_json(value: &mut Value, strike: &dyn Fn(&str) -> String) {

@@ -33,6 +33,16 @@ pub struct Progress {
     pub work: Vec<(String, Point)>,
     /// The target's memory.
     pub server_rss_bytes: Option<u64>,
+    /// Good answers in the last second.
+    pub throughput_per_s: f64,
+    /// 99th percentile.
+    pub latency_p99_ms: Option<f64>,
+    /// Queued.
+    pub queued: u64,
+    /// Connections.
+    pub connections: u64,
+    /// Part.
+    pub part: Option<String>,
 }
 
 impl Progress {

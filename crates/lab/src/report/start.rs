@@ -7,12 +7,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Run, ScenarioRecord};
-use crate::fold::{Fold, Results, Timeline, WorkFigures, read_timeline};
+use crate::fold::Results;
 use crate::machine::Machine;
-use crate::record::timeline::OpRow;
-use crate::record::{Book, Cell, Interval, Op, PartSpec, hlog};
-use crate::scenario::{Document, Scenario};
-use crate::verdict::{Judged, Verdict, judge_gates};
+use crate::verdict::{Judged, Verdict};
 
 /// What is known of a run before it starts.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -15,11 +15,11 @@ use super::stage::Log;
 use crate::drive::{Crew, Report};
 use crate::edge::Outcome;
 use crate::flag::raised;
-use crate::limits::INTERRUPT_GRACE;
-use crate::plan::{Leg, Schedule};
+use crate::limits::{INTERRUPT_GRACE, PARTS_MAX};
+use crate::plan::{Leg, Place, Schedule, legs, part_label};
 use crate::record::timeline::{PartRow, Row};
-use crate::record::Recorder;
-use crate::scenario::{Arrivals, Each, Every, Phase, Scenario, mix};
+use crate::record::{PartSpec, Recorder};
+use crate::scenario::{Arrivals, EdgeArrivals, Phase, Scenario};
 use crate::work::Board;
 
 /// From handing a leg over to its first moment, so that every worker has it in time.
@@ -123,71 +123,59 @@ impl Conductor {
     }
 
     /// Hands a phase over; gives its parts, and the moment from which the next one counts.
-    async fn phase(&self, place: usize, start: Duration) -> (Vec<u32>, Duration) {
-        let phase = &self.scenario.phases[place];
-        let first = self.first_part(place);
-        match &phase.arrivals {
-            Arrivals::Batch { batch, every: Every::Done, times } => {
-                let burst = Schedule::Bursts { batch: *batch, every: Duration::ZERO, times: 1 };
-                self.in_turn(place, start, Duration::ZERO, (0..*times).map(|_| burst.clone())).await
+    async fn phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
+        let phase = &self.scenario.phases[number];
+        let place = Place::of(&self.scenario.phases, number, start, self.seed);
+        if let Arrivals::Edge(edge) = &phase.arrivals {
+            self.sleep_until(start).await;
+            let parts = self.search(phase, place, edge).await;
+            return (parts, self.start.elapsed());
+        }
+        let pause = match phase.arrivals {
+            Arrivals::Ladder { pause, .. } => pause,
+            _ => Duration::ZERO,
+        };
+        let legs = legs(phase, place);
+        match legs.as_slice() {
+            [leg] if leg.length().is_some() => {
+                let length = leg.length().unwrap_or_default();
+                (self.hand_over(leg.clone()), start + length)
             }
-            Arrivals::Ladder { levels, each, pause } => {
-                let levels = levels.iter().map(|clients| Schedule::Clients { clients: *clients, each: *each });
-                self.in_turn(place, start, *pause, levels).await
-            }
-            Arrivals::Edge(edge) => {
-                self.sleep_until(start).await;
-                let (parts, outcome) = search::search(self, place, first, edge).await;
-                match outcome {
-                    Ok(outcome) => {
-                        self.edges.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);
-                    }
-                    Err(mistakes) => mistakes.into_iter().for_each(|mistake| self.note(mistake)),
-                }
-                (parts, self.start.elapsed())
-            }
-            known => match known.schedule() {
-                Some(schedule) => {
-                    let leg = self.leg(place, first, start, schedule);
-                    let parts = self.hand_over(leg.clone());
-                    match leg.length() {
-                        Some(length) => (parts, start + length),
-                        None => {
-                            self.await_over(&parts).await;
-                            (parts, self.start.elapsed())
-                        }
-                    }
-                }
-                None => (Vec::new(), start),
-            },
+            _ => self.in_turn(start, pause, legs).await,
         }
     }
 
     /// One leg after another, each when the one before is over.
-    async fn in_turn(
-        &self,
-        place: usize,
-        start: Duration,
-        pause: Duration,
-        schedules: impl Iterator<Item = Schedule>,
-    ) -> (Vec<u32>, Duration) {
+    async fn in_turn(&self, start: Duration, pause: Duration, legs: Vec<Leg>) -> (Vec<u32>, Duration) {
         let mut parts = Vec::new();
         let mut start = start;
-        for (number, schedule) in schedules.enumerate() {
+        for leg in legs {
             self.sleep_until(start).await;
-            let leg = self.leg(place, self.first_part(place) + number as u32, start, schedule);
-            let part = self.hand_over(leg);
+            let start_s = start.max(self.start.elapsed() + LEAD);
+            let part = self.hand_over(Leg { start: start_s, ..leg });
             self.await_over(&part).await;
             parts.extend(part);
-            start = self.start.elapsed() + pause + LEAD;
+            start = self.start.elapsed() + pause;
         }
         (parts, self.start.elapsed())
+    }
+
+    async fn search(&self, phase: &Phase, place: Place, edge: &EdgeArrivals) -> Vec<u32> {
+        let (parts, outcome) = search::search(self, phase, place, edge).await;
+        match outcome {
+            Ok(outcome) => {
+                self.edges.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);
+            }
+            Err(mistakes) => mistakes.into_iter().for_each(|mistake| self.note(mistake)),
+        }
+        parts
     }
 
     /// Hands a leg to every worker, and opens the book for its parts.
     pub(crate) fn hand_over(&self, leg: Leg) -> Vec<u32> {
         let phase = &self.scenario.phases[leg.phase];
-        let specs = part_specs(&leg, phase);
+        let first = Place::of(&self.scenario.phases, leg.phase, leg.start, self.seed).part;
+        let specs = part_specs(&leg, phase, first);
         let parts = specs.iter().map(|spec| spec.part).collect();
         for spec in specs {
             self.log.write(&Row::Part(PartRow {
@@ -201,20 +189,6 @@ impl Conductor {
         }
         self.crew.send(leg);
         parts
-    }
-
-    pub(crate) fn leg(&self, place: usize, part: u32, start: Duration, schedule: Schedule) -> Leg {
-        let phase = &self.scenario.phases[place];
-        Leg {
-            phase: place,
-            journey: phase.journey,
-            part,
-            start,
-            schedule,
-            in_flight_max: phase.in_flight_max,
-            reconnect: phase.reconnect,
-            seed: mix(mix(self.seed, place as u64 + 1), u64::from(part)),
-        }
     }
 
     pub(crate) async fn await_over(&self, parts: &[u32]) {
@@ -238,9 +212,28 @@ impl Conductor {
     pub(crate) fn take_edges(&self) -> BTreeMap<String, Outcome> {
         std::mem::take(&mut *self.edges.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
 
-    /// Parts of a phase number on from those of the phases before it.
-    fn first_part(&self, place: usize) -> u32 {
-        self.scenario.phases[..place].iter().map(|phase| phase.arrivals.parts()).sum()
-    }
+/// What is known of the parts of a leg before it begins.
+fn part_specs(leg: &Leg, phase: &Phase, first_part: u32) -> Vec<PartSpec> {
+    let (every, times) = match leg.schedule {
+        Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
+        _ => (Duration::ZERO, 1),
+    };
+    let (offered_per_s, clients) = match leg.schedule {
+        Schedule::Rate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
+        Schedule::Clients { clients, .. } => (None, Some(clients)),
+        Schedule::Hold { connections, rate_per_s, .. } => (rate_per_s, Some(connections)),
+        Schedule::Bursts { .. } | Schedule::Ramp { .. } => (None, None),
+    };
+    (0..times.min(PARTS_MAX))
+        .map(|number| PartSpec {
+            part: leg.part + number,
+            phase: phase.name.clone(),
+            label: part_label(phase, first_part, leg, leg.part + number),
+            start: leg.start + every.saturating_mul(number),
+            offered_per_s,
+            clients,
+        })
+        .collect()
 }

@@ -8,11 +8,15 @@ use super::pulse::{GENERATOR, SERVER};
 use super::stage::Stage;
 use super::watched::Watched;
 use super::{Beginning, End, Fleet};
+use crate::cgroup::LimitsSeen;
 use crate::edge::{Capacity, LevelPoint, capacity, fit};
-use crate::findings::{Input, findings};
-use crate::fold::{PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures};
+use crate::findings::{Death, Input, Pressure, findings};
+use crate::fold::{
+    PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s, observed,
+};
+use crate::record::timeline::FaultRow;
 use crate::report::Run;
-use crate::scenario::{Arrivals, Phase, Work};
+use crate::scenario::{Arrivals, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates};
 
 /// Folds and judges.
@@ -24,13 +28,14 @@ pub(crate) fn conclude(
     rises: &[Option<TotalsFigures>],
     watched: &[Watched],
     fleet: &Fleet,
-) -> Run {
+) -> (Run, Timeline) {
     stage.recorder.close_all().iter().for_each(|row| stage.log.write(row));
     let parts = stage.recorder.book(|book| book.all());
-    let (timeline, lines_failure) = stage.log.take();
+    let (mut timeline, lines_failure) = stage.log.take();
+    timeline.close();
     let (phases, capacities) = phases(stage, &parts, record.start.scenario.seed);
     let mut results = results(stage, now, rises, watched, &parts);
-    results.observe = timeline.observed();
+    results.observe = observed(&timeline);
     results.phases = phases;
     (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limits_seen());
     let mut gates = judge_gates(&stage.scenario.gates, &results.to_json());
@@ -43,12 +48,55 @@ pub(crate) fn conclude(
     record.notes.extend(notes(stage, lines_failure, end));
     let mut run = record.into_run(results, gates, circumstances);
     run.errors = stage.recorder.fold(|fold| fold.errors());
-    run.findings = findings(&input(stage, &run, &timeline, &parts));
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
     run.parts = parts;
-    run.series = timeline.series;
-    run
+    run.findings = findings(&Input {
+        results: &run.results,
+        parts: &run.parts,
+        errors: &run.errors,
+        timeline: &timeline,
+        signals: &stage.scenario.signals,
+        machine: &run.machine,
+        limits: stage.scenario.target.limits,
+        pressure: pressure(run.results.server.limits_seen.as_ref()),
+        deaths: &deaths(end, &run.faults, now),
+        workers: stage.conductor.workers as usize,
+    });
+    (run, timeline)
+}
+
+/// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.
+fn deaths(end: &End, faults: &[FaultRow], now: Duration) -> Vec<Death> {
+    let ordered = faults.iter().filter_map(|fault| {
+        let signal = match fault.act.as_str() {
+            "kill" => 9,
+            "term" => 15,
+            _ => return None,
+        };
+        Some(Death { process: fault.process.clone(), t_s: fault.t_s, signal: Some(signal) })
+    });
+    let unordered = match end {
+        End::Died(death) => Some(Death {
+            process: death.split_whitespace().next().unwrap_or_default().to_owned(),
+            t_s: now.as_secs_f64(),
+            signal: death
+                .split_once("signal: ")
+                .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()),
+        }),
+        End::Done | End::Interrupted | End::OutOfBounds(_) => None,
+    };
+    ordered.chain(unordered).collect()
+}
+
+fn pressure(seen: Option<&LimitsSeen>) -> Pressure {
+    seen.map_or_else(Pressure::default, |seen| Pressure {
+        oom_kills: seen.oom_kills,
+        memory_peak_bytes: seen.memory_peak_bytes,
+        cpu_periods: seen.cpu_periods,
+        cpu_throttled_periods: seen.cpu_throttled_periods,
+        cpu_throttled_us: seen.cpu_throttled_us,
+    })
 }
 
 fn results(
@@ -75,17 +123,15 @@ fn results(
         journeys,
         work: stage.scenario.works.iter().enumerate().map(work).collect(),
         generator,
-        server: ServerFigures { process: process(SERVER), config: stage.before.config.clone(), limits: None, limits_seen: None },
+        server: ServerFigures {
+            process: process(SERVER),
+            config: stage.before.config.clone(),
+            limits: None,
+            limits_seen: None,
+        },
         processes: others.map(|process| (process.name().to_owned(), process.figures())).collect(),
         ..Results::default()
     }
-}
-
-/// From the first moment of the first part to the end of the last exchange.
-fn active_s(parts: &[PartFigures]) -> Option<f64> {
-    let begun = parts.iter().map(|part| part.start_s).min_by(f64::total_cmp)?;
-    let ended = parts.iter().map(|part| part.start_s + part.length_s).max_by(f64::total_cmp)?;
-    Some(ended - begun)
 }
 
 /// What levels of clients and searches say about the target, by phase.

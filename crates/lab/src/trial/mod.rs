@@ -5,6 +5,7 @@
 mod conductor;
 mod ending;
 mod fleet;
+mod needs;
 mod observe;
 mod prepare;
 mod pulse;
@@ -23,13 +24,14 @@ use tokio::time::Instant;
 
 pub use fleet::Fleet;
 pub use secrets::Secrets;
+pub(crate) use stage::Log;
 
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::drive::Client;
 use crate::flag::raised;
-use crate::fold::{Fold, Results, round};
+use crate::fold::{Fold, Results, Timeline, round};
+use crate::guard::Guard;
 use crate::machine::Machine;
-use crate::preflight;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
 use crate::scenario::{Scenario, Scope};
@@ -65,7 +67,9 @@ pub struct Trial {
     pub samples: bool,
     /// Hosts besides this machine that the user may load.
     pub may_load: Vec<String>,
-    /// The program that guards children and carries workers: this executable, where it knows how.
+    /// What keeps children from outliving the lab, and within their limits.
+    pub guard: Option<Guard>,
+    /// The program that carries workers in processes of their own: this executable, where it knows how.
     pub program: Option<PathBuf>,
     /// Becomes true when somebody wants the trial to end.
     pub interrupt: watch::Receiver<bool>,
@@ -101,13 +105,13 @@ pub async fn run(mut trial: Trial) -> Result<Finished, CouldNotRun> {
     let dir = trial.out.join(&id);
     std::fs::create_dir_all(&dir).map_err(|error| CouldNotRun(format!("{}: {error}", dir.display())))?;
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
-    let mut fleet = trial.program.clone().map_or_else(Fleet::default, |program| Fleet::guarded(Guard::new(program)));
+    let mut fleet = trial.guard.clone().map_or_else(Fleet::default, Fleet::guarded);
     fleet.confine(&trial.scenario.target.limits, &id)?;
     let outcome = carry_out(&mut trial, &id, &dir, addresses, &secrets, &mut fleet).await;
     fleet.stop().await;
-    let run = outcome.map_err(|error| CouldNotRun(secrets.strike(&error.0)))?;
+    let (run, timeline) = outcome.map_err(|error| CouldNotRun(secrets.strike(&error.0)))?;
     let run = run.struck(&|text| secrets.strike(text));
-    write_reports(&run, &dir).map_err(CouldNotRun)?;
+    write_reports(&run, &timeline.series, &dir).map_err(CouldNotRun)?;
     Ok(Finished { run, dir })
 }
 
@@ -129,11 +133,11 @@ async fn carry_out(
     addresses: Vec<SocketAddr>,
     secrets: &Secrets,
     fleet: &mut Fleet,
-) -> Result<Run, CouldNotRun> {
+) -> Result<(Run, Timeline), CouldNotRun> {
     let scenario = Arc::new(trial.scenario.clone());
     let mut record = Beginning::new(trial, id, Machine::inspect(dir));
     record.start.write(dir, &trial.text).map_err(CouldNotRun)?;
-    record.notes = preflight::before(&scenario, &addresses, dir, trial.program.is_some()).map_err(CouldNotRun)?;
+    record.notes = needs::preflight(trial, &addresses, dir)?;
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -141,15 +145,15 @@ async fn carry_out(
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
         fleet.start(&scenario, &Scope::of_run(&globals), dir).await?;
-        let client = Client::new(&scenario.target).await.map_err(|failure| CouldNotRun(failure.message))?;
-        prepare(&scenario, &trial.beside, client, globals.clone(), secrets).await
+        let client = Client::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
+        prepare(&scenario, &trial.beside, Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
         biased;
         () = raised(&mut interrupt) => None,
         prepared = preparing => Some(prepared?),
     };
-    let Some(prepared) = prepared else { return Ok(record.interrupted_early(&scenario)) };
+    let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
     let stage = Stage::set(trial, scenario, id, dir, addresses, prepared)?;
     stage.play(trial, fleet, record).await
 }
@@ -171,7 +175,8 @@ impl Beginning {
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),
         };
-        let start = Start { format: Run::FORMAT, id: id.to_owned(), scenario, started_at: rfc3339(unix_ms_now()), machine };
+        let start =
+            Start { format: Run::FORMAT, id: id.to_owned(), scenario, started_at: rfc3339(unix_ms_now()), machine };
         Self { start, notes: Vec::new(), begun: Instant::now() }
     }
 

@@ -31,12 +31,13 @@ const SAMPLE_ROW_BYTES: u64 = 96;
 pub(crate) fn preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, CouldNotRun> {
     let _ = raise_open_files();
     let complaints = check(&needs(trial, addresses), &Facts::gather(dir));
-    let sentences = |refusing: bool| {
-        complaints.iter().filter(|complaint| complaint.refuses() == refusing).map(|complaint| complaint.sentence().to_owned())
+    let sentences = |refusing: bool| -> Vec<String> {
+        let some = complaints.iter().filter(|complaint| complaint.refuses() == refusing);
+        some.map(|complaint| complaint.sentence().to_owned()).collect()
     };
-    let refusals: Vec<String> = sentences(true).collect();
+    let refusals = sentences(true);
     match refusals.as_slice() {
-        [] => Ok(sentences(false).collect()),
+        [] => Ok(sentences(false)),
         refusals => Err(CouldNotRun(refusals.join("\n"))),
     }
 }

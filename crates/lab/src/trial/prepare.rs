@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -10,9 +11,9 @@ use serde_json::Value;
 use super::{CouldNotRun, Secrets};
 use crate::drive::{Answer, Client, perform, target_headers};
 use crate::fold::TotalsFigures;
-use crate::record::Trouble;
 use crate::limits::FEED_BYTES_MAX;
-use crate::scenario::{Feed, Rows, Scenario, Scope, parse_feed};
+use crate::record::Trouble;
+use crate::scenario::{Feed, Rows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
 
 /// Everything that arrivals need to know.
@@ -22,7 +23,7 @@ pub(crate) struct Prepared {
     pub(crate) picks: Vec<Vec<String>>,
     pub(crate) feeds: Vec<Rows>,
     pub(crate) headers: HeaderMap,
-    pub(crate) client: Client,
+    pub(crate) client: Arc<Client>,
     pub(crate) config: Option<Value>,
     /// One for each kind of work.
     pub(crate) totals: Vec<Option<TotalsFigures>>,
@@ -32,7 +33,7 @@ pub(crate) struct Prepared {
 pub(crate) async fn prepare(
     scenario: &Scenario,
     beside: &Path,
-    client: Client,
+    client: Arc<Client>,
     mut globals: BTreeMap<String, String>,
     secrets: &Secrets,
 ) -> Result<Prepared, CouldNotRun> {
@@ -73,7 +74,7 @@ fn rows_of(feed: &Feed, beside: &Path) -> Result<Rows, CouldNotRun> {
         return Err(failed(format!("has {size} bytes, a feed has at most {FEED_BYTES_MAX}")));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-    parse_feed(&text, feed.format).map_err(failed)
+    feed.rows(&text).map_err(failed)
 }
 
 /// The server's totals of every kind of work that has some.

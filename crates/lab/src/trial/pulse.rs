@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
 use super::conductor::Conductor;
+use super::fleet::Roster;
 use super::observe::{Latest, Observers};
 use super::stage::{Log, Stage};
-use super::fleet::Roster;
 use super::watched::Watched;
 use crate::drive::{Call, Client};
 use crate::flag::raised;
@@ -44,7 +44,7 @@ pub(crate) struct Pulse<'a> {
     watched: Vec<Watched>,
     host: Host,
     latest: Latest,
-    planned: Option<u64>,
+    planned: u64,
     screen: &'a mut Screen,
 }
 
@@ -66,7 +66,7 @@ impl<'a> Pulse<'a> {
             watched,
             host: Host::look(),
             latest: Latest::default(),
-            planned: phases.iter().map(|phase| phase.arrivals.count()).sum(),
+            planned: phases.iter().map(|phase| phase.arrivals.count()).sum::<Option<u64>>().unwrap_or(0),
             screen,
         }
     }

@@ -8,9 +8,9 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::conductor::Conductor;
 use crate::edge::{Judged, LatencyGate, Level, LevelSeen, Outcome, Overload, Search, SearchSpec};
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
-use crate::plan::Schedule;
+use crate::plan::{self, Leg, Place};
 use crate::record::timeline::{NoteRow, Row};
-use crate::scenario::EdgeArrivals;
+use crate::scenario::{EdgeArrivals, Phase};
 
 /// From the end of one level to the beginning of the next, for what the last one left in caches and accept queues.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -40,8 +40,8 @@ pub(crate) fn spec_of(edge: &EdgeArrivals) -> SearchSpec {
 /// Searches; gives the parts that it drove, and what it found.
 pub(crate) async fn search(
     conductor: &Conductor,
-    place: usize,
-    first_part: u32,
+    phase: &Phase,
+    place: Place,
     edge: &EdgeArrivals,
 ) -> (Vec<u32>, Result<Outcome, Vec<String>>) {
     let mut parts = Vec::new();
@@ -50,9 +50,12 @@ pub(crate) async fn search(
         Err(mistakes) => return (parts, Err(mistakes)),
     };
     while let Some(level) = search.next_level() {
-        let part = first_part + parts.len() as u32;
+        let start = conductor.start.elapsed() + LEAD;
+        let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let leg = plan::level(phase, edge, Place { start, ..place }, number, level.rate_per_s, level.lasting);
+        let part = leg.part;
         parts.push(part);
-        let seen = drive_level(conductor, place, part, edge, &level).await;
+        let seen = drive_level(conductor, leg, edge, &level).await;
         let judged = search.seen(&seen);
         let reasons = match &judged {
             Judged::Overloaded(reasons) => reasons.iter().map(ToString::to_string).collect(),
@@ -65,16 +68,11 @@ pub(crate) async fn search(
     (parts, Ok(search.outcome()))
 }
 
-async fn drive_level(conductor: &Conductor, place: usize, part: u32, edge: &EdgeArrivals, level: &Level) -> LevelSeen {
-    let (rate_per_s, lasting) = (level.rate_per_s, level.lasting);
-    let schedule = match edge.poisson {
-        true => Schedule::Poisson { rate_per_s, lasting },
-        false => Schedule::Rate { rate_per_s, lasting },
-    };
-    let start = conductor.start.elapsed() + LEAD;
+async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level: &Level) -> LevelSeen {
+    let (part, start, lasting) = (leg.part, leg.start, level.lasting);
     let before = conductor.crew.gauges();
     let _ = conductor.recorder.take_lag();
-    conductor.hand_over(conductor.leg(place, part, start, schedule));
+    conductor.hand_over(leg);
     let mut seen = watch_level(conductor, start, lasting, before.due - before.over).await;
     let over_in_level = conductor.crew.gauges().over - before.over;
     conductor.crew.cut(part);
@@ -86,9 +84,9 @@ async fn drive_level(conductor: &Conductor, place: usize, part: u32, edge: &Edge
         .book(|book| (book.figures(part).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(part, q))));
     // Answers that came after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
-    seen.rate_per_s = rate_per_s;
+    seen.rate_per_s = level.rate_per_s;
     seen.lasting_s = lasting.as_secs_f64();
-    seen.due = (rate_per_s * seen.lasting_s).round() as u64;
+    seen.due = (level.rate_per_s * seen.lasting_s).round() as u64;
     seen.ok = (figures.op.ok as f64 * in_time.min(1.0)).round() as u64;
     (seen.errors, seen.denied) = (figures.op.errors, figures.op.denied);
     seen.latency_gate_ms = latency_gate_ms;

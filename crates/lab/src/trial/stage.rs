@@ -11,13 +11,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::conductor::Conductor;
-use super::prepare::{Prepared, totals};
-use super::watched::{Kin, Watched};
 use super::fleet::orders;
+use super::prepare::{Prepared, totals};
 use super::pulse::{GENERATOR, Pulse, SERVER};
+use super::watched::{Kin, Watched};
 use super::{Beginning, CouldNotRun, End, Fleet, Trial};
 use crate::clock::unix_ms_now;
-use crate::drive::{Crew, Report, Setting, moment_in};
+use crate::drive::{Crew, Moment, Report, Segment, Setting};
 use crate::flag::{pass_panic_on, raised};
 use crate::fold::{Timeline, TotalsFigures};
 use crate::limits::START_LEAD;
@@ -25,6 +25,7 @@ use crate::record::hlog::Writer;
 use crate::record::timeline::{FaultRow, Row};
 use crate::record::{Lines, Recorder, SampleFile};
 use crate::report::Run;
+use crate::safety::is_loopback;
 use crate::scenario::Scenario;
 use crate::work::{Board, Follow, reconcile};
 
@@ -79,24 +80,25 @@ impl Stage {
         let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
         let samples = trial.samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
         let log = Arc::new(Log::new(Lines::create(&dir.join("timeline.jsonl")).map_err(file)?));
-        let (start, start_moment) = (Instant::now() + START_LEAD, moment_in(START_LEAD));
+        let (start, start_moment) = (Instant::now() + START_LEAD, Moment::now() + START_LEAD);
         let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
         let recorder = Arc::new(Recorder::new(&scenario.journeys, hlog.map_err(file)?, samples));
         let board = Arc::new(Board::new(&scenario.works));
         let setting = Setting {
             scenario: scenario.clone(),
-            addresses,
             headers: before.headers.clone(),
             globals: before.globals.clone(),
             picks: before.picks.clone(),
             feeds: before.feeds.clone(),
             run_id: id.to_owned(),
             start: start_moment,
+            sources: scenario.generator.sources.clone(),
             samples: trial.samples,
-            document: trial.document(),
-            program: trial.program.clone(),
+            segment: Segment::whole(workers(&scenario, &addresses) as u32),
+            addresses,
         };
-        let (crew, reports) = Crew::start(Arc::new(setting)).map_err(|error| CouldNotRun(error.to_string()))?;
+        let failed = |error: std::io::Error| CouldNotRun(format!("the load workers cannot start: {error}"));
+        let (crew, reports) = Crew::start(Arc::new(setting), 1).map_err(failed)?;
         let follow = Arc::new(Follow {
             scenario: scenario.clone(),
             client: before.client.clone(),
@@ -109,7 +111,7 @@ impl Stage {
         });
         let conductor = Arc::new(Conductor {
             scenario: scenario.clone(),
-            workers: crew.workers(),
+            workers: crew.workers() as u32,
             crew,
             recorder: recorder.clone(),
             board,
@@ -128,7 +130,7 @@ impl Stage {
         trial: &mut Trial,
         fleet: &mut Fleet,
         record: Beginning,
-    ) -> Result<Run, CouldNotRun> {
+    ) -> Result<(Run, Timeline), CouldNotRun> {
         let orders = orders(&self.scenario.faults);
         fleet.check_orders(&orders)?;
         let (over, ended) = watch::channel(false);
@@ -156,9 +158,7 @@ impl Stage {
         let own = [Watched::new(GENERATOR, std::process::id(), Kin::Alone)];
         let given = pid.map(|pid| Watched::new(SERVER, pid, Kin::Descendants));
         let started = fleet.pids().map(|(name, pid)| Watched::new(name, pid, Kin::Group));
-        let workers = self.conductor.crew.pids();
-        let workers = workers.iter().map(|(name, pid)| Watched::new(name, *pid, Kin::Alone));
-        own.into_iter().chain(given).chain(started).chain(workers).flatten().collect()
+        own.into_iter().chain(given).chain(started).flatten().collect()
     }
 
     /// What the server's totals rose by, for each kind of work.
@@ -253,4 +253,12 @@ async fn out_of_bounds(stage: &Stage) -> String {
         }
         reason = requests => reason,
     }
+}
+
+/// One worker a core. On a machine that carries the target as well, half of them: what the lab takes, the target lacks.
+fn workers(scenario: &Scenario, addresses: &[SocketAddr]) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let shared = addresses.iter().all(|address| is_loopback(address.ip()));
+    let workers = if shared { cores / 2 } else { cores };
+    scenario.generator.workers.unwrap_or(workers).max(1)
 }

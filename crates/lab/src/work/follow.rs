@@ -25,7 +25,7 @@ pub struct Follow {
     /// The trial.
     pub scenario: Arc<Scenario>,
     /// The target, over connections that carry no load.
-    pub client: Client,
+    pub client: Arc<Client>,
     /// Headers of every request.
     pub headers: HeaderMap,
     /// Values of the whole run.

@@ -18,7 +18,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub use orders::{Order, orders};
+pub(crate) use orders::Order;
+pub use orders::orders;
 
 use super::CouldNotRun;
 use super::pulse::SERVER;
