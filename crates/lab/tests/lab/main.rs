@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod engine;
 mod processes;
+mod scripted;
 mod stub;
 mod trial;
