@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod fleet;
+mod engine;
 mod processes;
+mod scripted;
 mod stub;
 mod trial;
