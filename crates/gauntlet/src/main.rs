@@ -45,7 +45,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("bots", typed)) => bots_command::serve(args(typed)?),
-        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?)),
+        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
         Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
     }
 }

@@ -54,6 +54,9 @@ pub const CURVE_POINTS_MAX: usize = 64;
 /// Points of a figure over time that reports are made of; the whole of it is in the timeline file.
 pub const SERIES_POINTS_MAX: usize = 600;
 
+/// Rows of a table in a report; the record has all.
+pub const REPORT_ROWS_MAX: usize = 200;
+
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
 pub const PARTS_MAX: u32 = 1_000;
 

@@ -67,6 +67,8 @@ pub struct Trial {
     pub interrupt: watch::Receiver<bool>,
     /// Where progress is shown.
     pub screen: Screen,
+    /// The version and the commit of this program.
+    pub program: String,
 }
 
 /// A trial that was carried out.
@@ -137,6 +139,7 @@ async fn carry_out(
 /// What is known of a run before it starts.
 struct Beginning {
     id: String,
+    program: String,
     scenario: ScenarioRecord,
     machine: Machine,
     started_unix_ms: i64,
@@ -152,14 +155,17 @@ impl Beginning {
             seed: trial.seed,
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),
+            formulas: trial.scenario.formulas(),
         };
-        Self { id: id.to_owned(), scenario, machine, started_unix_ms: unix_ms_now(), begun: Instant::now() }
+        let (id, program) = (id.to_owned(), trial.program.clone());
+        Self { id, program, scenario, machine, started_unix_ms: unix_ms_now(), begun: Instant::now() }
     }
 
     fn into_run(self, results: Results, gates: Vec<Judged>, circumstances: Circumstances) -> Run {
         Run {
             format: Run::FORMAT,
             id: self.id,
+            program: self.program,
             verdict: verdict(&gates, circumstances),
             scenario: self.scenario,
             started_at: rfc3339(self.started_unix_ms),

@@ -138,6 +138,7 @@ impl Pulse<'_> {
             denied,
             work: self.drive.board.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
             server_rss_bytes: server.map(|process| process.latest.rss_bytes),
+            ..Progress::default()
         };
         self.screen.show(&progress);
     }
