@@ -9,11 +9,12 @@
 //! work            pieces that outlive their request: followed, counted, reconciled
 //! record          samples and timeline, as they happen
 //! fold      PURE  samples -> figures, mergeable, in constant memory
+//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
 //! ```
 //!
-//! `trial` is the edge that ties them to clocks, sockets and files; `cli` is its command line. The lab tests
+//! `trial` ties them to clocks, sockets and files; `cli` is its command line. The lab tests
 //! services from outside: it refuses to know the code of any of them, ours included.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -21,6 +22,7 @@
 pub mod cli;
 pub mod clock;
 pub mod drive;
+pub mod edge;
 pub mod findings;
 mod flag;
 pub mod fold;

@@ -66,7 +66,21 @@ pub const ERROR_GROUPS_MAX: usize = 64;
 /// Characters of an error's sample message.
 pub const SAMPLE_CHARS_MAX: usize = 300;
 
+/// Levels in one search for the edge, repetitions included.
+pub const EDGE_LEVELS_MAX: usize = 64;
+
+/// Shortest level of a search: a backlog sampled ten times a second needs as long to show that it grows.
+pub const EDGE_LEVEL_MIN: Duration = Duration::from_secs(2);
+
+/// Holds of an edge that may fail before a search says that it found none.
+pub const EDGE_HOLDS_MAX: usize = 5;
+
+/// A search whose first level is overloaded goes down to this part of its rate: six halvings.
+pub const EDGE_FLOOR_DIVISOR: f64 = 64.0;
+
 const _: () = assert!(CURVE_POINTS_MAX.is_multiple_of(2), "the curve halves itself when it is full");
 const _: () = assert!(SERIES_POINTS_MAX.is_multiple_of(2), "a series halves itself when it is full");
 const _: () = assert!(INTERRUPT_GRACE.as_millis() < STOP_WITHIN.as_millis(), "an interrupt ends within the stop");
 const _: () = assert!(REQUEST_TIMEOUT.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");
+const _: () = assert!(EDGE_LEVEL_MIN.as_secs() < WAIT_MAX.as_secs(), "a level is a phase like any other");
+const _: () = assert!(EDGE_HOLDS_MAX < EDGE_LEVELS_MAX, "failing holds end before the levels are spent");
