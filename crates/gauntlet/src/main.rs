@@ -50,7 +50,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("token", typed)) => token::run(typed),
         Some(("bots", typed)) => bots_command::serve(args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
-        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?)),
+        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
         Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
         Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
     }

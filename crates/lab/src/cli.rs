@@ -62,14 +62,14 @@ enum Stopped {
     Killed,
 }
 
-/// Runs a trial and says on the terminal what it showed.
+/// Runs a trial and says on the terminal what it showed. The record names `program`, its version and commit.
 #[must_use]
-pub fn run(args: RunArgs) -> ExitCode {
+pub fn run(args: RunArgs, program: &str) -> ExitCode {
     if args.list {
         say(&listing());
         return ExitCode::SUCCESS;
     }
-    match carry_out(args) {
+    match carry_out(args, program) {
         Ok(finished) => {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             say(&summary(&finished.run, &finished.dir, colour));
@@ -81,7 +81,7 @@ pub fn run(args: RunArgs) -> ExitCode {
     }
 }
 
-fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
+fn carry_out(args: RunArgs, program: &str) -> Result<Finished, Stopped> {
     let name = args.scenario.as_deref().unwrap_or_default();
     let text = scenario_text(name)?;
     let mut document = Document::parse(&text).map_err(|mistakes| wrong(name, &mistakes))?;
@@ -118,9 +118,10 @@ fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
         samples: args.samples,
         may_load: args.i_may_load,
         guard: Guard::own().ok(),
-        program: std::env::current_exe().ok(),
+        worker_program: std::env::current_exe().ok(),
         interrupt: interrupted,
         screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
+        program: program.to_owned(),
     };
     // One thread: the lab shares the machine with what it measures.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -197,6 +197,9 @@ pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
 /// Different holders of stuck work that are told apart; later ones are counted together.
 pub const HOLDERS_MAX: usize = 64;
 
+/// Rows of a table in a report; the record has all.
+pub const REPORT_ROWS_MAX: usize = 200;
+
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
 pub const PARTS_MAX: u32 = 1_000;
 

@@ -11,7 +11,6 @@ use super::series::Series;
 use super::summary::{Figures, STATISTICS, round};
 use super::timeline::Timeline;
 use crate::cgroup::{LimitsApplied, LimitsSeen};
-use crate::edge::{Outcome, Usl};
 use crate::scenario::{Arrivals, Journey, Observe, Phase, Work};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
@@ -77,15 +76,6 @@ pub struct PhaseFigures {
     pub peak_per_s: Option<f64>,
     /// The highest rate that a search held, in arrivals per second.
     pub edge_per_s: Option<f64>,
-    /// The search, level by level.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edge: Option<Outcome>,
-    /// The Universal Scalability Law fitted to its levels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usl: Option<Usl>,
-    /// Why it could not be fitted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usl_refused: Option<String>,
 }
 
 /// A figure that an observer read.
@@ -140,7 +130,7 @@ pub struct JourneyFigures {
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Its steps, where there is more than one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, OpFigures>,
 }
 

@@ -18,6 +18,9 @@ pub struct Start {
     pub format: u64,
     /// The run's id.
     pub id: String,
+    /// The version and the commit of the program that runs it.
+    #[serde(default)]
+    pub program: String,
     /// What is run.
     pub scenario: ScenarioRecord,
     /// When it began, UTC.
@@ -52,6 +55,7 @@ impl Start {
         Run {
             format: self.format,
             id: self.id,
+            program: self.program,
             verdict,
             scenario: self.scenario,
             started_at: self.started_at,

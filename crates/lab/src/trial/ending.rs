@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::pulse::{GENERATOR, SERVER};
 use super::stage::Stage;
 use super::watched::Watched;
 use super::{Beginning, End, Fleet};
 use crate::cgroup::LimitsSeen;
-use crate::edge::{Capacity, LevelPoint, capacity, fit};
+use crate::edge::{LevelPoint, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
     PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s, observed,
@@ -134,36 +136,43 @@ fn results(
     }
 }
 
-/// What levels of clients and searches say about the target, by phase.
+/// What levels of clients and searches say about the target, by phase: figures for gates, and the whole of it for
+/// reports.
 fn phases(
     stage: &Stage,
     parts: &[PartFigures],
     seed: u64,
-) -> (BTreeMap<String, PhaseFigures>, BTreeMap<String, Capacity>) {
+) -> (BTreeMap<String, PhaseFigures>, BTreeMap<String, Value>) {
     let edges = stage.conductor.take_edges();
     let (mut figures, mut capacities) = (BTreeMap::new(), BTreeMap::new());
     for phase in &stage.scenario.phases {
         let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
-        let mut found = PhaseFigures { peak_per_s: peak(&own), ..PhaseFigures::default() };
-        if let Some(outcome) = edges.get(&phase.name) {
-            found.edge_per_s = outcome.edge_per_s;
-            found.edge = Some(outcome.clone());
-            let first = own.first().map_or(0, |part| part.part);
-            capacities.insert(phase.name.clone(), capacity(&outcome.points(first)));
-        }
-        if matches!(phase.arrivals, Arrivals::Ladder { .. }) {
-            let points: Vec<LevelPoint> = own.iter().map(|part| level_point(part)).collect();
-            let pairs: Vec<(f64, f64)> =
-                points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
-            match fit(&pairs, seed) {
-                Ok(usl) => found.usl = Some(usl),
-                Err(refusal) => found.usl_refused = Some(refusal.to_string()),
+        let edge = edges.get(&phase.name);
+        let edge_per_s = edge.and_then(|outcome| outcome.edge_per_s);
+        figures.insert(phase.name.clone(), PhaseFigures { peak_per_s: peak(&own), edge_per_s });
+        let found = match (edge, &phase.arrivals) {
+            (Some(outcome), _) => {
+                let first = own.first().map_or(0, |part| part.part);
+                Some(json!({ "capacity": capacity(&outcome.points(first)), "edge": outcome }))
             }
-            capacities.insert(phase.name.clone(), capacity(&points));
-        }
-        figures.insert(phase.name.clone(), found);
+            (None, Arrivals::Ladder { .. }) => Some(of_ladder(&own, seed)),
+            (None, _) => None,
+        };
+        capacities.extend(found.map(|found| (phase.name.clone(), found)));
     }
     (figures, capacities)
+}
+
+/// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
+fn of_ladder(parts: &[&PartFigures], seed: u64) -> Value {
+    let points: Vec<LevelPoint> = parts.iter().map(|part| level_point(part)).collect();
+    let pairs: Vec<(f64, f64)> =
+        points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
+    let usl = match fit(&pairs, seed) {
+        Ok(usl) => json!(usl),
+        Err(refusal) => json!({ "refusal": refusal.to_string() }),
+    };
+    json!({ "capacity": capacity(&points), "usl": usl })
 }
 
 fn peak(parts: &[&PartFigures]) -> Option<f64> {

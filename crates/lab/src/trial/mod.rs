@@ -70,7 +70,9 @@ pub struct Trial {
     /// What keeps children from outliving the lab, and within their limits.
     pub guard: Option<Guard>,
     /// The program that carries workers in processes of their own: this executable, where it knows how.
-    pub program: Option<PathBuf>,
+    pub worker_program: Option<PathBuf>,
+    /// The version and the commit of this program.
+    pub program: String,
     /// Becomes true when somebody wants the trial to end.
     pub interrupt: watch::Receiver<bool>,
     /// Where progress is shown.
@@ -174,9 +176,10 @@ impl Beginning {
             seed: trial.seed,
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),
+            formulas: trial.scenario.formulas(),
         };
         let start =
-            Start { format: Run::FORMAT, id: id.to_owned(), scenario, started_at: rfc3339(unix_ms_now()), machine };
+            Start { format: Run::FORMAT, id: id.to_owned(), program: trial.program.clone(), scenario, started_at: rfc3339(unix_ms_now()), machine };
         Self { start, notes: Vec::new(), begun: Instant::now() }
     }
 

@@ -52,7 +52,7 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
     let samples = if trial.samples { requests * SAMPLE_ROW_BYTES } else { 0 };
     Needs {
         connections,
-        processes_max: trial.program.as_ref().map_or(1, |_| u64::MAX),
+        processes_max: trial.worker_program.as_ref().map_or(1, |_| u64::MAX),
         connects_per_s: scenario.phases.iter().map(connects_per_s).fold(0.0, f64::max),
         burst: scenario.phases.iter().map(burst).max().unwrap_or(0),
         sources: match scenario.generator.sources.as_slice() {

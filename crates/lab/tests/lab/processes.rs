@@ -72,6 +72,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
         samples: false,
         interrupt: never,
         screen: Screen::quiet(),
+        program: "0.0.0 (test)".to_owned(),
     };
     lab::trial::run(trial).await
 }

@@ -91,6 +91,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         samples: true,
         interrupt,
         screen: Screen::quiet(),
+        program: "0.0.0 (test)".to_owned(),
     }
 }
 

@@ -18,7 +18,6 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub(crate) use orders::Order;
 pub use orders::orders;
 
 use super::CouldNotRun;

@@ -1,0 +1,141 @@
+//! Phases that drove the target at several loads, one after the other: ladders of clients, and searches for the edge.
+//! What they say about the capacity is read out of the record by its keys, whatever else stands beside them, so that
+//! a record of another version still gives a report. Pure.
+
+use serde_json::{Map, Value};
+
+use super::Run;
+use super::words::{clean, number};
+use crate::fold::PartFigures;
+
+/// How deep below a phase's capacity a key is looked for.
+const DEPTH: usize = 2;
+
+/// The phases that were ladders, in the order in which they began.
+pub(super) fn ladders(run: &Run) -> Vec<&str> {
+    let mut phases: Vec<&str> = Vec::new();
+    let of_parts = run.parts.iter().map(|part| part.phase.as_str());
+    for phase in of_parts.chain(run.capacity.keys().map(String::as_str)) {
+        if !phases.contains(&phase) && is_ladder(run, phase) {
+            phases.push(phase);
+        }
+    }
+    phases
+}
+
+/// Whether a phase was one: somebody read its capacity or judged its levels, or the number of clients changed.
+pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
+    let levels = levels(run, phase);
+    let changes = levels.windows(2).any(|pair| pair[0].clients != pair[1].clients);
+    run.capacity.contains_key(phase) || changes || levels.iter().any(|level| level.overload.is_some())
+}
+
+/// The levels of a phase.
+pub(super) fn levels<'a>(run: &'a Run, phase: &str) -> Vec<&'a PartFigures> {
+    run.parts.iter().filter(|part| part.phase == phase).collect()
+}
+
+/// The load of a level: its clients where every level has some, else what was offered.
+pub(super) fn loads(levels: &[&PartFigures]) -> Vec<Option<f64>> {
+    let by_clients = levels.iter().all(|level| level.clients.is_some());
+    let load = |level: &&PartFigures| {
+        if by_clients { level.clients.map(|clients| clients as f64) } else { level.offered_per_s }
+    };
+    levels.iter().map(load).collect()
+}
+
+/// A key of a phase's capacity, here or in one of the objects below.
+pub(super) fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    find_within(value.as_object()?, key, DEPTH)
+}
+
+fn find_within<'a>(fields: &'a Map<String, Value>, key: &str, depth: usize) -> Option<&'a Value> {
+    let here = fields.get(key).filter(|value| !value.is_null());
+    let below = || fields.values().filter_map(Value::as_object).find_map(|below| find_within(below, key, depth - 1));
+    here.or_else(|| if depth > 1 { below() } else { None })
+}
+
+/// A number of a phase's capacity.
+pub(super) fn figure(value: &Value, key: &str) -> Option<f64> {
+    find(value, key).and_then(Value::as_f64)
+}
+
+/// The load that a part of the capacity points at, as it does in `{ "level": { "load": … } }`.
+pub(super) fn load_of(value: &Value, key: &str) -> Option<f64> {
+    find(value, key)?.get("level")?.get("load")?.as_f64()
+}
+
+/// The fitted law of scalability: throughput as a function of concurrency, after Gunther's Universal Scalability Law.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    lambda_per_s: f64,
+    sigma: f64,
+    kappa: f64,
+}
+
+impl Law {
+    /// The law of a phase, where one was fitted.
+    pub(super) fn of(capacity: &Value) -> Option<Self> {
+        let estimate = |key: &str| find(capacity, key)?.get("value")?.as_f64();
+        Some(Self { lambda_per_s: estimate("lambda_per_s")?, sigma: estimate("sigma")?, kappa: estimate("kappa")? })
+    }
+
+    /// Good answers per second with `n` at once: λn / (1 + σ(n − 1) + κn(n − 1)).
+    pub(super) fn throughput_per_s(self, n: f64) -> f64 {
+        let slowdown = 1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0);
+        self.lambda_per_s * n / slowdown
+    }
+}
+
+/// A value in words: its own sentence where it has one, else its figures by name.
+pub(super) fn in_words(value: &Value) -> String {
+    let sentence = ["sentence", "because", "reason"].iter().find_map(|key| value.get(key)?.as_str());
+    match (sentence, value) {
+        (Some(sentence), _) => clean(sentence),
+        (None, Value::String(text)) => clean(text),
+        (None, Value::Number(value)) => number(value.as_f64()),
+        (None, Value::Object(fields)) => {
+            let told =
+                |(key, value): (&String, &Value)| format!("{} {}", clean(key).replace('_', " "), in_words(value));
+            fields.iter().map(told).collect::<Vec<_>>().join(", ")
+        }
+        (None, Value::Array(items)) => items.iter().map(in_words).collect::<Vec<_>>().join("; "),
+        (None, Value::Bool(true)) => "yes".to_owned(),
+        (None, Value::Bool(false)) => "no".to_owned(),
+        (None, Value::Null) => "none".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_found_wherever_a_record_keeps_them() {
+        let here = json!({ "knee": { "level": { "load": 50.0 } }, "peak": null });
+        let below = json!({ "levels": here });
+        assert_eq!((load_of(&here, "knee"), load_of(&below, "knee")), (Some(50.0), Some(50.0)));
+        assert_eq!((find(&here, "peak"), find(&json!({ "a": below }), "knee")), (None, None));
+        assert_eq!(find(&json!("text"), "knee"), None);
+    }
+
+    #[test]
+    fn a_value_without_a_sentence_tells_its_figures() {
+        assert_eq!(in_words(&json!({ "refusal": "too_few_levels", "have": 3 })), "have 3, refusal too_few_levels");
+        assert_eq!(in_words(&json!({ "because": "It\u{1b} fell.", "x": 1 })), "It\u{fffd} fell.");
+        assert_eq!(in_words(&json!([1500.4, true, null, "a"])), "1,500; yes; none; a");
+    }
+
+    #[test]
+    fn the_law_of_scalability_is_read_and_evaluated() {
+        let estimate = |value: f64| json!({ "value": value, "low": value, "high": value });
+        let usl =
+            json!({ "lambda_per_s": estimate(100.0), "sigma": estimate(0.1), "kappa": estimate(0.01), "points": 9 });
+        let law = Law::of(&json!({ "usl": usl })).unwrap();
+        assert_eq!(law.throughput_per_s(1.0), 100.0);
+        assert!((law.throughput_per_s(10.0) - 1000.0 / 2.8).abs() < 1e-9);
+        assert!(Law::of(&json!({ "usl": { "refusal": "too_few_levels", "have": 3 } })).is_none());
+    }
+}
