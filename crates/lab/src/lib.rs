@@ -21,6 +21,7 @@
 pub mod cli;
 pub mod clock;
 pub mod drive;
+pub mod findings;
 mod flag;
 pub mod fold;
 pub mod limits;

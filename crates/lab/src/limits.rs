@@ -12,6 +12,9 @@ pub const ARRIVALS_MAX: u64 = 100_000_000;
 /// Requests in flight in one phase: as many sockets stay open.
 pub const IN_FLIGHT_MAX: u64 = 20_000;
 
+/// Connections open at once in one run, over all worker processes.
+pub const CONNECTIONS_MAX: u64 = 2_000_000;
+
 /// Length of a phase, of a pause, and of every waiting time that a scenario may ask for.
 pub const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -48,6 +51,12 @@ pub const PULSE: Duration = Duration::from_secs(1);
 /// Points of a drain curve that are kept in memory; the whole curve is in the timeline file.
 pub const CURVE_POINTS_MAX: usize = 64;
 
+/// Points of a figure over time that reports are made of; the whole of it is in the timeline file.
+pub const SERIES_POINTS_MAX: usize = 600;
+
+/// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
+pub const PARTS_MAX: u32 = 1_000;
+
 /// Different groups of errors that are told apart; later ones are counted with the last.
 pub const ERROR_GROUPS_MAX: usize = 64;
 
@@ -55,5 +64,6 @@ pub const ERROR_GROUPS_MAX: usize = 64;
 pub const SAMPLE_CHARS_MAX: usize = 300;
 
 const _: () = assert!(CURVE_POINTS_MAX.is_multiple_of(2), "the curve halves itself when it is full");
+const _: () = assert!(SERIES_POINTS_MAX.is_multiple_of(2), "a series halves itself when it is full");
 const _: () = assert!(INTERRUPT_GRACE.as_millis() < STOP_WITHIN.as_millis(), "an interrupt ends within the stop");
 const _: () = assert!(REQUEST_TIMEOUT.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");

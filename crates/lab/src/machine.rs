@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Syncs that the median is taken of.
 const SYNCS: usize = 31;
@@ -15,7 +15,7 @@ const SYNCS: usize = 31;
 const SYNCS_WITHIN: Duration = Duration::from_secs(2);
 
 /// What figures depend on besides the program.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Processors that this process may use.
     pub cores: Option<usize>,

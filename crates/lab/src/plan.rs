@@ -3,7 +3,55 @@
 
 use std::time::Duration;
 
-use crate::scenario::{Arrivals, Phase, mix};
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::{Arrivals, Each, Every, Phase, Reconnect, mix};
+
+/// A stretch of a phase as workers drive it: everything that they need to know, and no more. Pure data: any worker,
+/// in any process, computes its own segment of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leg {
+    /// The phase, by its place in the scenario.
+    pub phase: usize,
+    /// The journey, by its place in the scenario.
+    pub journey: usize,
+    /// The number of its part; the bursts of one leg number on from it.
+    pub part: u32,
+    /// Its first moment, from the start of the plan.
+    pub start: Duration,
+    /// When what is due.
+    pub schedule: Schedule,
+    /// Arrivals under way at once, over all workers.
+    pub in_flight_max: u64,
+    /// When connections are given up.
+    pub reconnect: Reconnect,
+    /// The seed of its arrivals.
+    pub seed: u64,
+}
+
+/// When what is due in a leg.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// `batch` arrivals at once, every `every`, `times` times; each burst is a part of its own.
+    #[allow(missing_docs)]
+    Bursts { batch: u64, every: Duration, times: u64 },
+    /// A constant rate.
+    #[allow(missing_docs)]
+    Rate { rate_per_s: f64, lasting: Duration },
+    /// A rate that changes evenly.
+    #[allow(missing_docs)]
+    Ramp { from_per_s: f64, to_per_s: f64, lasting: Duration },
+    /// Independent arrivals.
+    #[allow(missing_docs)]
+    Poisson { rate_per_s: f64, lasting: Duration },
+    /// A closed loop.
+    #[allow(missing_docs)]
+    Clients { clients: u64, each: Each },
+    /// Held connections.
+    #[allow(missing_docs)]
+    Hold { connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, lasting: Duration },
+}
 
 /// One arrival of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +85,7 @@ pub fn plan(phases: &[Phase], seed: u64) -> Vec<Plan> {
     for (phase, spec) in phases.iter().enumerate() {
         start += spec.after;
         let seed = mix(seed, phase as u64 + 1);
-        let plan = Plan { arrivals: spec.arrivals, phase, start, seed, next: 0, count: spec.arrivals.count() };
+        let plan = Plan { arrivals: spec.arrivals.clone(), phase, start, seed, next: 0, count: spec.arrivals.count() };
         start += length(&spec.arrivals);
         plans.push(plan);
     }
@@ -47,8 +95,9 @@ pub fn plan(phases: &[Phase], seed: u64) -> Vec<Plan> {
 /// From the first moment of the phase to its last.
 fn length(arrivals: &Arrivals) -> Duration {
     match *arrivals {
-        Arrivals::Batch { every, times, .. } => times_of(every, times.saturating_sub(1)),
+        Arrivals::Batch { every: Every::Time(every), times, .. } => times_of(every, times.saturating_sub(1)),
         Arrivals::Rate { lasting, .. } => lasting,
+        _ => Duration::ZERO,
     }
 }
 
@@ -65,8 +114,9 @@ impl Plan {
 
     fn offset(&self, index: u64) -> Duration {
         match self.arrivals {
-            Arrivals::Batch { batch, every, .. } => times_of(every, index / batch),
+            Arrivals::Batch { batch, every: Every::Time(every), .. } => times_of(every, index / batch),
             Arrivals::Rate { rate_per_s, .. } => Duration::from_secs_f64(index as f64 / rate_per_s),
+            _ => Duration::ZERO,
         }
     }
 }
@@ -99,11 +149,18 @@ mod tests {
     use super::*;
 
     fn phase(arrivals: Arrivals, after_s: u64) -> Phase {
-        Phase { name: "p".to_owned(), arrivals, in_flight_max: 1, journey: 0, after: Duration::from_secs(after_s) }
+        Phase {
+            name: "p".to_owned(),
+            arrivals,
+            in_flight_max: 1,
+            journey: 0,
+            after: Duration::from_secs(after_s),
+            reconnect: Reconnect::Never,
+        }
     }
 
     fn batch(batch: u64, every_s: u64, times: u64) -> Arrivals {
-        Arrivals::Batch { batch, every: Duration::from_secs(every_s), times }
+        Arrivals::Batch { batch, every: Every::Time(Duration::from_secs(every_s)), times }
     }
 
     fn rate(rate_per_s: f64, lasting_ms: u64) -> Arrivals {

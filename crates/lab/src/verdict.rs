@@ -4,14 +4,14 @@
 //! A gate without a figure has failed. When the lab fell behind its own plan, a gate that passed still holds
 //! (latency includes the lag) and one that failed is void: nobody can say whose fault it was.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::fold::{figure, round};
 use crate::scenario::Gate;
 
 /// What a run showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Every gate holds.
@@ -49,7 +49,7 @@ impl Verdict {
 }
 
 /// One gate, judged.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// The path of the figure, or the name of a gate that every trial has.
     pub name: String,
@@ -62,7 +62,7 @@ pub struct Judged {
     /// Whether it holds.
     pub ok: bool,
     /// How much of the limit is used, where that is a sensible question.
-    #[serde(skip)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
 }
 

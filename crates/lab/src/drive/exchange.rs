@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::client::{Call, Client, Failure, Reply};
 use crate::limits::SAMPLE_CHARS_MAX;
 use crate::record::Trouble;
-use crate::scenario::{Scope, Step, Target};
+use crate::scenario::{Body, Keep, Scope, Source, Step, Target};
 
 /// What became of a step.
 #[derive(Debug)]
@@ -71,8 +71,9 @@ fn prepare(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<Call, 
     for (name, value) in &step.headers {
         headers.insert(name, header_value(name.as_str(), &value.render(scope)?)?);
     }
-    let body = match &step.json {
-        Some(json) => {
+    let body = match &step.body {
+        Some(Body::Text(text)) => Bytes::from(text.render(scope)?),
+        Some(Body::Json(json)) => {
             headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             Bytes::from(json.render(scope)?)
         }
@@ -92,7 +93,7 @@ fn prepare(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<Call, 
 
 /// The headers of every request to the target.
 pub(crate) fn target_headers(target: &Target, globals: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
-    let scope = Scope { globals, kept: &[], picks: &[], draw: None };
+    let scope = Scope::of_run(globals);
     let mut headers = HeaderMap::new();
     for (name, value) in &target.headers {
         headers.insert(name, header_value(name.as_str(), &value.render(&scope)?)?);
@@ -119,7 +120,8 @@ fn meaning(step: &Step, reply: &Reply) -> Result<Answer, Failure> {
     }
     let json: Value = serde_json::from_slice(&reply.body)
         .map_err(|error| Failure::new(Trouble::Answer, format!("not JSON ({error}): {}", excerpt(&reply.body))))?;
-    let kept = |(name, pointer): &(String, String)| {
+    let kept = |Keep { name, from }: &Keep| {
+        let Source::Json(pointer) = from else { return Err(Failure::new(Trouble::Answer, "no such header")) };
         let text = json.pointer(pointer).and_then(text_of);
         let missing = || Failure::new(Trouble::Answer, format!("nothing at `{pointer}`: {}", excerpt(&reply.body)));
         Ok((name.clone(), text.ok_or_else(missing)?))

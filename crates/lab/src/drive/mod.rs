@@ -67,7 +67,7 @@ impl Drive {
 
     async fn run_phase(self: Arc<Self>, phase: usize, mut plan: Plan, mut stop: watch::Receiver<bool>) {
         let spec = &self.scenario.phases[phase];
-        let slots = Slots::new(spec.in_flight_max, self.start);
+        let slots = Slots::new(spec.in_flight_max as usize, self.start);
         let mut journeys = JoinSet::new();
         while let Some(arrival) = plan.next() {
             let slot = tokio::select! {
@@ -149,12 +149,12 @@ impl Drive {
         slot: &Slot,
     ) -> (Sample, Option<(usize, Failure)>) {
         let due = self.start + arrival.intended;
-        let draw = Draw { run_id: &self.run_id, phase: arrival.phase, index: arrival.index, seed: arrival.seed };
+        let draw = Draw { run_id: &self.run_id, part: arrival.phase as u32, index: arrival.index, seed: arrival.seed };
         let mut kept = Vec::new();
         let mut whole: Option<Sample> = None;
         let mut step_due = arrival.intended;
         for (number, step) in journey.steps.iter().enumerate() {
-            let scope = Scope { globals: &self.globals, kept: &kept, picks: &self.picks, draw: Some(draw) };
+            let scope = Scope { globals: &self.globals, kept: &kept, picks: &self.picks, feeds: &[], draw: Some(draw) };
             let exchange = perform(&self.client, step, &self.headers, &scope).await;
             let mut sample = self.sample(&exchange, arrival, index);
             sample.intended = step_due;

@@ -1,12 +1,12 @@
 //! A curve over time that never takes more than a stated number of points: when it is full, every second point
 //! goes and the distance doubles. Its last point is always the latest. Refuses to know what drains.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::CURVE_POINTS_MAX;
 
 /// The work of one kind at one moment. The counts add up to what was created.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
     /// Seconds from the start of the plan.
     pub t_s: f64,

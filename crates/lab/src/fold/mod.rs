@@ -3,6 +3,7 @@
 
 mod curve;
 mod results;
+mod series;
 mod summary;
 
 use std::collections::BTreeMap;
@@ -10,9 +11,10 @@ use std::time::Duration;
 
 pub use curve::{Curve, Point};
 pub use results::{
-    ErrorGroup, Generator, JourneyFigures, OpFigures, ProcessFigures, RESERVED, Results, Rss, ServerFigures,
-    TotalsFigures, WORK_FIGURES, WorkFigures, figure, known_figures,
+    ErrorGroup, Generator, JourneyFigures, OpFigures, PartFigures, ProcessFigures, RESERVED, Results, Rss,
+    ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, figure, known_figures,
 };
+pub use series::{Series, Stretch};
 pub(crate) use summary::round;
 pub use summary::{Figures, STATISTICS, Summary};
 
@@ -48,6 +50,7 @@ struct OpFold {
     retries: u64,
     latency_ms: Summary,
     service_ms: Summary,
+    failed_ms: Summary,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,7 +182,7 @@ impl Fold {
             ErrorGroup {
                 journey: journey.name.clone(),
                 step: journey.steps.get(key.step).map(|(name, _)| name.clone()),
-                kind: key.trouble.word(),
+                kind: key.trouble.word().to_owned(),
                 count: *count,
                 sample: sample.clone(),
             }
@@ -201,6 +204,9 @@ impl OpFold {
             Class::Denied => self.denied += 1,
             Class::Error(_) => self.errors += 1,
         }
+        if sample.class != Class::Ok {
+            self.failed_ms.record(ms(sample.done.saturating_sub(sample.intended)));
+        }
     }
 
     fn merge(&mut self, other: &Self) {
@@ -210,6 +216,7 @@ impl OpFold {
         self.retries += other.retries;
         self.latency_ms.merge(&other.latency_ms);
         self.service_ms.merge(&other.service_ms);
+        self.failed_ms.merge(&other.failed_ms);
     }
 
     fn figures(&self) -> OpFigures {
@@ -221,6 +228,7 @@ impl OpFold {
             retries: self.retries,
             latency_ms: self.latency_ms.figures(),
             service_ms: self.service_ms.figures(),
+            failed_ms: self.failed_ms.figures(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
@@ -34,7 +34,7 @@ pub const WORK_FIGURES: [&str; 16] = [
 ];
 
 /// Everything that was measured.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// By journey.
     pub journeys: BTreeMap<String, JourneyFigures>,
@@ -57,7 +57,7 @@ impl Results {
 }
 
 /// A journey.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JourneyFigures {
     /// The journey as a whole.
     #[serde(flatten)]
@@ -71,7 +71,7 @@ pub struct JourneyFigures {
 
 /// An operation. Latency counts from the intended moment, service time from the moment of sending; both are of
 /// good answers only, in milliseconds.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct OpFigures {
     pub count: u64,
@@ -81,10 +81,42 @@ pub struct OpFigures {
     pub retries: u64,
     pub latency_ms: Figures,
     pub service_ms: Figures,
+    /// From the intended moment to the end of what was denied or went wrong, in milliseconds.
+    #[serde(default)]
+    pub failed_ms: Figures,
+}
+
+/// One part of the trial: a burst, a level, or a whole phase without any.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PartFigures {
+    /// Its number, counted over the whole trial.
+    pub part: u32,
+    /// The phase that it belongs to.
+    pub phase: String,
+    /// What it is: `burst 2`, `50 clients`, `1,250/s`.
+    pub label: String,
+    /// The first moment of it, in seconds from the start of the plan.
+    pub start_s: f64,
+    /// From its first moment to the end of its last exchange, in seconds.
+    pub length_s: f64,
+    /// Arrivals per second that were due, in an open loop with a rate.
+    pub offered_per_s: Option<f64>,
+    /// Clients, in a closed loop; held connections, where it holds some.
+    pub clients: Option<u64>,
+    /// Good answers per second over its length.
+    pub throughput_per_s: Option<f64>,
+    /// Arrivals whose time had come but that were never sent.
+    pub not_sent: u64,
+    /// Its journey as a whole.
+    #[serde(flatten)]
+    pub op: OpFigures,
+    /// Whether the search for the edge called it overloaded, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overload: Option<Vec<String>>,
 }
 
 /// One kind of work. Finished, failed, stuck, waiting and running add up to created.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkFigures {
     /// Pieces whose creation was answered.
     pub created: u64,
@@ -124,7 +156,7 @@ pub struct WorkFigures {
 }
 
 /// What the server's own totals rose by between the start of the trial and its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TotalsFigures {
     /// Created.
     pub created: Option<i64>,
@@ -135,7 +167,7 @@ pub struct TotalsFigures {
 }
 
 /// The lab itself.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Generator {
     /// How late arrivals left through the lab's own doing.
     pub schedule_lag_ms: Figures,
@@ -156,7 +188,7 @@ pub struct Generator {
 }
 
 /// The service under test.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ServerFigures {
     /// Its process, where it runs on this machine.
     #[serde(flatten)]
@@ -166,7 +198,7 @@ pub struct ServerFigures {
 }
 
 /// A process, watched from outside.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessFigures {
     /// Resident memory.
     pub rss_bytes: Option<Rss>,
@@ -175,7 +207,7 @@ pub struct ProcessFigures {
 }
 
 /// Resident memory over a run, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Rss {
     pub first: u64,
@@ -184,14 +216,14 @@ pub struct Rss {
 }
 
 /// Errors of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorGroup {
     /// The journey.
     pub journey: String,
     /// The step, where the journey has more than one.
     pub step: Option<String>,
     /// What kind.
-    pub kind: &'static str,
+    pub kind: String,
     /// How many.
     pub count: u64,
     /// The first message.

@@ -2,7 +2,7 @@
 //! memory. Merging is associative. Refuses to know what the numbers mean.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Steps per unit: milliseconds are kept to the microsecond, seconds to the millisecond.
 const STEPS_PER_UNIT: f64 = 1000.0;
@@ -85,7 +85,7 @@ impl Summary {
 }
 
 /// The statistics of a summary; none but the count where there were no numbers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct Figures {
     pub count: u64,

@@ -3,12 +3,16 @@
 //! know what is good.
 
 mod files;
+pub mod hlog;
+mod interval;
 mod sample;
+pub mod timeline;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use files::{Lines, SampleFile};
+pub use interval::{Cell, ErrorNote, Interval, Op, histogram};
 pub use sample::{Class, Sample, Trouble, WorkRow};
 
 use crate::drive::Failure;

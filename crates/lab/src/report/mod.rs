@@ -9,19 +9,23 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use headline::{Headline, headline};
 pub use markdown::markdown;
 pub use screen::{Progress, Screen, summary};
 
-use crate::fold::{ErrorGroup, Results};
+use crate::findings::Finding;
+use crate::fold::{ErrorGroup, PartFigures, Results};
 use crate::machine::Machine;
+use crate::record::timeline::FaultRow;
 use crate::verdict::{Judged, Verdict};
 
 /// A run as it stands in `run.json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     /// The version of this form.
     pub format: u64,
@@ -40,6 +44,18 @@ pub struct Run {
     /// Everything that was measured.
     #[serde(flatten)]
     pub results: Results,
+    /// The parts of the trial: bursts, levels, or whole phases.
+    #[serde(default)]
+    pub parts: Vec<PartFigures>,
+    /// What the levels say about the target's capacity, by phase that had levels.
+    #[serde(default)]
+    pub capacity: BTreeMap<String, Value>,
+    /// What the timeline says about the bottleneck.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
+    /// Faults that were carried out.
+    #[serde(default)]
+    pub faults: Vec<FaultRow>,
     /// Errors by kind, each with a sample.
     pub errors: Vec<ErrorGroup>,
     /// What a reader must know about the record itself.
@@ -49,7 +65,7 @@ pub struct Run {
 }
 
 /// Which trial it was.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScenarioRecord {
     /// The scenario's name.
     pub name: String,

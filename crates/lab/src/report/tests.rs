@@ -39,12 +39,13 @@ fn results() -> Results {
         retries: 2,
         latency_ms: figures(400.0),
         service_ms: figures(38.0),
+        failed_ms: Figures::default(),
     };
-    let curve = (0..64).map(|t| Point {
+    let curve = (0..64_u32).map(|t| Point {
         t_s: f64::from(t) * 2.5,
-        waiting: 64 - t as u64,
+        waiting: 64 - u64::from(t),
         running: 0,
-        finished: 100 * t as u64,
+        finished: 100 * u64::from(t),
         failed: 0,
         stuck: u64::from(t == 63),
     });
@@ -109,10 +110,14 @@ fn run(behind: bool, interrupted: bool, gates: &[(&str, &str)]) -> Run {
         duration_s: 171.2,
         gates,
         results,
+        parts: Vec::new(),
+        capacity: std::collections::BTreeMap::new(),
+        findings: Vec::new(),
+        faults: Vec::new(),
         errors: vec![ErrorGroup {
             journey: "create_game".to_owned(),
             step: None,
-            kind: "status",
+            kind: "status".to_owned(),
             count: 3,
             sample: "503: {\"code\":\"store_unavailable\",\"detail\":\"the disk is full, try again later\"}".to_owned(),
         }],

@@ -29,20 +29,50 @@ pub struct Step {
     pub path: Template,
     /// Headers besides the target's own.
     pub headers: Vec<(HeaderName, Template)>,
-    /// The body, serialized.
-    pub json: Option<Template>,
+    /// The body.
+    pub body: Option<Body>,
+    /// The pause before it: from, to; drawn evenly by the arrival's seed.
+    pub pause: Option<(Duration, Duration)>,
     /// Statuses that are what was hoped for.
     pub expect: Statuses,
     /// Statuses that refuse politely: denied is not error.
     pub denied: Vec<u16>,
-    /// Names for values of the answer, by JSON pointer.
-    pub keep: Vec<(String, String)>,
-    /// The work that this step starts; its id is the kept value of that name.
+    /// Names for values of the answer.
+    pub keep: Vec<Keep>,
+    /// The work that this step starts; its id is the kept value of that name, or its ids are the items of the kept
+    /// list.
     pub starts: Option<String>,
     /// How long connecting, sending and the whole answer may take together.
     pub timeout: Duration,
     /// What to do when no answer came.
     pub retry: Option<Retry>,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A JSON document, serialized, with its content type.
+    Json(Template),
+    /// Any text; its content type stands in the headers.
+    Text(Template),
+}
+
+/// A value of an answer that later steps use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub from: Source,
+}
+
+/// A place in an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A JSON pointer into the body (RFC 6901).
+    Json(String),
+    /// A header.
+    Header(HeaderName),
 }
 
 /// Expected statuses; an empty list stands for any 2xx.
@@ -98,14 +128,15 @@ impl Step {
         let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         let retry = fields.take("retry").and_then(|at| Retry::read(&at));
         fields.close();
-        names.known.extend(keep.iter().map(|(name, _)| name.clone()));
+        names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let (method, path) = request?;
         let step = Self {
             name: name.unwrap_or_else(|| method.as_str().to_ascii_lowercase()),
             method,
             path,
             headers,
-            json,
+            body: json.map(Body::Json),
+            pause: None,
             expect,
             denied,
             keep,
@@ -169,21 +200,21 @@ fn statuses_of(at: &At<'_>) -> Vec<u16> {
     at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
 }
 
-fn keep_of(at: &At<'_>) -> Vec<(String, String)> {
+fn keep_of(at: &At<'_>) -> Vec<Keep> {
     let kept = |(name, at): (&str, At<'_>)| {
         if !super::reader::is_name(name) {
             at.wrong("must be named with small letters, digits and _");
         }
-        Some((name.to_owned(), pointer_of(&at)?))
+        Some(Keep { name: name.to_owned(), from: Source::Json(pointer_of(&at)?) })
     };
     at.named().unwrap_or_default().into_iter().filter_map(kept).collect()
 }
 
-fn starts_of(at: &At<'_>, keep: &[(String, String)], works: &[String]) -> Option<String> {
+fn starts_of(at: &At<'_>, keep: &[Keep], works: &[String]) -> Option<String> {
     let work = at.text()?;
     if !works.iter().any(|known| known == work) {
         at.wrong(format!("starts \"{work}\", but there is no [work.{work}]"));
-    } else if !keep.iter().any(|(name, _)| name == work) {
+    } else if !keep.iter().any(|keep| keep.name == work) {
         at.wrong(format!("needs the id of what it starts: keep = {{ {work} = \"/id\" }}"));
     }
     Some(work.to_owned())

@@ -6,6 +6,7 @@
 
 mod builtin;
 mod document;
+mod extra;
 mod formula;
 mod gate;
 mod journey;
@@ -24,16 +25,19 @@ use std::time::Duration;
 
 pub use builtin::{Builtin, builtin, builtins};
 pub use document::Document;
+pub use extra::{
+    Bounds, Fault, FaultAct, Feed, FeedFormat, FeedOrder, GeneratorSpec, Keys, Observe, Signals, Spread, TargetLimits,
+};
 pub use formula::{Formula, Join};
 pub use gate::{Gate, Op};
-pub use journey::{Journey, Retry, Statuses, Step};
+pub use journey::{Body, Journey, Keep, Retry, Source, Statuses, Step};
 pub use mistakes::{Mistake, Mistakes, Origin};
-pub use phase::{Arrivals, Phase};
+pub use phase::{Arrivals, Each, EdgeArrivals, Every, Phase, Reconnect};
 pub use target::{Base, Command, Helper, Target};
-pub use template::{Draw, Scope, Template};
+pub use template::{Draw, Rows, Scope, Template};
 pub use work::{Reading, State, Totals, Work};
 
-use crate::limits::{LAG_P99_MAX, WAIT_MAX};
+use crate::limits::{ARRIVALS_MAX, CONNECTIONS_MAX, LAG_P99_MAX, WAIT_MAX};
 use document::{Node, Value};
 use mistakes::Notes;
 use reader::{At, Fields, is_name};
@@ -69,8 +73,20 @@ pub struct Scenario {
     pub works: Vec<Work>,
     /// What must hold at the end.
     pub gates: Vec<Gate>,
-    /// The 99th percentile of schedule lag beyond which a failed gate is void.
-    pub lag_p99_max: Duration,
+    /// Things that are done to processes.
+    pub faults: Vec<Fault>,
+    /// Figures of the target that are put on the timeline.
+    pub observers: Vec<Observe>,
+    /// Rows from files.
+    pub feeds: Vec<Feed>,
+    /// Keys to draw from.
+    pub keys: Vec<Keys>,
+    /// Bounds of the run.
+    pub bounds: Bounds,
+    /// The lab itself.
+    pub generator: GeneratorSpec,
+    /// Which metrics mean what.
+    pub signals: Signals,
 }
 
 /// A value that is never printed or written.
@@ -151,7 +167,13 @@ fn read_root(at: &At<'_>) -> Option<Scenario> {
         journeys,
         works,
         gates,
-        lag_p99_max: lag_p99_max?,
+        faults: Vec::new(),
+        observers: Vec::new(),
+        feeds: Vec::new(),
+        keys: Vec::new(),
+        bounds: Bounds { time: WAIT_MAX, requests: ARRIVALS_MAX, connections: CONNECTIONS_MAX },
+        generator: GeneratorSpec { lag_p99_max: lag_p99_max?, workers: None, sources: Vec::new() },
+        signals: Signals::new(),
     })
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::HeaderName;
 
+use super::extra::TargetLimits;
 use super::journey::{command_of, env_of, headers_of, request_of};
 use super::reader::{At, Fields, name_of};
 use super::template::{Names, Template};
@@ -27,6 +28,12 @@ pub struct Target {
     pub config: Option<Template>,
     /// Headers of every request to it.
     pub headers: Vec<(HeaderName, Template)>,
+    /// A file of certificates (PEM) to trust besides the world's own.
+    pub ca: Option<String>,
+    /// Whether any certificate will do.
+    pub insecure: bool,
+    /// What it may use, where the lab starts it.
+    pub limits: TargetLimits,
 }
 
 /// A process that the trial needs beside the target.
@@ -53,9 +60,11 @@ pub struct Command {
     pub env: Vec<(String, Template)>,
 }
 
-/// Host and port of an `http://` URL.
+/// Host and port of an `http://` or `https://` URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Base {
+    /// Whether it speaks TLS.
+    pub tls: bool,
     /// The host, without brackets.
     pub host: String,
     /// The port.
@@ -83,14 +92,14 @@ impl Base {
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let port = authority.port_u16().unwrap_or(80);
-        let base = Self { host, port, authority: authority.as_str().to_owned() };
+        let base = Self { tls: false, host, port, authority: authority.as_str().to_owned() };
         Ok((base, uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned())))
     }
 
     /// The URL of the host alone.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.authority)
+        format!("{}://{}", if self.tls { "https" } else { "http" }, self.authority)
     }
 }
 
@@ -111,7 +120,18 @@ impl Target {
             at.wrong("needs `ready` beside `spawn`: the path that answers 2xx when the service is ready");
         }
         let spawn = argv.map(|argv| Command { argv, env });
-        Some(Self { url: url?.0, spawn, ready, ready_within, metrics, config, headers })
+        Some(Self {
+            url: url?.0,
+            spawn,
+            ready,
+            ready_within,
+            metrics,
+            config,
+            headers,
+            ca: None,
+            insecure: false,
+            limits: TargetLimits::default(),
+        })
     }
 }
 

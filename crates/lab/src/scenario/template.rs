@@ -51,12 +51,21 @@ pub(crate) struct Names {
 pub struct Draw<'a> {
     /// The id of the run: uuids differ between runs, and stay for the retries of one.
     pub run_id: &'a str,
-    /// The phase, counted from 0.
-    pub phase: usize,
-    /// The arrival's place in its phase, counted from 0.
+    /// The part of the trial.
+    pub part: u32,
+    /// The arrival's place in its leg, counted from 0.
     pub index: u64,
     /// The arrival's own seed, from the plan.
     pub seed: u64,
+}
+
+/// The rows of a feed: each has a value for each column.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// The values.
+    pub rows: Vec<Vec<Box<str>>>,
 }
 
 /// Where a template's names find their values.
@@ -68,6 +77,8 @@ pub struct Scope<'a> {
     pub kept: &'a [(String, String)],
     /// The lists to pick from, filled in.
     pub picks: &'a [Vec<String>],
+    /// The rows of every feed.
+    pub feeds: &'a [Rows],
     /// The arrival, where there is one.
     pub draw: Option<Draw<'a>>,
 }
@@ -174,10 +185,26 @@ impl Template {
     /// A name has no value in this scope; the sentence says which.
     pub fn render(&self, scope: &Scope<'_>) -> Result<String, String> {
         let mut out = String::new();
-        for part in &self.0 {
-            part.render(scope, &mut out)?;
-        }
+        self.render_into(scope, &mut out)?;
         Ok(out)
+    }
+
+    /// Appends the text with every place filled in, without memory of its own.
+    ///
+    /// # Errors
+    /// As for [`Template::render`]; what was appended until then stays.
+    pub fn render_into(&self, scope: &Scope<'_>, out: &mut String) -> Result<(), String> {
+        self.0.iter().try_for_each(|part| part.render(scope, out))
+    }
+
+    /// The text, where it is the same for every arrival and needs nothing of the run.
+    #[must_use]
+    pub fn constant(&self) -> Option<&str> {
+        match self.0.as_slice() {
+            [] => Some(""),
+            [Part::Text(text)] => Some(text),
+            _ => None,
+        }
     }
 }
 
@@ -203,6 +230,12 @@ impl Part {
 }
 
 impl<'a> Scope<'a> {
+    /// The values of the whole run alone.
+    #[must_use]
+    pub fn of_run(globals: &'a BTreeMap<String, String>) -> Self {
+        Self { globals, kept: &[], picks: &[], feeds: &[], draw: None }
+    }
+
     fn value(&self, name: &str) -> Result<&'a str, String> {
         let kept = self.kept.iter().rev().find(|(kept, _)| kept == name).map(|(_, value)| value);
         kept.or_else(|| self.globals.get(name)).map(String::as_str).ok_or_else(|| format!("`{name}` has no value yet"))
@@ -214,7 +247,7 @@ impl Draw<'_> {
     #[must_use]
     pub fn uuid(&self) -> String {
         let digest = Sha256::new_with_prefix(self.run_id)
-            .chain_update((self.phase as u64).to_be_bytes())
+            .chain_update(u64::from(self.part).to_be_bytes())
             .chain_update(self.index.to_be_bytes())
             .finalize();
         let mut bytes: [u8; 16] = std::array::from_fn(|i| digest[i]);

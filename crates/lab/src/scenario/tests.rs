@@ -216,7 +216,7 @@ fn settings_change_variables_and_any_key() {
     let batch = |settings: &[&str]| match read(&text, settings) {
         Ok(scenario) => match scenario.phases[0].arrivals {
             Arrivals::Batch { batch, .. } => Ok(batch),
-            Arrivals::Rate { .. } => Ok(0),
+            _ => Ok(0),
         },
         Err(complaint) => Err(complaint),
     };
@@ -293,6 +293,13 @@ fn secrets_stay_out_of_command_lines() {
     assert_eq!(complaint.lines().count(), 1, "only there");
 }
 
+fn body(step: &super::Step) -> &super::Template {
+    match step.body.as_ref().unwrap() {
+        super::Body::Json(json) => json,
+        super::Body::Text(text) => text,
+    }
+}
+
 /// The path and body of the first step, for the arrival at `index`.
 fn rendered(index: u64, seed: u64) -> (String, String) {
     let text = GOOD.replace("GET /x", "POST /{{run.id}}/{{index}}/{{uuid}}")
@@ -301,10 +308,10 @@ fn rendered(index: u64, seed: u64) -> (String, String) {
     let scenario = read(&text, &[]).unwrap();
     let globals = BTreeMap::from([("run.id", "r1"), ("said", "a \"b\"\n")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     let picks = [["x", "y", "z"].map(str::to_owned).to_vec()];
-    let draw = Some(Draw { run_id: "r1", phase: 0, index, seed });
-    let scope = Scope { globals: &globals, kept: &[], picks: &picks, draw };
+    let draw = Some(Draw { run_id: "r1", part: 0, index, seed });
+    let scope = Scope { globals: &globals, kept: &[], picks: &picks, feeds: &[], draw };
     let step = &scenario.journeys[0].steps[0];
-    (step.path.render(&scope).unwrap(), step.json.as_ref().unwrap().render(&scope).unwrap())
+    (step.path.render(&scope).unwrap(), body(step).render(&scope).unwrap())
 }
 
 #[test]
@@ -347,5 +354,8 @@ fn the_leaderboard_is_the_one_of_the_report() {
     document.free_ports().iter().for_each(|variable| document.set_port(variable, 5000));
     let phase = Scenario::read(&document).unwrap().phases.remove(0);
     assert_eq!(phase.arrivals.count(), 6501);
-    assert_eq!(phase.arrivals, Arrivals::Batch { batch: 2167, every: Duration::from_secs(60), times: 3 });
+    assert_eq!(
+        phase.arrivals,
+        Arrivals::Batch { batch: 2167, every: super::Every::Time(Duration::from_secs(60)), times: 3 }
+    );
 }

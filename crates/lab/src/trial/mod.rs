@@ -115,7 +115,7 @@ async fn carry_out(
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let scope = Scope { globals: &globals, kept: &[], picks: &[], draw: None };
+    let scope = Scope::of_run(&globals);
 
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
@@ -166,6 +166,10 @@ impl Beginning {
             duration_s: round(self.begun.elapsed().as_secs_f64()),
             gates,
             results,
+            parts: Vec::new(),
+            capacity: BTreeMap::new(),
+            findings: Vec::new(),
+            faults: Vec::new(),
             errors: Vec::new(),
             notes: Vec::new(),
             machine: self.machine,
@@ -175,7 +179,7 @@ impl Beginning {
     /// The record of a run that was ended before its first arrival.
     fn interrupted_early(self, scenario: &Scenario) -> Run {
         let fold = Fold::new(&scenario.journeys);
-        let generator = fold.generator(scenario.lag_p99_max);
+        let generator = fold.generator(scenario.generator.lag_p99_max);
         let results = Results { journeys: fold.journeys(), generator, ..Results::default() };
         let gates = judge_gates(&scenario.gates, &results.to_json());
         self.into_run(results, gates, Circumstances { interrupted: true, behind: false })
@@ -351,7 +355,7 @@ impl Stage {
             (work.name.clone(), self.follow.board.tracker(place).figures(now, rises[place]))
         };
         let own = process(GENERATOR);
-        let mut generator = fold.generator(self.scenario.lag_p99_max);
+        let mut generator = fold.generator(self.scenario.generator.lag_p99_max);
         (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
         let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
         Results {

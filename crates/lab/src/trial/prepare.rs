@@ -33,7 +33,7 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, CouldNotRun> {
     let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
     for step in &scenario.setup {
-        let scope = Scope { globals: &globals, kept: &[], picks: &[], draw: None };
+        let scope = Scope::of_run(&globals);
         let exchange = perform(client, step, &headers, &scope).await;
         match exchange.outcome {
             Ok(Answer::Ok(kept)) => globals.extend(kept),
@@ -46,7 +46,7 @@ pub(crate) async fn prepare(
             }
         }
     }
-    let scope = Scope { globals: &globals, kept: &[], picks: &[], draw: None };
+    let scope = Scope::of_run(&globals);
     let pick =
         |(_, items): &(String, Vec<crate::scenario::Template>)| items.iter().map(|item| item.render(&scope)).collect();
     let picks: Vec<Vec<String>> =

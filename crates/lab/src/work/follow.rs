@@ -97,7 +97,7 @@ impl Follow {
     }
 
     async fn ask(&self, work: &Work, ids: &[Box<str>]) -> Result<Value, String> {
-        let scope = Scope { globals: &self.globals, kept: &[], picks: &[], draw: None };
+        let scope = Scope::of_run(&self.globals);
         let path = work.path.render(&scope)?;
         let mut headers = self.headers.clone();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

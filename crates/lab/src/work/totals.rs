@@ -30,7 +30,7 @@ pub(crate) async fn read_json(
     headers: &HeaderMap,
     globals: &BTreeMap<String, String>,
 ) -> Result<Value, String> {
-    let path = path.render(&Scope { globals, kept: &[], picks: &[], draw: None })?;
+    let path = path.render(&Scope::of_run(globals))?;
     let call = Call {
         method: Method::GET,
         path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,

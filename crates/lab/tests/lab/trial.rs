@@ -156,7 +156,7 @@ async fn stuck_failed_denied_and_broken_are_told_apart() {
     assert_eq!(job.drain_s, None);
     let create = &run.results.journeys["create"].op;
     assert_eq!((create.ok, create.denied, create.errors), (8, 2, 2));
-    assert_eq!((run.errors.len(), run.errors[0].kind, run.errors[0].count), (1, "status", 2));
+    assert_eq!((run.errors.len(), run.errors[0].kind.as_str(), run.errors[0].count), (1, "status", 2));
     assert_eq!(run.errors[0].sample, "500: {\"code\":\"internal\"}");
 }
 
@@ -184,7 +184,7 @@ async fn without_a_key_a_lost_answer_is_an_error_of_its_kind() {
     let (out, stub) = (Out::new(), Stub::new(|n| if n == 0 { Fate::DropsOnce } else { Fate::Finishes }));
     let text = WORK.replace("headers = { idempotency-key = \"{{uuid}}\" }\n", "");
     let finished = run(&text, &[], &stub, &out.0).await;
-    assert_eq!((finished.run.errors[0].kind, finished.run.errors[0].count), ("closed", 1));
+    assert_eq!((finished.run.errors[0].kind.as_str(), finished.run.errors[0].count), ("closed", 1));
     assert_eq!(failing(&finished.run), ["create.errors"]);
 }
 

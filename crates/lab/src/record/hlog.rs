@@ -1,0 +1,213 @@
+//! intervals.hlog: every second's histograms in the log format of HdrHistogram (version 1.3, V2 encoding, deflated),
+//! which its other tools read as well. Values are microseconds; a line's tag is `part:operation:figure`. Written line
+//! by line as it happens and read line by line, so that neither needs more memory for a longer run. Refuses to merge:
+//! the fold does.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+
+/// Microseconds in the millisecond that a line's highest value is given in.
+const US_PER_MS: f64 = 1000.0;
+
+/// What a histogram is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Figure {
+    /// From the intended moment to the end of a good answer.
+    Latency,
+    /// From sending to the end of a good answer.
+    Service,
+    /// From the intended moment to the end of what was denied or went wrong.
+    Failed,
+    /// How late arrivals left through the lab's own doing.
+    Lag,
+}
+
+impl Figure {
+    const ALL: [(Self, &'static str); 4] =
+        [(Self::Latency, "latency"), (Self::Service, "service"), (Self::Failed, "failed"), (Self::Lag, "lag")];
+
+    /// The word in a tag.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(figure, _)| *figure == self).map_or("", |(_, word)| word)
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == word).map(|(figure, _)| *figure)
+    }
+}
+
+/// One line: a histogram of one second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The second's beginning, from the start of the plan.
+    pub second: u64,
+    /// The part of the trial.
+    pub part: u32,
+    /// The operation: `create_game`, or `create_game.steps.post`; for the lag: `generator`.
+    pub op: String,
+    /// What it is of.
+    pub figure: Figure,
+    /// Microseconds.
+    pub histogram: Histogram<u64>,
+}
+
+/// The file while a trial runs.
+pub struct Writer {
+    file: BufWriter<File>,
+    serializer: V2DeflateSerializer,
+    bytes: Vec<u8>,
+    failed: Option<io::Error>,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("file", &self.file).field("failed", &self.failed).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// A new file whose times count from `start_unix_ms`.
+    ///
+    /// # Errors
+    /// It cannot be created.
+    pub fn create(path: &Path, start_unix_ms: i64) -> io::Result<Self> {
+        let mut file = BufWriter::new(File::create(path)?);
+        let start_s = start_unix_ms as f64 / 1000.0;
+        writeln!(file, "#[Histogram log format version 1.3]")?;
+        writeln!(file, "#[StartTime: {start_s:.3} (seconds since epoch)]")?;
+        writeln!(file, "#[BaseTime: {start_s:.3} (seconds since epoch)]")?;
+        writeln!(file, "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"")?;
+        Ok(Self { file, serializer: V2DeflateSerializer::new(), bytes: Vec::new(), failed: None })
+    }
+
+    /// Appends a second's histogram; an empty one is left out.
+    pub fn write(&mut self, entry: &Entry) {
+        if self.failed.is_none() && !entry.histogram.is_empty() {
+            self.failed = self.try_write(entry).err();
+        }
+    }
+
+    fn try_write(&mut self, entry: &Entry) -> io::Result<()> {
+        self.bytes.clear();
+        self.serializer
+            .serialize(&entry.histogram, &mut self.bytes)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        let (second, part, op, figure) = (entry.second, entry.part, &entry.op, entry.figure.word());
+        let max_ms = entry.histogram.max() as f64 / US_PER_MS;
+        let encoded = STANDARD.encode(&self.bytes);
+        writeln!(self.file, "Tag={part}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
+    }
+
+    /// Hands everything to the system, so that it outlives this process.
+    pub fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.file.flush().err();
+        }
+    }
+
+    /// What went wrong first, if anything did.
+    pub fn failure(&mut self) -> Option<io::Error> {
+        self.failed.take()
+    }
+}
+
+/// Reads a file line by line. A last line that was cut off by a crash is left out; other lines that are no entries
+/// (comments, the heading) are none.
+///
+/// # Errors
+/// The file cannot be opened; later errors come as items.
+pub fn read(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
+    let mut lines = BufReader::new(File::open(path)?).lines();
+    let mut decoder = Deserializer::new();
+    Ok(std::iter::from_fn(move || {
+        loop {
+            match lines.next()? {
+                Err(error) => return Some(Err(error)),
+                Ok(line) => {
+                    if let Some(entry) = parse(&line, &mut decoder) {
+                        return Some(Ok(entry));
+                    }
+                }
+            }
+        }
+    }))
+}
+
+fn parse(line: &str, decoder: &mut Deserializer) -> Option<Entry> {
+    let mut columns = line.strip_prefix("Tag=")?.split(',');
+    let mut tag = columns.next()?.split(':');
+    let part = tag.next()?.parse().ok()?;
+    let op = tag.next()?.to_owned();
+    let figure = Figure::parse(tag.next()?)?;
+    let second = columns.next()?.split('.').next()?.parse().ok()?;
+    let bytes = STANDARD.decode(columns.nth(2)?).ok()?;
+    let histogram = decoder.deserialize(&mut bytes.as_slice()).ok()?;
+    Some(Entry { second, part, op, figure, histogram })
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    use super::*;
+    use crate::record::histogram;
+
+    fn entry(second: u64, op: &str, figure: Figure, values: &[u64]) -> Entry {
+        let mut histogram = histogram();
+        values.iter().for_each(|value| histogram.record(*value).unwrap());
+        Entry { second, part: 3, op: op.to_owned(), figure, histogram }
+    }
+
+    fn written(name: &str, entries: &[Entry]) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("lab-hlog-{}-{name}", std::process::id()));
+        let mut writer = Writer::create(&path, 1_700_000_000_500).unwrap();
+        entries.iter().for_each(|entry| writer.write(entry));
+        writer.flush();
+        assert!(writer.failure().is_none());
+        path
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let entries = [
+            entry(0, "create", Figure::Latency, &[1, 1500, 90_000_000]),
+            entry(7, "create.steps.post", Figure::Lag, &[12]),
+        ];
+        let path = written("back", &entries);
+        let found: Vec<Entry> = read(&path).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, entries);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn other_tools_can_read_it() {
+        let path = written("tools", &[entry(7, "create", Figure::Service, &[1500])]);
+        let bytes = std::fs::read(&path).unwrap();
+        let entries: Vec<LogEntry<'_>> = IntervalLogIterator::new(&bytes).map(Result::unwrap).collect();
+        let [LogEntry::StartTime(start), LogEntry::BaseTime(base), LogEntry::Interval(interval)] = entries.as_slice()
+        else {
+            panic!("{entries:?}")
+        };
+        assert_eq!((start.as_millis(), start), (1_700_000_000_500, base));
+        assert_eq!(interval.tag().map(|tag| tag.as_str()), Some("3:create:service"));
+        assert_eq!((interval.start_timestamp().as_secs(), interval.duration().as_secs()), (7, 1));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_line_cut_off_by_a_crash_is_left_out() {
+        let path = written("cut", &[entry(0, "a", Figure::Latency, &[5]), entry(1, "a", Figure::Latency, &[6])]);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
+        let seconds: Vec<u64> = read(&path).unwrap().map(|entry| entry.unwrap().second).collect();
+        assert_eq!(seconds, [0]);
+        std::fs::remove_file(path).unwrap();
+    }
+}

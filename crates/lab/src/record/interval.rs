@@ -1,0 +1,103 @@
+//! What one worker saw in one second, by part of the trial and operation: the unit in which figures travel from
+//! worker to record, onto the disk, and into the fold. Refuses to know how it was measured.
+
+use hdrhistogram::Histogram;
+
+use super::sample::Trouble;
+
+/// An operation: a journey as a whole, or one of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Op {
+    /// The journey, by its place in the scenario.
+    pub journey: usize,
+    /// The step; none for the journey as a whole. A journey of one step has no step of its own.
+    pub step: Option<usize>,
+}
+
+/// Everything that one worker has to say about one second.
+#[derive(Clone, Debug, Default)]
+pub struct Interval {
+    /// The second, counted from the start of the plan: exchanges that ended in it.
+    pub second: u64,
+    /// The worker.
+    pub worker: u32,
+    /// Figures of every operation that ended at least once.
+    pub cells: Vec<Cell>,
+    /// How late arrivals left through the worker's own doing, in microseconds.
+    pub lag_us: Option<Histogram<u64>>,
+    /// Errors by kind.
+    pub errors: Vec<ErrorNote>,
+    /// Arrivals that had to wait for a free place in flight.
+    pub capped: u64,
+    /// By journey: arrivals whose time had come and that were never sent, because their part was over.
+    pub not_sent: Vec<(usize, u64)>,
+    /// Arrivals that were sent and given up when the trial was ended.
+    pub abandoned: u64,
+    /// Connections that were opened.
+    pub connects: u64,
+    /// Bytes handed to the kernel.
+    pub sent_bytes: u64,
+    /// Bytes taken from the kernel.
+    pub received_bytes: u64,
+    /// Rows of samples.csv, complete lines, where somebody wants them.
+    pub rows: Vec<u8>,
+}
+
+/// One operation in one part of the trial.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The part: a burst, a level, or a whole phase without any.
+    pub part: u32,
+    /// The operation.
+    pub op: Op,
+    /// Answers as hoped for.
+    pub ok: u64,
+    /// Answers that refused politely.
+    pub denied: u64,
+    /// The others.
+    pub errors: u64,
+    /// Repeats after tries that got no answer.
+    pub retries: u64,
+    /// From the intended moment to the end of a good answer, in microseconds.
+    pub latency_us: Histogram<u64>,
+    /// From sending to the end of a good answer, in microseconds.
+    pub service_us: Histogram<u64>,
+    /// From the intended moment to the end of what was denied or went wrong, in microseconds.
+    pub failed_us: Histogram<u64>,
+}
+
+/// Errors of one kind in one interval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorNote {
+    /// The journey.
+    pub journey: usize,
+    /// The step.
+    pub step: usize,
+    /// The kind.
+    pub trouble: Trouble,
+    /// How many.
+    pub count: u64,
+    /// The first message.
+    pub sample: String,
+}
+
+/// Steps of a duration in histograms: microseconds to three significant digits, growing as needed.
+#[must_use]
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new(3).expect("three significant digits are within the library's range of 0 to 5")
+}
+
+impl Cell {
+    /// An empty one.
+    #[must_use]
+    pub fn new(part: u32, op: Op) -> Self {
+        let (latency_us, service_us, failed_us) = (histogram(), histogram(), histogram());
+        Self { part, op, ok: 0, denied: 0, errors: 0, retries: 0, latency_us, service_us, failed_us }
+    }
+
+    /// Everything that ended.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.ok + self.denied + self.errors
+    }
+}

@@ -1,0 +1,147 @@
+//! The rows of timeline.jsonl, one JSON object per line, written as they happen and read back by every report.
+//! One clock for all of them: seconds from the start of the plan. Refuses to interpret them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fold::Point;
+
+/// One row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Row {
+    /// What ended in one second, over all workers, by part and operation.
+    Op(OpRow),
+    /// The load and the machine at one moment.
+    Pulse(PulseRow),
+    /// One kind of work, after a round of status requests.
+    Work(WorkRow),
+    /// A part began or ended.
+    Part(PartRow),
+    /// A fault was carried out.
+    Fault(FaultRow),
+    /// A note that a reader of the timeline must know.
+    Note(NoteRow),
+}
+
+/// One operation in one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpRow {
+    /// The second's beginning.
+    pub t_s: f64,
+    /// The part.
+    pub part: u32,
+    /// The operation: `create_game`, or `create_game.steps.post`.
+    pub op: String,
+    /// Answers as hoped for.
+    pub ok: u64,
+    /// Answers that refused politely.
+    pub denied: u64,
+    /// The others.
+    pub errors: u64,
+    /// Latency of good answers from the intended moment, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<Spread>,
+    /// Service time of good answers from sending, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_ms: Option<Spread>,
+}
+
+/// A few points of a distribution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Spread {
+    pub p50: f64,
+    pub p90: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+/// The load and the machine at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PulseRow {
+    /// The moment.
+    pub t_s: f64,
+    /// Arrivals under way.
+    pub in_flight: u64,
+    /// Arrivals that are due and wait in the lab for a free place.
+    pub queued: u64,
+    /// Connections that the lab holds.
+    pub connections: u64,
+    /// Arrivals that are over, since the start.
+    pub ok: u64,
+    /// Of those: denied.
+    pub denied: u64,
+    /// Of those: errors.
+    pub errors: u64,
+    /// The 99th percentile of the lab's schedule lag in the last second, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_p99_ms: Option<f64>,
+    /// Every watched process.
+    pub processes: BTreeMap<String, BTreeMap<String, f64>>,
+    /// The machine.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machine: BTreeMap<String, f64>,
+    /// The target's metrics, by name and labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, f64>,
+    /// Figures of the scenario's observers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub observed: BTreeMap<String, f64>,
+}
+
+/// One kind of work after a round of status requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WorkRow {
+    /// The work's name.
+    pub work: String,
+    /// The counts.
+    #[serde(flatten)]
+    pub point: Point,
+    /// Status requests of this round that got no good answer.
+    pub poll_errors: u64,
+}
+
+/// A part of the trial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartRow {
+    /// The moment.
+    pub t_s: f64,
+    /// Its number.
+    pub part: u32,
+    /// The phase that it belongs to.
+    pub phase: String,
+    /// What it is: `burst 2`, `50 clients`, `1,250/s`.
+    pub label: String,
+    /// Whether it is over.
+    pub over: bool,
+}
+
+/// A fault that was carried out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FaultRow {
+    /// When it was carried out.
+    pub t_s: f64,
+    /// When it should have been.
+    pub planned_s: f64,
+    /// To which process.
+    pub process: String,
+    /// What: `kill`, `stop`, `continue`, `term`, `restart`.
+    pub act: String,
+    /// When the process answered again, where that was awaited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready_again_s: Option<f64>,
+    /// Why it could not be carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+/// A sentence.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NoteRow {
+    /// The moment.
+    pub t_s: f64,
+    /// The sentence.
+    pub note: String,
+}
