@@ -20,6 +20,7 @@
 
 pub mod cli;
 pub mod clock;
+pub mod compare;
 pub mod drive;
 pub mod findings;
 mod flag;

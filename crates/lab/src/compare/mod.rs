@@ -1,0 +1,3 @@
+//! Comparison of runs.
+
+pub mod stats;
