@@ -104,6 +104,7 @@ fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
     let trial = Trial {
         scenario,
         hash: document.hash(),
+        text_hash: document.text_hash(),
         settings: document.settings().to_vec(),
         out: args.out,
         seed,

@@ -65,7 +65,7 @@ pub struct JourneyFigures {
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Its steps, where there is more than one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, OpFigures>,
 }
 

@@ -4,7 +4,7 @@
 mod headline;
 mod markdown;
 mod screen;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
@@ -73,6 +73,9 @@ pub struct ScenarioRecord {
     pub summary: String,
     /// SHA-256 of its text and settings.
     pub hash: String,
+    /// SHA-256 of its text alone.
+    #[serde(default)]
+    pub text_hash: String,
     /// The seed of the plan.
     pub seed: u64,
     /// What the command line changed.

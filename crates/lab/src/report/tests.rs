@@ -102,6 +102,7 @@ fn run(behind: bool, interrupted: bool, gates: &[(&str, &str)]) -> Run {
             summary: "A leaderboard day: three bursts of 2,167 games, 60 s apart, then wait until all are played"
                 .to_owned(),
             hash: "5b2f".repeat(16),
+            text_hash: "5b2e".repeat(16),
             seed: 42,
             settings: vec!["think_ms=100".to_owned()],
             target: "http://127.0.0.1:4000".to_owned(),

@@ -1,7 +1,7 @@
 //! Numbers and tables for people: separators, units, aligned columns. Refuses to know what they are about.
 
 /// `6501` → `6,501`.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A number with as many digits as a reader needs; a dash for none.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     match value.abs() {
         magnitude if magnitude >= 1000.0 && value > 0.0 => count(value.round() as u64),
@@ -27,12 +27,12 @@ pub(super) fn number(value: Option<f64>) -> String {
 }
 
 /// Mebibytes with one digit.
-pub(super) fn mebibytes(bytes: u64) -> String {
+pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
 }
 
 /// A Markdown table whose columns also line up in a terminal; all but the first `left` columns to the right.
-pub(super) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([heading[column].chars().count(), 2]).max().unwrap_or(2)
@@ -55,7 +55,7 @@ pub(super) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> Stri
 }
 
 /// A sentence broken into lines of at most `width` characters; later lines start with `indent`.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -77,6 +77,7 @@ impl Node {
 pub struct Document {
     pub(crate) root: Node,
     digest: Sha256,
+    text_digest: Sha256,
     settings: Vec<String>,
 }
 
@@ -96,7 +97,8 @@ impl Document {
         })?;
         let origin = |at: usize| Origin::Line(line_of(text, at));
         let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
-        Ok(Self { root, digest: Sha256::new_with_prefix(text), settings: Vec::new() })
+        let text_digest = Sha256::new_with_prefix(text);
+        Ok(Self { root, digest: text_digest.clone(), text_digest, settings: Vec::new() })
     }
 
     /// Applies one `KEY=VALUE` of the command line: a variable by its name, or any key by its dotted path, where
@@ -156,7 +158,13 @@ impl Document {
     /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.
     #[must_use]
     pub fn hash(&self) -> String {
-        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.digest)
+    }
+
+    /// SHA-256 of the text alone, in hexadecimal: two runs with the same value ran the same scenario, whatever was set.
+    #[must_use]
+    pub fn text_hash(&self) -> String {
+        hexadecimal(&self.text_digest)
     }
 
     /// The settings that were applied, in their order.
@@ -168,6 +176,10 @@ impl Document {
     fn is_variable(&self, key: &str) -> bool {
         self.root.get("vars").is_some_and(|vars| vars.get(key).is_some())
     }
+}
+
+fn hexadecimal(digest: &Sha256) -> String {
+    digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn line_of(text: &str, at: usize) -> usize {

@@ -4,7 +4,7 @@
 use crate::scenario::mix;
 
 /// Fewer units of time than this say nothing about their noise: they would make fewer than four blocks.
-pub(super) const UNITS_MIN: usize = 30;
+pub const UNITS_MIN: usize = 30;
 
 /// Length of a block over the square root of the number of units (Lazarus, Lewis, Stock & Watson 2018): longer than
 /// what estimates the noise best, because a test suffers more from noise that it overlooks.

@@ -140,13 +140,14 @@ fn levels_of(tallies: &[Tally]) -> Vec<u64> {
 pub struct Quantile<'a> {
     distribution: &'a Distribution,
     quantile: f64,
+    unit: f64,
 }
 
 impl<'a> Quantile<'a> {
-    /// The quantile is between 0 and 1: 0.99 for p99.
+    /// The quantile is between 0 and 1: 0.99 for p99. The figure is given in `unit`s of the tallies' values.
     #[must_use]
-    pub fn new(distribution: &'a Distribution, quantile: f64) -> Self {
-        Self { distribution, quantile }
+    pub fn new(distribution: &'a Distribution, quantile: f64, unit: f64) -> Self {
+        Self { distribution, quantile, unit }
     }
 }
 
@@ -157,7 +158,7 @@ impl Estimate for Quantile<'_> {
 
     fn of(&self, blocks: &Drawn<'_>) -> Option<f64> {
         let place = self.distribution.place(self.quantile, blocks.0)?;
-        Some(self.distribution.levels[place] as f64)
+        Some(self.distribution.levels[place] as f64 / self.unit)
     }
 
     /// A percentile rises where fewer than its share lie below it.
@@ -214,7 +215,7 @@ mod tests {
             for quantile in [0.5, 0.9, 0.99] {
                 let rank = (quantile * values.len() as f64).ceil().max(1.0) as usize;
                 let expected = values.get(rank - 1).map(|value| *value as f64);
-                prop_assert_eq!(Quantile::new(&distribution, quantile).of(&Drawn(&blocks)), expected);
+                prop_assert_eq!(Quantile::new(&distribution, quantile, 1.0).of(&Drawn(&blocks)), expected);
             }
         }
 
@@ -224,7 +225,7 @@ mod tests {
             let distribution = Distribution::new(&lane, &tallies);
             let counts: Vec<f64> = tallies.iter().map(|tally| tally.len() as f64).collect();
             let ratio = Ratio::new(&lane, &counts, &vec![2.0; counts.len()]);
-            prop_assert!(Quantile::new(&distribution, 0.9).influence().iter().sum::<f64>().abs() < 1e-6);
+            prop_assert!(Quantile::new(&distribution, 0.9, 1.0).influence().iter().sum::<f64>().abs() < 1e-6);
             prop_assert!(ratio.influence().iter().sum::<f64>().abs() < 1e-6);
         }
     }
@@ -233,7 +234,7 @@ mod tests {
     fn nothing_has_no_figure() {
         let lane = lane(30);
         let distribution = Distribution::new(&lane, &[]);
-        assert_eq!((distribution.count(), Quantile::new(&distribution, 0.5).whole()), (0, None));
+        assert_eq!((distribution.count(), Quantile::new(&distribution, 0.5, 1.0).whole()), (0, None));
         assert_eq!(Ratio::new(&lane, &[], &[]).whole(), None);
     }
 
@@ -251,7 +252,7 @@ mod tests {
         assert!(levels.len() <= LEVELS_MAX && levels.last() == Some(&9_999));
         let distribution = Distribution::new(&lane(30), &[tally]);
         assert_eq!(distribution.count(), 10_000);
-        let median = Quantile::new(&distribution, 0.5).whole().unwrap();
+        let median = Quantile::new(&distribution, 0.5, 1.0).whole().unwrap();
         assert!((5_000.0..5_003.0).contains(&median), "{median}");
     }
 }

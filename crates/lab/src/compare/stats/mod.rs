@@ -29,10 +29,11 @@ mod series;
 mod student;
 
 #[cfg(test)]
-mod synthetic;
+pub(crate) mod synthetic;
 #[cfg(test)]
 mod tests;
 
+pub use blocks::UNITS_MIN;
 pub use counts::Count;
 pub use estimate::{Distribution, Estimate, Quantile, Ratio, Tally};
 pub use family::Family;

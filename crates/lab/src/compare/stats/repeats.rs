@@ -35,6 +35,10 @@ pub(super) fn weigh(scale: Scale, sides: [&[f64]; 2], grain: f64, floor: f64) ->
 
 /// The figure of a side: the mean on the scale on which its noise adds up.
 pub(super) fn together(scale: Scale, side: &[f64]) -> Option<f64> {
+    // Of a single run there is nothing to take the mean of, and nothing to round.
+    if let [figure] = side {
+        return Some(*figure);
+    }
     let values = side.iter().map(|figure| scale.value(*figure)).collect::<Option<Vec<f64>>>();
     let mean = values.filter(|values| !values.is_empty()).map(|values| mean(&values));
     mean.map(|mean| if scale == Scale::Ratio { mean.exp() } else { mean })

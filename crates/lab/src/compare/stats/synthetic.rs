@@ -92,6 +92,7 @@ pub(crate) struct Recorded {
 }
 
 /// What one second is like.
+#[derive(Clone, Copy)]
 struct Moment {
     rate: f64,
     pace: f64,
@@ -190,6 +191,9 @@ pub(crate) fn frame(before: &Recorded, after: &Recorded) -> Result<Frame, Reason
     Frame::of(&before.count, &after.count, [before.seed, after.seed])
 }
 
+/// What is added up over time, and what it is held against.
+type Rate = (Vec<f64>, Vec<f64>);
+
 /// The ten figures of a comparison, in this order: latency p50, p90, p99, service p50, p99, throughput, errors,
 /// denied, processor time, finished work; and failed work as an eleventh.
 pub(crate) fn ask(family: &mut Family, before: &Recorded, after: &Recorded) {
@@ -201,12 +205,13 @@ pub(crate) fn ask(family: &mut Family, before: &Recorded, after: &Recorded) {
         let of = |run: &Recorded, lane| Distribution::new(lane, if side == 0 { &run.latency } else { &run.service });
         let (first, second) = (of(before, &frame.before), of(after, &frame.after));
         for quantile in quantiles {
-            let sides: [&dyn Estimate; 2] = [&Quantile::new(&first, *quantile), &Quantile::new(&second, *quantile)];
+            let sides: [&dyn Estimate; 2] =
+                [&Quantile::new(&first, *quantile, 1.0), &Quantile::new(&second, *quantile, 1.0)];
             family.ask_series(&frame, Scale::Ratio, sides, 0.002);
         }
     }
     let ones = vec![1.0; before.count.len().max(after.count.len())];
-    let mut ratio = |scale, of: &dyn Fn(&Recorded) -> (Vec<f64>, Vec<f64>)| {
+    let mut ratio = |scale, of: &dyn Fn(&Recorded) -> Rate| {
         let side = |run: &Recorded, lane| {
             let (top, bottom) = of(run);
             Ratio::new(lane, &top, &bottom)
