@@ -11,6 +11,8 @@
 //! fold      PURE  samples -> figures, mergeable, in constant memory
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
+//! compare   PURE  several records -> which figures differ by more than their noise
+//! sweep           one scenario under many settings -> the best, and what it cost
 //! ```
 //!
 //! `trial` is the edge that ties them to clocks, sockets and files; `cli` is its command line. The lab tests
@@ -33,6 +35,7 @@ pub mod record;
 pub mod report;
 pub mod scenario;
 mod signals;
+pub mod sweep;
 pub mod trial;
 pub mod verdict;
 pub mod work;

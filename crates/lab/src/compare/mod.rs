@@ -23,7 +23,7 @@ mod times;
 mod view;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use comparable::incomparable;
 pub use evolution::{Setting, evolution};
