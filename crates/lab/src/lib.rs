@@ -12,6 +12,8 @@
 //! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
+//! compare   PURE  several records -> which figures differ by more than their noise
+//! sweep           one scenario under many settings -> the best, and what it cost
 //! ```
 //!
 //! Beside it: `safety` and `preflight` say what must not or cannot run before a byte is sent; `guard` and `cgroup`
@@ -25,6 +27,7 @@
 pub mod cgroup;
 pub mod cli;
 pub mod clock;
+pub mod compare;
 pub mod drive;
 pub mod edge;
 pub mod findings;
@@ -41,6 +44,7 @@ pub mod report;
 pub mod safety;
 pub mod scenario;
 mod signals;
+pub mod sweep;
 pub mod trial;
 pub mod verdict;
 pub mod work;

@@ -203,6 +203,25 @@ pub const REPORT_ROWS_MAX: usize = 200;
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
 pub const PARTS_MAX: u32 = 1_000;
 
+/// Units of time that a run is cut into when it is compared: seconds up to ten minutes, then several in one. Blocks of
+/// them are longer anyway, and memory is bounded.
+pub const COMPARE_UNITS_MAX: u64 = 600;
+
+/// Runs in one comparison, over all sides.
+pub const COMPARE_RUNS_MAX: usize = 100;
+
+/// Bytes of a `run.json` that is read again: thousands of parts fit, a mistaken path does not.
+pub const RECORD_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Combinations of a sweep. Every one is a row that somebody reads.
+pub const SWEEP_COMBINATIONS_MAX: usize = 100;
+
+/// Repeats of each combination of a sweep.
+pub const SWEEP_REPEATS_MAX: usize = 100;
+
+/// Runs of a sweep in all: at a minute each, most of a day.
+pub const SWEEP_RUNS_MAX: usize = 1_000;
+
 /// Different groups of errors that are told apart; later ones are counted with the last.
 pub const ERROR_GROUPS_MAX: usize = 64;
 
@@ -270,3 +289,5 @@ const _: () = assert!(EDGE_LEVELS_MAX < PARTS_MAX as usize, "every level of a se
 const _: () = assert!(OBSERVE_EVERY_MIN.as_millis() <= OBSERVE_EVERY.as_millis(), "a default must be a legal value");
 const _: () = assert!(ARRIVALS_MAX <= REQUESTS_MAX, "a phase at its limit fits a run");
 const _: () = assert!(KEYS_MAX < 1 << 53, "keys are exact in a double");
+const _: () =
+    assert!(SWEEP_COMBINATIONS_MAX <= SWEEP_RUNS_MAX && SWEEP_REPEATS_MAX <= SWEEP_RUNS_MAX, "one of each fits");

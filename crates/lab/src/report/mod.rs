@@ -109,6 +109,9 @@ pub struct ScenarioRecord {
     pub summary: String,
     /// SHA-256 of its text and settings.
     pub hash: String,
+    /// SHA-256 of its text alone.
+    #[serde(default)]
+    pub text_hash: String,
     /// The seed of the plan.
     pub seed: u64,
     /// What the command line changed.

@@ -55,6 +55,8 @@ pub struct Trial {
     pub beside: PathBuf,
     /// The scenario's identity.
     pub hash: String,
+    /// The identity of the scenario's text, whatever was set.
+    pub text_hash: String,
     /// What the command line changed.
     pub settings: Vec<String>,
     /// Where the directory of the run is made.
@@ -173,6 +175,7 @@ impl Beginning {
             name: trial.scenario.name.clone(),
             summary: trial.scenario.summary.clone(),
             hash: trial.hash.clone(),
+            text_hash: trial.text_hash.clone(),
             seed: trial.seed,
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod fleet;
 mod engine;
+mod fleet;
 mod processes;
 mod scripted;
 mod stub;

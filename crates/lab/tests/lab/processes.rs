@@ -65,6 +65,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
     let trial = Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
         hash: document.hash(),
+        text_hash: document.text_hash(),
         settings: Vec::new(),
         out: out.to_owned(),
         seed: 1,
