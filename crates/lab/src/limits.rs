@@ -237,6 +237,9 @@ pub const COUNTED_PER_TURN: usize = 4096;
 /// Connections that a worker may be opening at once where nothing else says how fast: a listener's queue is short.
 pub const OPENING_MAX: usize = 500;
 
+/// Connections that a worker closes before it looks at anything else.
+pub const CLOSED_PER_TURN: usize = 256;
+
 /// How long a lost connection waits before it is opened again.
 pub const REOPEN_AFTER: Duration = Duration::from_secs(1);
 

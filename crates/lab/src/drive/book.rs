@@ -98,6 +98,12 @@ impl Book {
         }
     }
 
+    /// Takes an error that belongs to no arrival: a held connection that was lost.
+    pub(crate) fn loss(&mut self, part: u32, journey: usize) {
+        self.dirty = true;
+        self.cell(part, Op { journey, step: None }).errors += 1;
+    }
+
     /// Takes the reason of an error.
     pub(crate) fn error(&mut self, journey: usize, step: usize, failure: &Failure) {
         self.dirty = true;

@@ -2,10 +2,12 @@
 //! test and the wire is clever. A test hands in a script, which decides for each request what is written, in which
 //! pieces, and whether the connection goes on.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 /// What is done about a request.
 #[derive(Clone, Debug)]
@@ -16,6 +18,8 @@ pub(crate) enum Act {
     Drip(Vec<u8>),
     /// Waits until the gate is opened.
     Wait(Arc<Gate>),
+    /// Stands still for so long.
+    Stall(Duration),
     /// Closes the connection in good order; the next request comes over another one.
     Close,
     /// Resets the connection.
@@ -65,7 +69,9 @@ struct Seen {
     peers: Mutex<Vec<std::net::IpAddr>>,
     requests: AtomicU64,
     asked: Mutex<Vec<Asked>>,
+    streams: Mutex<BTreeMap<u64, TcpStream>>,
     changed: Condvar,
+    arrived: Condvar,
 }
 
 type Script = Arc<dyn Fn(&Asked) -> Vec<Act> + Send + Sync>;
@@ -87,11 +93,14 @@ impl Scripted {
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let connection = counted.connections.fetch_add(1, Ordering::SeqCst);
+                counted.streams.lock().unwrap().insert(connection, stream.try_clone().unwrap());
                 counted.peers.lock().unwrap().extend(stream.peer_addr().map(|peer| peer.ip()));
+                counted.arrived.notify_all();
                 let (seen, script, gate) = (counted.clone(), script.clone(), gate.clone());
                 std::thread::spawn(move || {
                     gate.wait();
-                    serve(stream, connection, &seen, &script);
+                    serve(&stream, connection, &seen, &script);
+                    seen.streams.lock().unwrap().remove(&connection);
                 });
             }
         });
@@ -107,6 +116,11 @@ impl Scripted {
         self.seen.peers.lock().unwrap().clone()
     }
 
+    /// Closes a connection in good order.
+    pub(crate) fn hang_up(&self, connection: u64) {
+        self.seen.streams.lock().unwrap()[&connection].shutdown(Shutdown::Both).unwrap();
+    }
+
     pub(crate) fn requests(&self) -> u64 {
         self.seen.requests.load(Ordering::SeqCst)
     }
@@ -116,6 +130,12 @@ impl Scripted {
         self.seen.asked.lock().unwrap().clone()
     }
 
+    /// Waits until so many connections have come.
+    pub(crate) fn await_connections(&self, count: usize) {
+        let peers = self.seen.peers.lock().unwrap();
+        drop(self.seen.arrived.wait_while(peers, |peers| peers.len() < count).unwrap());
+    }
+
     /// Waits until so many requests have come.
     pub(crate) fn await_requests(&self, count: usize) {
         let asked = self.seen.asked.lock().unwrap();
@@ -123,24 +143,24 @@ impl Scripted {
     }
 }
 
-fn serve(mut stream: TcpStream, connection: u64, seen: &Seen, script: &Script) {
+fn serve(stream: &TcpStream, connection: u64, seen: &Seen, script: &Script) {
     let _ = stream.set_nodelay(true);
     let mut waiting = Vec::new();
     for turn in 0.. {
-        let Some((head, body)) = read_request(&mut stream, &mut waiting) else { return };
+        let Some((head, body)) = read_request(stream, &mut waiting) else { return };
         let number = seen.requests.fetch_add(1, Ordering::SeqCst);
         let asked = Asked { number, connection, turn, head, body };
         let acts = script(&asked);
         seen.asked.lock().unwrap().push(asked);
         seen.changed.notify_all();
-        if !acts.into_iter().all(|act| carry_out(act, &mut stream)) {
+        if !acts.into_iter().all(|act| carry_out(act, stream)) {
             return;
         }
     }
 }
 
 /// Carries out an act; gives whether the connection goes on.
-fn carry_out(act: Act, stream: &mut TcpStream) -> bool {
+fn carry_out(act: Act, mut stream: &TcpStream) -> bool {
     match act {
         Act::Write(bytes) => stream.write_all(&bytes).is_ok(),
         Act::Drip(bytes) => bytes.iter().all(|byte| {
@@ -151,19 +171,23 @@ fn carry_out(act: Act, stream: &mut TcpStream) -> bool {
             gate.wait();
             true
         }
+        Act::Stall(time) => {
+            std::thread::sleep(time);
+            true
+        }
         Act::Close => {
             let _ = stream.shutdown(Shutdown::Both);
             false
         }
         Act::Reset => {
             // Closing with a linger of zero seconds resets.
-            let _ = socket2::SockRef::from(&*stream).set_linger(Some(std::time::Duration::ZERO));
+            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
             false
         }
     }
 }
 
-fn read_request(stream: &mut TcpStream, waiting: &mut Vec<u8>) -> Option<(String, String)> {
+fn read_request(mut stream: &TcpStream, waiting: &mut Vec<u8>) -> Option<(String, String)> {
     let mut buffer = [0; 4096];
     loop {
         if let Some(end) = waiting.windows(4).position(|window| window == b"\r\n\r\n") {

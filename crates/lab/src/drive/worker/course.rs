@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::time::Duration;
 
+use super::held::Held;
 use super::parts::{Over, Parts};
 use crate::limits::COUNTED_PER_TURN;
 use crate::plan::{Arrival, Arrivals, Leg, Schedule};
@@ -29,6 +30,8 @@ pub(super) enum Load {
     Open(Box<Open>),
     /// Clients, one journey after the other.
     Clients(Clients),
+    /// Connections that are held.
+    Held(Box<Held>),
     /// Nothing, or nothing any more.
     Nothing,
 }
@@ -77,18 +80,27 @@ impl Course {
             (Some(seat), Schedule::Clients { clients, each }) => {
                 Load::Clients(Clients::new(seat, *clients, *each, leg.start))
             }
-            (Some(_), Schedule::Hold { .. }) => Load::Nothing,
+            (Some(seat), Schedule::Hold { .. }) => {
+                Held::new(&leg, seat).map_or(Load::Nothing, |held| Load::Held(Box::new(held)))
+            }
             (Some(seat), _) => Load::Open(Box::new(Open::new(&leg, seat))),
         };
-        Self { parts: Parts::new(leg.part, parts), leg, load, closing: false, cut: false }
+        let mut parts = Parts::new(leg.part, parts);
+        if matches!(load, Load::Held(_)) {
+            // For as long as its connections stand.
+            parts.began(leg.part);
+        }
+        Self { parts, leg, load, closing: false, cut: false }
     }
 
     /// When something is to be done next, as far as places are free.
     pub(super) fn next_due(&self) -> Option<Duration> {
         match &self.load {
+            Load::Held(held) if self.closing => held.is_closing().then_some(Duration::ZERO),
             _ if self.closing => None,
             Load::Open(open) => open.next_due(),
             Load::Clients(clients) => clients.next_due(),
+            Load::Held(held) => Some(held.next_due()),
             Load::Nothing => None,
         }
     }
@@ -99,6 +111,7 @@ impl Course {
             _ if self.closing => None,
             Load::Open(open) => open.next.map(|arrival| arrival.part),
             Load::Clients(clients) => (!clients.have_all_begun()).then_some(self.leg.part),
+            Load::Held(_) => Some(self.leg.part),
             Load::Nothing => None,
         };
         self.parts.close_below(coming.unwrap_or(self.parts.end()), overs);
@@ -111,6 +124,11 @@ impl Course {
         }
         match &mut self.load {
             Load::Open(open) => open.drop_due(now, &mut self.parts),
+            Load::Held(held) => {
+                let not_sent = held.drop_due(now);
+                self.parts.not_sent(self.leg.part, not_sent);
+                not_sent
+            }
             Load::Clients(_) | Load::Nothing => 0,
         }
     }
@@ -119,6 +137,7 @@ impl Course {
     pub(super) fn queued(&self) -> u64 {
         match &self.load {
             Load::Open(open) if !self.closing => open.counted.saturating_sub(open.taken),
+            Load::Held(held) if !self.closing => held.queued(),
             _ => 0,
         }
     }

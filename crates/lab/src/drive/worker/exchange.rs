@@ -3,6 +3,7 @@
 
 use std::io;
 
+use super::flights::Role;
 use super::journey::Outcome;
 use super::links::{Link, Phase};
 use super::{Key, Worker};
@@ -18,7 +19,8 @@ impl Worker {
     /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
     pub(super) fn dispatch(&mut self, key: Key) {
         let Some(flight) = self.flights.get(key) else { return };
-        let reusing = self.courses[flight.leg].leg.reconnect == Reconnect::Never;
+        let journey = flight.role == Role::Journey;
+        let reusing = journey && self.courses[flight.leg].leg.reconnect == Reconnect::Never;
         let link = flight.link.or_else(|| if reusing { self.links.pick_up() } else { None });
         match link {
             Some(link) => self.transmit(link, key),
@@ -82,8 +84,11 @@ impl Worker {
         let Some(link) = self.links.get_mut(key) else { return };
         link.phase = Phase::Open;
         self.routes.preferred = link.address;
-        if let Some(flight) = link.flight {
-            self.transmit(key, flight);
+        let Some(flight) = link.flight else { return };
+        match self.flights.get(flight).map(|flight| flight.role) {
+            Some(Role::Journey) => self.transmit(key, flight),
+            Some(Role::Opening { .. }) => self.opened(key, flight),
+            None => {}
         }
     }
 
@@ -214,6 +219,9 @@ impl Worker {
             return self.close_link(key);
         }
         (link.phase, link.flight) = (Phase::Lingering, None);
+        if let Some((at, member)) = link.held.take() {
+            self.let_go(at, member, None);
+        }
         self.lingering.push_back((self.now + LINGER, key));
         if self.lingering.len() > LINGERING_MAX
             && let Some((_, oldest)) = self.lingering.pop_front()
@@ -223,7 +231,16 @@ impl Worker {
     }
 
     pub(super) fn close_link(&mut self, key: Key) {
-        self.links.remove(key);
+        self.take_link(key, None);
+    }
+
+    /// Takes a connection away from whoever holds it.
+    fn take_link(&mut self, key: Key, failure: Option<&Failure>) -> Option<Link> {
+        let link = self.links.remove(key)?;
+        if let Some((at, member)) = link.held {
+            self.let_go(at, member, failure.filter(|_| link.flight.is_none()));
+        }
+        Some(link)
     }
 
     /// The other side has ended a connection.
@@ -240,7 +257,7 @@ impl Worker {
     /// nobody's failure, so the request goes out once more over a new one, where a second time does no harm.
     pub(super) fn lost(&mut self, link_key: Key, failure: Failure, unsent: bool) {
         let calls = self.calls.clone();
-        let Some(link) = self.links.remove(link_key) else { return };
+        let Some(link) = self.take_link(link_key, Some(&failure)) else { return };
         let Some(key) = link.flight else { return };
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.link = None;

@@ -15,6 +15,9 @@ pub(super) struct Flight {
     /// Its leg, by its place among those of the worker.
     pub(super) leg: usize,
     pub(super) journey: usize,
+    pub(super) role: Role,
+    /// Which of the leg's held connections it uses or opens, where it has such.
+    pub(super) member: u32,
     pub(super) step: usize,
     /// Where it stands in its step.
     pub(super) stage: Stage,
@@ -34,6 +37,17 @@ pub(super) struct Flight {
     /// What went wrong with a value that is kept of the head.
     pub(super) missing: Option<crate::drive::Failure>,
     timeout: Option<Node>,
+}
+
+/// What a flight is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A journey.
+    Journey,
+    /// To open a connection that is held, for the first time or again; counted where the opening itself is the
+    /// arrival.
+    #[allow(missing_docs)]
+    Opening { first: bool, counted: bool },
 }
 
 /// Where a flight stands in its step.
@@ -125,6 +139,8 @@ impl Flight {
             arrival,
             leg,
             journey,
+            role: Role::Journey,
+            member: 0,
             step: 0,
             stage: Stage::Resting,
             link: None,
@@ -143,7 +159,7 @@ impl Flight {
 
     /// Begins another journey in the same memory.
     pub(super) fn begin(&mut self, arrival: Arrival, ready_since: Duration) {
-        self.arrival = arrival;
+        (self.arrival, self.role) = (arrival, Role::Journey);
         (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
         self.times = Times { ready_since, step_due: arrival.intended, ..Times::default() };
         self.kept.clear();

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::course::Load;
+use super::flights::Role;
 use super::{Flight, Key, Moment, Stage, Wake, Worker};
 use crate::drive::Failure;
 use crate::drive::answer::{self, Meaning};
@@ -41,6 +42,9 @@ impl Worker {
         if course.closing {
             return false;
         }
+        if matches!(course.load, Load::Held(_)) {
+            return self.hold_next(at, now);
+        }
         let (arrival, free_since) = match &mut course.load {
             Load::Open(open) => match open.take(now) {
                 Some(taken) => taken,
@@ -50,7 +54,7 @@ impl Worker {
                 Some(arrival) => (arrival, arrival.intended),
                 None => return false,
             },
-            Load::Nothing => return false,
+            Load::Held(_) | Load::Nothing => return false,
         };
         if free_since > arrival.intended {
             self.book.capped();
@@ -104,7 +108,7 @@ impl Worker {
     }
 
     /// Sends the request of the step that the flight has come to.
-    fn begin_try(&mut self, key: Key) {
+    pub(super) fn begin_try(&mut self, key: Key) {
         // Read again: what was handled since the last look is the worker's own doing, and shows in the lag.
         self.now = Moment::now();
         let now = self.at();
@@ -176,6 +180,9 @@ impl Worker {
     /// A step has ended, one way or the other.
     pub(super) fn end_step(&mut self, key: Key, outcome: &Outcome) {
         self.flights.disarm(key);
+        if matches!(self.flights.get(key), Some(Flight { role: Role::Opening { .. }, .. })) {
+            return self.end_opening(key, None, outcome);
+        }
         if self.try_again(key, outcome) {
             return;
         }
@@ -210,7 +217,7 @@ impl Worker {
             return self.end_journey(key, outcome);
         }
         flight.step += 1;
-        if cut && matches!(self.courses[flight.leg].load, Load::Clients(_)) {
+        if cut && matches!(self.courses[flight.leg].load, Load::Clients(_) | Load::Held(_)) {
             return self.abandon(key);
         }
         self.come_to_step(key, now);
@@ -232,12 +239,17 @@ impl Worker {
     }
 
     fn end_journey(&mut self, key: Key, outcome: &Outcome) {
+        self.note_whole(key, outcome);
+        self.leave(key, outcome);
+    }
+
+    /// Writes down how an arrival has ended.
+    pub(super) fn note_whole(&mut self, key: Key, outcome: &Outcome) {
         let now = self.at();
         let Some(flight) = self.flights.get(key) else { return };
         let phase = self.courses[flight.leg].leg.phase;
         let sample = whole(flight, phase, now, outcome.class());
         self.book.sample(flight.arrival.part, &sample);
-        self.leave(key, outcome);
     }
 
     /// Gives up a journey that was begun.
@@ -247,9 +259,12 @@ impl Worker {
         if flight.stage == Stage::Resting {
             return self.release(key);
         }
+        let planned = !matches!(flight.role, Role::Opening { counted: false, .. });
         let (journey, part, leg) = (flight.journey, flight.arrival.part, flight.leg);
         let link = if flight.stage == Stage::Exchanging { flight.link.take() } else { None };
-        if flight.times.sent.is_some() {
+        if !planned {
+            // Nobody waited for it.
+        } else if flight.times.sent.is_some() {
             self.book.abandoned();
         } else {
             self.book.not_sent(journey, 1);
@@ -258,7 +273,11 @@ impl Worker {
         if let Some(link) = link {
             self.close_link(link);
         }
-        self.leave(key, &Outcome::Ok);
+        if planned {
+            self.leave(key, &Outcome::Ok);
+        } else {
+            self.release(key);
+        }
     }
 
     /// A journey is over: its place is free again.
@@ -268,6 +287,9 @@ impl Worker {
         let free = self.woke.since(self.setting.start);
         let Some(flight) = self.flights.get_mut(key) else { return };
         let course = &mut self.courses[flight.leg];
+        if matches!(course.load, Load::Held(_)) {
+            return self.free_member(key, free);
+        }
         let once = matches!(course.load, Load::Open(_) | Load::Nothing);
         if course.leg.reconnect != Reconnect::Never || once {
             let link = flight.link.take();
@@ -297,7 +319,7 @@ impl Worker {
                     Outcome::Ok | Outcome::Denied => self.begin_another(key, free),
                 }
             }
-            Load::Clients(_) | Load::Nothing => self.release(key),
+            Load::Clients(_) | Load::Held(_) | Load::Nothing => self.release(key),
         }
     }
 
@@ -318,7 +340,7 @@ impl Worker {
     }
 
     /// A flight is over for good.
-    fn release(&mut self, key: Key) {
+    pub(super) fn release(&mut self, key: Key) {
         let Some(flight) = self.flights.get_mut(key) else { return };
         let (leg, part, link) = (flight.leg, flight.arrival.part, flight.link.take());
         self.flights.remove(key);
@@ -329,22 +351,26 @@ impl Worker {
         self.say_overs(leg);
     }
 
-    /// Clients of a course that have not begun their next journey never will.
-    pub(super) fn release_resting(&mut self, at: usize) {
-        if !matches!(self.courses[at].load, Load::Clients(_)) {
+    /// What has not begun in a course that is over never will.
+    pub(super) fn release_waiting(&mut self, at: usize) {
+        if matches!(self.courses[at].load, Load::Open(_) | Load::Nothing) {
             return;
         }
         for key in self.flights.keys() {
             let Some(flight) = self.flights.get(key).filter(|flight| flight.leg == at) else { continue };
-            let unsent = flight.stage == Stage::Waiting && flight.times.sent.is_none();
-            let cut = self.courses[at].cut && flight.stage == Stage::Waiting;
-            match flight.stage {
-                Stage::Resting => self.release(key),
-                Stage::Waiting if unsent => self.forget(key),
-                Stage::Waiting if cut => self.abandon(key),
-                Stage::Waiting | Stage::Exchanging => {}
+            let cut = self.courses[at].cut;
+            match (flight.stage, flight.role) {
+                (Stage::Resting, _) => self.release(key),
+                (_, Role::Opening { .. }) => self.abandon(key),
+                (Stage::Waiting, _) if flight.times.sent.is_none() && !self.is_held(at) => self.forget(key),
+                (Stage::Waiting, _) if cut => self.abandon(key),
+                (Stage::Waiting | Stage::Exchanging, _) => {}
             }
         }
+    }
+
+    fn is_held(&self, at: usize) -> bool {
+        matches!(self.courses[at].load, Load::Held(_))
     }
 
     /// A client that waits before its first request was not due yet.

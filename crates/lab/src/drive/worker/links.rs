@@ -18,6 +18,8 @@ pub(super) struct Link {
     pub(super) codec: Http1,
     /// The flight that it serves.
     pub(super) flight: Option<Key>,
+    /// The held connection that it is: the leg, and which of its connections.
+    pub(super) held: Option<(usize, u32)>,
     /// The address that it leads to, by its place among the target's.
     pub(super) address: usize,
     /// Whether an answer has come over it before.
@@ -56,6 +58,7 @@ impl Link {
             phase: Phase::Connecting,
             codec: Http1::default(),
             flight,
+            held: None,
             address,
             used: false,
             partial: Vec::new(),

@@ -5,6 +5,8 @@
 mod course;
 mod exchange;
 mod flights;
+mod held;
+mod holding;
 mod journey;
 mod links;
 mod parts;
@@ -236,7 +238,7 @@ impl Worker {
         self.due += not_sent;
         self.over += not_sent;
         self.book.not_sent(journey, not_sent);
-        self.release_resting(at);
+        self.release_waiting(at);
         self.close_parts(at);
     }
 
@@ -256,6 +258,11 @@ impl Worker {
     fn finish(&mut self) {
         for key in self.flights.keys() {
             self.abandon(key);
+        }
+        for at in self.active.clone() {
+            while matches!(self.courses[at].load, Load::Held(_)) {
+                self.wind_down(at);
+            }
         }
         self.say_news();
         if let Some(page) = self.book.tear() {
@@ -305,6 +312,7 @@ impl Worker {
         let now = self.at();
         for turn in 0..self.active.len() {
             let Some(&at) = self.active.get(turn) else { return };
+            self.end_hold(at, now);
             for _ in 0..LAUNCHES_PER_TURN {
                 if !self.launch_next(at, now) {
                     break;
@@ -313,6 +321,17 @@ impl Worker {
             if let Load::Open(open) = &mut self.courses[at].load {
                 open.count_due(now);
             }
+        }
+    }
+
+    /// Ends a hold whose time is over, and goes on closing its connections.
+    fn end_hold(&mut self, at: usize, now: Duration) {
+        let Load::Held(held) = &self.courses[at].load else { return };
+        if !self.courses[at].closing && held.end() <= now {
+            self.close_course(at);
+        }
+        if self.courses[at].closing {
+            self.wind_down(at);
         }
     }
 

@@ -88,17 +88,17 @@ fn what_goes_wrong_is_told_apart() {
 #[test]
 fn what_hangs_runs_out_of_time_and_the_next_one_has_a_new_connection() {
     let gate = Arc::new(Gate::default());
-    let steps = "[[journey.step]]\nrequest = \"POST /\"\ntimeout = \"30ms\"";
+    let steps = "[[journey.step]]\nrequest = \"POST /\"\ntimeout = \"700ms\"";
     let (said, connections, _) =
         one(steps, 3, move |asked| if asked.number == 1 { vec![Act::Wait(gate.clone())] } else { ok() });
     assert_eq!((said.counts(), connections), ((2, 0, 1), 2));
-    assert_eq!(said.errors(), [(0, Trouble::Timeout, 1, "no answer within 30ms")]);
+    assert_eq!(said.errors(), [(0, Trouble::Timeout, 1, "no answer within 700ms")]);
 }
 
 #[test]
 fn nobody_listening_is_an_error_of_its_kind() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let said = Rig::start(setting(visit(), address), vec![leg(burst(3), 2)], 1).to_the_end();
+    let said = Rig::start(setting(visit(), address), vec![leg(burst(3), 2)], 1).until_over();
     assert_eq!(said.counts(), (0, 0, 3));
     let message = format!("{address}: Connection refused (os error 111)");
     assert_eq!(said.errors(), [(0, Trouble::Connect, 3, message.as_str())]);
@@ -110,7 +110,7 @@ fn the_next_address_is_tried_when_one_refuses() {
     let target = Scripted::start(|_| ok());
     let mut two = setting(visit(), refusing);
     two.addresses.push(target.address);
-    let said = Rig::start(two, vec![leg(burst(20), 4)], 1).to_the_end();
+    let said = Rig::start(two, vec![leg(burst(20), 4)], 1).until_over();
     assert_eq!((said.counts(), target.connections()), ((20, 0, 0), 4));
 }
 
@@ -119,7 +119,7 @@ fn connections_come_from_every_source_address() {
     let target = Scripted::start(|_| ok());
     let mut from_three = setting(visit(), target.address);
     from_three.sources = (2..5).map(|last| std::net::IpAddr::from([127, 0, 0, last])).collect();
-    let said = Rig::start(from_three, vec![leg(clients(6, 1), 1)], 2).to_the_end();
+    let said = Rig::start(from_three, vec![leg(clients(6, 1), 1)], 2).until_over();
     assert_eq!(said.counts(), (6, 0, 0));
     let mut sources = target.peers();
     sources.sort_unstable();
@@ -183,7 +183,7 @@ fn a_request_that_the_kernel_has_no_room_for_follows_in_pieces() {
     let rig = Rig::start(large, vec![leg(burst(3), 3)], 1);
     rig.await_gauges(|gauges| gauges.in_flight == 3);
     opened.open();
-    let said = rig.to_the_end();
+    let said = rig.until_over();
     assert_eq!((said.counts(), target.requests()), ((3, 0, 0), 3), "{:?}", said.errors());
     assert!(target.asked().iter().all(|asked| asked.body.len() == 12_000_004));
 }

@@ -38,14 +38,14 @@ fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
     rig.crew.cut(0);
     rig.await_gauges(|gauges| gauges.over == 10);
     opened.open();
-    let said = rig.to_the_end();
+    let said = rig.until_over();
     assert_eq!((said.counts(), target.requests()), ((12, 0, 0), 12));
 }
 
 #[test]
 fn a_client_that_is_refused_rests_and_tries_again() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let said = Rig::start(setting(visit(), address), vec![leg(clients(2, 3), 1)], 1).to_the_end();
+    let said = Rig::start(setting(visit(), address), vec![leg(clients(2, 3), 1)], 1).until_over();
     assert_eq!(said.counts(), (0, 0, 6));
 }
 
@@ -184,7 +184,7 @@ fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
     let rig = Rig::start(setting(paused, target.address), vec![leg(clients(2, 9), 1)], 1);
     target.await_requests(2);
     rig.crew.cut(0);
-    let said = rig.to_the_end();
+    let said = rig.until_over();
     assert_eq!((said.counts(), said.sum(|page| page.abandoned)), ((0, 0, 0), 2));
 
     // Before its first step nothing of it was due.
@@ -193,5 +193,5 @@ fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
     let leg = Leg { part: 2, ..leg(clients(2, 9), 1) };
     let rig = Rig::start(setting(paused, target.address), vec![leg], 1);
     rig.crew.cut(2);
-    assert_eq!(rig.to_the_end().counts(), (0, 0, 0));
+    assert_eq!(rig.until_over().counts(), (0, 0, 0));
 }

@@ -3,8 +3,10 @@
 //! worker says of each part exactly once that it is over.
 
 mod connections;
+mod hold;
 mod journeys;
 mod open;
+mod schedule;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -48,6 +50,7 @@ pub(super) struct Rig {
     reports: UnboundedReceiver<Report>,
     legs: Vec<Leg>,
     workers: u32,
+    losses: u64,
 }
 
 /// What a run said, all intervals added up.
@@ -105,18 +108,23 @@ pub(super) fn clients(clients: u64, requests: u64) -> Schedule {
 
 /// Drives one leg to its end.
 pub(super) fn drive(scenario: Scenario, target: &Scripted, leg: Leg, workers: u32) -> Said {
-    Rig::start(setting(scenario, target.address), vec![leg], workers).to_the_end()
+    Rig::start(setting(scenario, target.address), vec![leg], workers).until_over()
 }
 
 impl Rig {
     pub(super) fn start(setting: Setting, legs: Vec<Leg>, workers: u32) -> Self {
         let (crew, reports) = Crew::start(Arc::new(setting), workers as usize).unwrap();
         legs.iter().for_each(|leg| crew.send(leg.clone()));
-        Self { crew, reports, legs, workers }
+        Self { crew, reports, legs, workers, losses: 0 }
+    }
+
+    /// So many errors belong to no arrival.
+    pub(super) fn losing(self, losses: u64) -> Self {
+        Self { losses, ..self }
     }
 
     /// Waits until everything is over, and then ends the crew.
-    pub(super) fn to_the_end(mut self) -> Said {
+    pub(super) fn until_over(mut self) -> Said {
         let mut said = Said::default();
         let all = self.parts().len() * self.workers as usize;
         while said.overs.len() < all {
@@ -137,7 +145,7 @@ impl Rig {
             said.take(self.reports.blocking_recv().unwrap());
         }
         let gauges = self.crew.gauges();
-        said.keep_the_books(gauges);
+        said.keep_the_books(gauges, self.losses);
         let mut overs: Vec<(u32, u32)> = said.overs.iter().map(|(worker, part, _)| (*worker, *part)).collect();
         overs.sort_unstable();
         let expected: BTreeSet<(u32, u32)> =
@@ -161,7 +169,7 @@ impl Rig {
             if wanted(gauges) {
                 return gauges;
             }
-            std::thread::yield_now();
+            std::thread::park_timeout(Duration::from_millis(1));
         }
     }
 }
@@ -179,8 +187,10 @@ impl Said {
     }
 
     #[track_caller]
-    fn keep_the_books(&self, gauges: Gauges) {
+    fn keep_the_books(&self, gauges: Gauges, losses: u64) {
         let (ok, denied, errors) = self.counts();
+        // A connection that is lost while nothing is asked over it is an error, and no arrival.
+        let errors = errors - losses;
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
         assert_eq!((gauges.due, gauges.over), (ended, ended), "{gauges:?}");
         assert_eq!((gauges.in_flight, gauges.queued), (0, 0));

@@ -76,7 +76,7 @@ fn what_waits_for_a_place_when_its_part_is_cut_was_not_sent() {
     rig.crew.cut(1);
     rig.await_gauges(|gauges| gauges.queued == 0 && gauges.over == 6);
     opened.open();
-    let said = rig.to_the_end();
+    let said = rig.until_over();
     assert_eq!((said.counts(), said.not_sent(), target.requests()), ((5, 0, 0), 6, 5));
 }
 
@@ -121,7 +121,7 @@ fn a_request_that_cannot_be_put_together_is_an_error_of_its_kind() {
     let target = Scripted::start(|_| ok());
     let mut broken = setting(super::scenario(steps), target.address);
     broken.globals.clear();
-    let said = Rig::start(broken, vec![leg(burst(3), 1)], 1).to_the_end();
+    let said = Rig::start(broken, vec![leg(burst(3), 1)], 1).until_over();
     assert_eq!((said.counts(), target.requests()), ((0, 0, 3), 0));
     let expected = (0, lab::record::Trouble::Request, 3, "`run.id` has no value yet");
     assert_eq!(said.errors(), [expected]);
