@@ -24,7 +24,7 @@ mod progress;
 mod screen;
 mod summary;
 mod svg;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod fixture;
@@ -159,5 +159,3 @@ fn strike_json(value: &mut Value, strike: &dyn Fn(&str) -> String) {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
-#[cfg(test)]
-mod probe;

@@ -4,7 +4,7 @@
 const STRUCK: char = '\u{fffd}';
 
 /// `6501` → `6,501`.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -17,7 +17,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A number with as many digits as a reader needs; a dash for none.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     match value.abs() {
         magnitude if magnitude >= 1000.0 && value > 0.0 => count(value.round() as u64),
@@ -30,7 +30,7 @@ pub(super) fn number(value: Option<f64>) -> String {
 }
 
 /// Mebibytes with one digit.
-pub(super) fn mebibytes(bytes: u64) -> String {
+pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
 }
 
@@ -84,9 +84,32 @@ pub(super) fn clean(text: &str) -> String {
     words.collect::<Vec<String>>().join(" ")
 }
 
+/// A Markdown table whose columns also line up in a terminal; all but the first `left` columns to the right.
+pub(crate) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.chain([heading[column].chars().count(), 2]).max().unwrap_or(2)
+    };
+    let widths: Vec<usize> = (0..heading.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let cell = |(column, text): (usize, &String)| {
+            let pad = " ".repeat(widths[column] - text.chars().count());
+            if column < left { format!(" {text}{pad} |") } else { format!(" {pad}{text} |") }
+        };
+        format!("|{}\n", cells.iter().enumerate().map(cell).collect::<String>())
+    };
+    let rule = |(column, width): (usize, &usize)| {
+        let dashes = "-".repeat(width + 1);
+        if column < left { format!("{dashes}-|") } else { format!("{dashes}:|") }
+    };
+    let heading: Vec<String> = heading.iter().map(|text| (*text).to_owned()).collect();
+    let rules: String = widths.iter().enumerate().map(rule).collect();
+    [line(&heading), format!("|{rules}\n"), rows.iter().map(|row| line(row)).collect()].concat()
+}
+
 /// A sentence broken into lines of at most `width` characters; later lines start with `indent`. A word that is longer
 /// than a line is broken as well.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let mut rest: Vec<char> = word.chars().collect();
@@ -164,6 +187,13 @@ mod tests {
     fn what_steers_is_struck() {
         assert_eq!(clean("a\x1b[2Jb\u{202e}c\n\td\0"), "a\u{fffd}[2Jb\u{fffd}c d\u{fffd}");
         assert_eq!(clean("naïve 日本"), "naïve 日本");
+    }
+
+    #[test]
+    fn tables_line_up() {
+        let rows = vec![vec!["a".to_owned(), "1".to_owned()], vec!["longer".to_owned(), "2,000".to_owned()]];
+        let expected = "| name   |     n |\n|--------|------:|\n| a      |     1 |\n| longer | 2,000 |\n";
+        assert_eq!(table(1, &["name", "n"], &rows), expected);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::fold::{Fold, ProcessFigures, Results, ServerFigures, TotalsFigures, r
 use crate::machine::Machine;
 use crate::plan::{Plan, plan};
 use crate::record::{Lines, Recorder, SampleFile};
-use crate::report::{Run, ScenarioRecord, Screen, markdown};
+use crate::report::{Run, ScenarioRecord, Screen, html, markdown};
 use crate::scenario::{Scenario, Scope, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use crate::work::{Board, Follow, reconcile};
@@ -426,6 +426,7 @@ fn write_record(run: &Run, dir: &Path) -> Result<(), CouldNotRun> {
         std::fs::write(&path, text).map_err(|error| CouldNotRun(format!("{}: {error}", path.display())))
     };
     write("run.json", run.to_json_text())?;
+    write("report.html", html(run, &BTreeMap::new()))?;
     write("report.md", markdown(run))
 }
 
