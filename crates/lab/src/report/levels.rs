@@ -2,14 +2,15 @@
 //! What they say about the capacity is read out of the record by its keys, whatever else stands beside them, so that
 //! a record of another version still gives a report. Pure.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Run;
 use super::words::{clean, number};
+use crate::edge::{Refusal, Usl};
 use crate::fold::PartFigures;
 
-/// How deep below a phase's capacity a key is looked for.
-const DEPTH: usize = 2;
+/// Where below a phase's capacity its parts may stand: what levels say, and how a search ended.
+const PLACES: [&str; 4] = ["capacity", "edge", "search", "outcome"];
 
 /// The phases that were ladders, in the order in which they began.
 pub(super) fn ladders(run: &Run) -> Vec<&str> {
@@ -44,15 +45,10 @@ pub(super) fn loads(levels: &[&PartFigures]) -> Vec<Option<f64>> {
     levels.iter().map(load).collect()
 }
 
-/// A key of a phase's capacity, here or in one of the objects below.
+/// A key of a phase's capacity, here or in one of its parts.
 pub(super) fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
-    find_within(value.as_object()?, key, DEPTH)
-}
-
-fn find_within<'a>(fields: &'a Map<String, Value>, key: &str, depth: usize) -> Option<&'a Value> {
-    let here = fields.get(key).filter(|value| !value.is_null());
-    let below = || fields.values().filter_map(Value::as_object).find_map(|below| find_within(below, key, depth - 1));
-    here.or_else(|| if depth > 1 { below() } else { None })
+    let parts = PLACES.iter().filter_map(|place| value.get(place));
+    [value].into_iter().chain(parts).find_map(|part| part.get(key).filter(|found| !found.is_null()))
 }
 
 /// A number of a phase's capacity.
@@ -65,26 +61,16 @@ pub(super) fn load_of(value: &Value, key: &str) -> Option<f64> {
     find(value, key)?.get("level")?.get("load")?.as_f64()
 }
 
-/// The fitted law of scalability: throughput as a function of concurrency, after Gunther's Universal Scalability Law.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
-    lambda_per_s: f64,
-    sigma: f64,
-    kappa: f64,
+/// The fitted law of scalability of a phase, where there is one.
+pub(super) fn law(capacity: &Value) -> Option<Usl> {
+    serde_json::from_value(find(capacity, "usl")?.clone()).ok()
 }
 
-impl Law {
-    /// The law of a phase, where one was fitted.
-    pub(super) fn of(capacity: &Value) -> Option<Self> {
-        let estimate = |key: &str| find(capacity, key)?.get("value")?.as_f64();
-        Some(Self { lambda_per_s: estimate("lambda_per_s")?, sigma: estimate("sigma")?, kappa: estimate("kappa")? })
-    }
-
-    /// Good answers per second with `n` at once: λn / (1 + σ(n − 1) + κn(n − 1)).
-    pub(super) fn throughput_per_s(self, n: f64) -> f64 {
-        let slowdown = 1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0);
-        self.lambda_per_s * n / slowdown
-    }
+/// Why no law was fitted, where there is none.
+pub(super) fn refusal(capacity: &Value) -> Option<String> {
+    let usl = find(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
+    let refusal = serde_json::from_value(usl.clone());
+    Some(refusal.map_or_else(|_| in_words(usl), |refusal: Refusal| refusal.to_string()))
 }
 
 /// A value in words: its own sentence where it has one, else its figures by name.
@@ -114,10 +100,10 @@ mod tests {
 
     #[test]
     fn keys_are_found_wherever_a_record_keeps_them() {
-        let here = json!({ "knee": { "level": { "load": 50.0 } }, "peak": null });
-        let below = json!({ "levels": here });
+        let here = json!({ "knee": { "level": { "load": 50.0 } }, "peak": null, "usl": { "peak": 1, "knee": 2 } });
+        let below = json!({ "capacity": here });
         assert_eq!((load_of(&here, "knee"), load_of(&below, "knee")), (Some(50.0), Some(50.0)));
-        assert_eq!((find(&here, "peak"), find(&json!({ "a": below }), "knee")), (None, None));
+        assert_eq!((find(&here, "peak"), find(&json!({ "else": here }), "knee")), (None, None));
         assert_eq!(find(&json!("text"), "knee"), None);
     }
 
@@ -129,13 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn the_law_of_scalability_is_read_and_evaluated() {
-        let estimate = |value: f64| json!({ "value": value, "low": value, "high": value });
-        let usl =
-            json!({ "lambda_per_s": estimate(100.0), "sigma": estimate(0.1), "kappa": estimate(0.01), "points": 9 });
-        let law = Law::of(&json!({ "usl": usl })).unwrap();
-        assert_eq!(law.throughput_per_s(1.0), 100.0);
-        assert!((law.throughput_per_s(10.0) - 1000.0 / 2.8).abs() < 1e-9);
-        assert!(Law::of(&json!({ "usl": { "refusal": "too_few_levels", "have": 3 } })).is_none());
+    fn a_refusal_says_why() {
+        let refused = |refusal: Value| refusal_of(&json!({ "usl": refusal }));
+        assert!(refused(json!({ "refusal": "too_few_levels", "have": 3 })).starts_with("3 levels of concurrency are"));
+        assert_eq!(refused(json!({ "refusal": "of_tomorrow", "have": 3 })), "have 3, refusal of_tomorrow");
+    }
+
+    fn refusal_of(capacity: &Value) -> String {
+        assert!(law(capacity).is_none());
+        refusal(capacity).unwrap()
     }
 }

@@ -44,7 +44,7 @@ impl Markup {
     }
 
     /// Appends other markup.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }
 

@@ -187,5 +187,3 @@ fn strike_json(value: &mut Value, strike: &dyn Fn(&str) -> String) {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
-#[cfg(test)]
-mod probe;

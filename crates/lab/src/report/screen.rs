@@ -6,9 +6,9 @@
 //! is nothing to restore, whichever way the program ends, and what stood before stays in the terminal's history.
 
 use std::io::{IsTerminal as _, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::dashboard::{Dashboard, Size};
@@ -16,6 +16,9 @@ use super::progress::Progress;
 
 /// How long the end of a trial waits for a terminal to take the block away.
 const CLEAR_WITHIN: Duration = Duration::from_secs(1);
+
+/// Columns of each part of a line in a file.
+const PLAIN_COLUMNS_MAX: usize = 200;
 
 /// Where progress is shown.
 #[derive(Debug, Default)]
@@ -29,7 +32,8 @@ struct Painting {
     frames: SyncSender<Progress>,
     /// Whether the block goes when there are no more frames.
     erase: Arc<AtomicBool>,
-    ended: Receiver<()>,
+    /// Behind a lock only so that a screen may be borrowed by several threads.
+    ended: Mutex<Receiver<()>>,
 }
 
 /// What progress looks like.
@@ -82,7 +86,7 @@ impl Screen {
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
         // Without a thread there is no progress, which is no reason to have no trial.
-        Self { painter: thread.ok().map(|_| Painting { frames, erase, ended }) }
+        Self { painter: thread.ok().map(|_| Painting { frames, erase, ended: Mutex::new(ended) }) }
     }
 
     /// Shows the trial at this moment, unless the last one is still being written.
@@ -97,6 +101,7 @@ impl Screen {
         if let Some(Painting { frames, erase, ended }) = self.painter.take() {
             erase.store(true, Ordering::Relaxed);
             drop(frames);
+            let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
             let _ = ended.recv_timeout(CLEAR_WITHIN);
         }
     }
@@ -120,7 +125,8 @@ impl Look {
     fn paint(&mut self, progress: &Progress, size: Option<Size>) -> String {
         match self {
             Self::Plain => {
-                let line: Vec<String> = progress.lines().iter().map(|line| line.trim().to_owned()).collect();
+                let lines = progress.lines_within(PLAIN_COLUMNS_MAX);
+                let line: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
                 line.join(" · ") + "\n"
             }
             Self::Block { dashboard, standing } => {
@@ -168,8 +174,7 @@ fn size_of_stderr() -> Option<Size> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::Sender;
-    use std::sync::{Mutex, mpsc};
+    use std::sync::mpsc::{self, Sender};
 
     use super::*;
 

@@ -190,6 +190,13 @@ mod tests {
     }
 
     #[test]
+    fn tables_line_up() {
+        let rows = vec![vec!["a".to_owned(), "1".to_owned()], vec!["longer".to_owned(), "2,000".to_owned()]];
+        let expected = "| name   |     n |\n|--------|------:|\n| a      |     1 |\n| longer | 2,000 |\n";
+        assert_eq!(table(1, &["name", "n"], &rows), expected);
+    }
+
+    #[test]
     fn long_sentences_break() {
         assert_eq!(wrapped("one two three four", 9, "  "), "one two\n  three\n  four");
         assert_eq!(wrapped("a unbreakable b", 5, "  "), "a\n  unb\n  rea\n  kab\n  le\n  b");

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::boxed;
 use crate::fold::PartFigures;
-use crate::report::levels::{Law, load_of, loads};
+use crate::report::levels::{law, load_of, loads};
 use crate::report::svg::{Axis, Chart, Curves, Dot, Form, Layer, Mark, Unit};
 
 /// Points of a drawn law.
@@ -55,7 +55,7 @@ fn is_clean(level: &PartFigures) -> bool {
 fn reference(at: &[At<'_>], capacity: Option<&Value>) -> Layer {
     let (low, high) = (at[0].0, at[at.len() - 1].0);
     let is_rate = at.iter().any(|(_, level)| level.clients.is_none());
-    let law = capacity.and_then(Law::of).filter(|_| !is_rate);
+    let law = capacity.and_then(law).filter(|_| !is_rate);
     let (name, throughput_per_s): (&str, Box<dyn Fn(f64) -> f64>) = match law {
         Some(law) => ("Universal Scalability Law", Box::new(move |load| law.throughput_per_s(load))),
         None if is_rate => ("all that was offered", Box::new(|load| load)),

@@ -5,10 +5,11 @@
 use serde_json::Value;
 
 use super::{Block, Cell, Section, Table, Tone};
+use crate::edge::{Estimate, Suggested};
 use crate::fold::PartFigures;
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::levels::charts;
-use crate::report::levels::{Law, figure, find, in_words, ladders, levels};
+use crate::report::levels::{find, in_words, ladders, law, levels, refusal};
 use crate::report::words::{clean, clock, number, percent};
 use crate::report::{Run, slug};
 
@@ -49,7 +50,7 @@ fn words(capacity: &Value) -> Vec<String> {
         let said = find(capacity, key).map(in_words).filter(|said| !said.is_empty());
         words.extend(said.map(|said| format!("{term}: {said}")));
     }
-    words.extend(law(capacity));
+    words.extend(scalability(capacity));
     words.extend(rest(capacity));
     words
 }
@@ -69,22 +70,18 @@ fn peak(capacity: &Value) -> Option<String> {
 }
 
 /// The parameters of the fitted law with their intervals, or why there is none.
-fn law(capacity: &Value) -> Option<String> {
-    if let Some(refusal) = find(capacity, "refusal") {
-        let usl = find(capacity, "usl").unwrap_or(refusal);
-        return Some(format!("Universal Scalability Law: not fitted, {}", in_words(usl)));
+fn scalability(capacity: &Value) -> Option<String> {
+    if let Some(refusal) = refusal(capacity) {
+        return Some(format!("Universal Scalability Law: not fitted. {refusal}"));
     }
-    Law::of(capacity)?;
-    let estimate = |key: &str| {
-        let bound = |bound: &str| Some(significant(find(capacity, key)?.get(bound)?.as_f64()?));
-        Some(format!("{} ({} to {})", bound("value")?, bound("low")?, bound("high")?))
-    };
-    let explains = figure(capacity, "r_squared").map_or_else(String::new, |share| format!("; R² {share:.3}"));
+    let law = law(capacity)?;
+    let [one, contention, coherency] = [law.lambda_per_s, law.sigma, law.kappa].map(|Estimate { value, low, high }| {
+        format!("{} ({} to {})", significant(value), significant(low), significant(high))
+    });
     Some(format!(
-        "Universal Scalability Law, with 95 % intervals: {} a second for one, contention {}, coherency {}{explains}",
-        estimate("lambda_per_s")?,
-        estimate("sigma")?,
-        estimate("kappa")?
+        "Universal Scalability Law, with 95 % intervals: {one} a second for one, contention {contention}, coherency \
+         {coherency}; R² {:.3}",
+        law.r_squared
     ))
 }
 
@@ -120,7 +117,9 @@ fn suggestion(suggestion: &Value) -> String {
         None => number(Some(value)),
     };
     let because = text("because").map_or_else(String::new, |because| format!(". {because}"));
-    format!("{}: {value}{because}", what.replace('_', " "))
+    let known = suggestion.get("what").and_then(|what| serde_json::from_value::<Suggested>(what.clone()).ok());
+    let what = known.map_or_else(|| what.replace('_', " "), |known| known.words().to_owned());
+    format!("{what}: {value}{because}")
 }
 
 fn table(levels: &[&PartFigures]) -> Table {

@@ -8,11 +8,7 @@ use crate::report::words::mebibytes;
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let results = &run.results;
-    let generator = ProcessFigures {
-        rss_bytes: results.generator.rss_bytes,
-        cpu_s: results.generator.cpu_s,
-        ..ProcessFigures::default()
-    };
+    let generator = ProcessFigures { rss_bytes: results.generator.rss_bytes, cpu_s: results.generator.cpu_s };
     let named = [("server", &results.server.process), ("lab", &generator)];
     let others = results.processes.iter().map(|(name, process)| (name.as_str(), process));
     let rows = named.into_iter().chain(others).filter_map(|(name, process)| row(name, process)).collect();

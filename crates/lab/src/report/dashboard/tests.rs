@@ -18,7 +18,7 @@ fn progress(second: u64) -> Progress {
         planned: 6501,
         done: 36 * second,
         throughput_per_s: 230.0 + 60.0 * (t_s / 9.0).sin(),
-        latency_p99_ms: (second % 31 != 0).then_some(40.0 + (t_s % 60.0) * 6.2),
+        latency_p99_ms: (!second.is_multiple_of(31)).then_some(40.0 + (t_s % 60.0) * 6.2),
         in_flight: 100,
         queued: 1203,
         connections: 100,

@@ -12,18 +12,11 @@ pub(super) fn section(page: &mut Markup, section: &Section) {
     page.line();
     page.within("section", &[("id", &section.id)], |page| {
         page.leaf("h2", &[], &section.title);
-        let mut blocks = section.blocks.as_slice();
-        while let Some(first) = blocks.first() {
-            let charts = blocks.iter().take_while(|block| matches!(block, Block::Chart(_))).count();
-            let (now, rest) = blocks.split_at(charts.max(1));
-            if charts > 0 {
-                page.within("div", &[("class", "charts")], |page| {
-                    now.iter().for_each(|chart| block(page, section, chart))
-                });
-            } else {
-                block(page, section, first);
-            }
-            blocks = rest;
+        // Charts in a row share a grid.
+        let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+        for run in section.blocks.chunk_by(|one, next| is_chart(one) && is_chart(next)) {
+            let each = |page: &mut Markup| run.iter().for_each(|one| block(page, section, one));
+            if is_chart(&run[0]) { page.within("div", &[("class", "charts")], each) } else { each(page) }
         }
     });
     page.line();
@@ -121,7 +114,7 @@ fn figure(page: &mut Markup, chart: &Chart) {
                 }
             });
         });
-        page.append(chart.draw());
+        page.append(&chart.draw());
         if !chart.about().is_empty() {
             page.leaf("p", &[("class", "about")], chart.about());
         }

@@ -3,6 +3,7 @@
 
 use super::{line, plain};
 use crate::report::content::{Cell, Table};
+use crate::report::words::table;
 
 /// Characters of a cell of text beyond which it moves below, where the table is too wide.
 const CELL_MAX: usize = 18;
@@ -86,20 +87,11 @@ impl Columns<'_> {
     }
 
     fn draw(&self, chosen: &[usize]) -> String {
-        let cell = |column: usize, text: &str| {
-            let pad = " ".repeat(self.of(column) - text.chars().count());
-            if column < self.left { format!(" {text}{pad} |") } else { format!(" {pad}{text} |") }
-        };
-        let rule = |column: &usize| {
-            let dashes = "-".repeat(self.of(*column) + 1);
-            if *column < self.left { format!("{dashes}-|") } else { format!("{dashes}:|") }
-        };
-        let line = |texts: &[String]| {
-            let cells = chosen.iter().map(|column| cell(*column, &texts[*column]));
-            format!("|{}", cells.collect::<String>())
-        };
-        let head = [line(self.heading), format!("|{}", chosen.iter().map(rule).collect::<String>())];
-        head.into_iter().chain(self.rows.iter().map(|row| line(row))).collect::<Vec<_>>().join("\n")
+        let left = chosen.iter().filter(|column| **column < self.left).count();
+        let heading: Vec<&str> = chosen.iter().map(|column| self.heading[*column].as_str()).collect();
+        let row = |row: &Vec<String>| chosen.iter().map(|column| row[*column].clone()).collect();
+        let rows: Vec<Vec<String>> = self.rows.iter().map(row).collect();
+        table(left, &heading, &rows).trim_end().to_owned()
     }
 }
 
@@ -107,7 +99,7 @@ impl Columns<'_> {
 mod tests {
     use super::*;
 
-    fn table(left: usize, heading: &[&str], rows: &[&[&str]]) -> Table {
+    fn made(left: usize, heading: &[&str], rows: &[&[&str]]) -> Table {
         let heading = heading.iter().map(|text| (*text).to_owned()).collect();
         let rows = rows.iter().map(|row| row.iter().map(|text| Cell::from(*text)).collect()).collect();
         Table { left, heading, rows, ..Table::default() }
@@ -119,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn tables_line_up() {
-        let table = table(1, &["name", "n"], &[&["a", "1"], &["longer", "2,000"]]);
-        check(&table, 80, "| name   |     n |\n|--------|------:|\n| a      |     1 |\n| longer | 2,000 |");
+    fn a_table_that_fits_stays_one() {
+        let table = made(1, &["name", "n"], &[&["a", "1"], &["longer", "2,000"]]);
+        check(&table, 18, "| name   |     n |\n|--------|------:|\n| a      |     1 |\n| longer | 2,000 |");
     }
 
     #[test]
     fn a_table_that_is_too_wide_becomes_even_ones_with_the_same_first_column() {
-        let table = table(1, &["name", "one", "two", "x", "y"], &[&["a", "100", "200", "3", "4"]]);
+        let table = made(1, &["name", "one", "two", "x", "y"], &[&["a", "100", "200", "3", "4"]]);
         let expected = "| name | one | two |\n|------|----:|----:|\n| a    | 100 | 200 |\n\n\
                         | name |  x |  y |\n|------|---:|---:|\n| a    |  3 |  4 |";
         check(&table, 26, expected);
@@ -135,7 +127,7 @@ mod tests {
     #[test]
     fn a_long_cell_moves_below() {
         let long = "it ended by itself, and said nothing";
-        let table = table(3, &["", "gate", "value"], &[&["FAIL", "alive", long]]);
+        let table = made(3, &["", "gate", "value"], &[&["FAIL", "alive", long]]);
         let expected = format!(
             "|      | gate  | value     |\n|------|-------|-----------|\n| FAIL | alive | see below |\n\n\
              - alive, value: {long}"
@@ -145,6 +137,6 @@ mod tests {
 
     #[test]
     fn no_cell_begins_another() {
-        check(&table(1, &["a"], &[&["x|y"]]), 80, "| a    |\n|------|\n| x\\|y |");
+        check(&made(1, &["a"], &[&["x|y"]]), 80, "| a    |\n|------|\n| x\\|y |");
     }
 }

@@ -71,7 +71,7 @@ impl Chart {
         let view = format!("0 0 {WIDTH} {HEIGHT}");
         let mut svg = Markup::default();
         let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", words.as_str())];
-        svg.within("svg", &attributes, |svg| svg.append(inside));
+        svg.within("svg", &attributes, |svg| svg.append(&inside));
         svg
     }
 
