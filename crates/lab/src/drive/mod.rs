@@ -21,7 +21,7 @@ pub use slots::{Slot, Slots};
 
 use crate::flag::raised;
 use crate::limits::INTERRUPT_GRACE;
-use crate::plan::{Arrival, Plan};
+use crate::plan::{Plan, phases::Arrival};
 use crate::record::{Class, Recorder, Sample};
 use crate::scenario::{Draw, Journey, Scenario, Scope};
 use crate::work::Board;

@@ -289,7 +289,7 @@ mod tests {
     fn exact(fold: &Fold) -> String {
         let mut journeys = fold.journeys();
         for op in journeys.values_mut().map(|journey| &mut journey.op) {
-            for figures in [&mut op.latency_ms, &mut op.service_ms] {
+            for figures in [&mut op.latency_ms, &mut op.service_ms, &mut op.failed_ms] {
                 (figures.sum, figures.avg) = (None, None);
             }
         }

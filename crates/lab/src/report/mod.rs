@@ -4,7 +4,7 @@
 mod headline;
 mod markdown;
 mod screen;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

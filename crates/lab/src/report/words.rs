@@ -1,7 +1,7 @@
 //! Numbers and tables for people: separators, units, aligned columns. Refuses to know what they are about.
 
 /// `6501` → `6,501`.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A number with as many digits as a reader needs; a dash for none.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     match value.abs() {
         magnitude if magnitude >= 1000.0 && value > 0.0 => count(value.round() as u64),
