@@ -29,7 +29,7 @@ url = "http://127.0.0.1:{{port}}"
 [[phase]]
 name     = "hold"
 after    = "5s"
-arrivals = { hold = { connections = $connections, open = $open_per_s }, for = "$((connections / open_per_s + hold))s" }
+arrivals = { hold = { connections = $connections, open_per_s = $open_per_s }, for = "$((connections / open_per_s + hold))s" }
 journey  = "get"
 
 [[journey]]
