@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use fleet::Fleet;
+pub use fleet::{Fleet, Order, Roster, orders};
 pub use secrets::Secrets;
 pub(crate) use stage::Log;
 
@@ -181,8 +181,14 @@ impl Beginning {
             target: trial.scenario.target.url.url(),
             formulas: trial.scenario.formulas(),
         };
-        let start =
-            Start { format: Run::FORMAT, id: id.to_owned(), program: trial.program.clone(), scenario, started_at: rfc3339(unix_ms_now()), machine };
+        let start = Start {
+            format: Run::FORMAT,
+            id: id.to_owned(),
+            program: trial.program.clone(),
+            scenario,
+            started_at: rfc3339(unix_ms_now()),
+            machine,
+        };
         Self { start, notes: Vec::new(), begun: Instant::now() }
     }
 
