@@ -7,8 +7,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::sample::Sample;
-
 /// One JSON object per line, written at once: a few rows a second.
 #[derive(Debug)]
 pub struct Lines {
@@ -47,7 +45,6 @@ impl Lines {
 #[derive(Debug)]
 pub struct SampleFile {
     file: BufWriter<File>,
-    row: Vec<u8>,
     failed: Option<io::Error>,
 }
 
@@ -58,19 +55,15 @@ impl SampleFile {
     /// It cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "phase,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
-        Ok(Self { file, row: Vec::new(), failed: None })
+        writeln!(file, "part,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
+        Ok(Self { file, failed: None })
     }
 
-    /// Appends a sample.
-    pub fn write(&mut self, sample: &Sample) {
-        if self.failed.is_some() {
-            return;
+    /// Appends complete rows.
+    pub fn append(&mut self, rows: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(rows).err();
         }
-        self.row.clear();
-        sample.write_row(&mut self.row);
-        let written = self.file.write_all(&self.row);
-        self.failed = written.err();
     }
 
     /// Writes what is still in memory.

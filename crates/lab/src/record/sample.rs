@@ -4,8 +4,6 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use crate::fold::Point;
-
 /// One arrival's journey, or one step of it. Moments count from the start of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -119,18 +117,4 @@ impl Class {
             Self::Error(trouble) => trouble.word(),
         }
     }
-}
-
-/// The row of a timeline that one round of status requests gives.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct WorkRow<'a> {
-    /// Always `work`.
-    pub kind: &'static str,
-    /// The work's name.
-    pub work: &'a str,
-    /// The counts.
-    #[serde(flatten)]
-    pub point: Point,
-    /// Status requests of this round that got no good answer.
-    pub poll_errors: u64,
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod engine;
+mod fleet;
 mod processes;
 mod scripted;
 mod stub;
