@@ -17,6 +17,7 @@ mod poller;
 mod protocol;
 mod slab;
 mod socket;
+mod tls;
 mod worker;
 
 pub use control::{Call, Client, Reply};

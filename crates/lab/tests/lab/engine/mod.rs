@@ -7,6 +7,7 @@ mod hold;
 mod journeys;
 mod open;
 mod schedule;
+mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
