@@ -85,8 +85,7 @@ impl Frame {
             if self.paired { self.paired_variance(sides, &draws)? } else { self.separate_variance(sides, &draws)? };
         let error = (variance + 2.0 * grain * grain).sqrt();
         let t = if distance == 0.0 { 0.0 } else { (distance / error).abs() };
-        let distances: Vec<f64> = draws.before.iter().zip(&draws.after).map(|(before, after)| after - before).collect();
-        Ok(Evidence { distance, error, freedom, p: two_sided(t, freedom), draws: standardised(&distances) })
+        Ok(Evidence { distance, error, freedom, p: two_sided(t, freedom), draws: draws.standardised() })
     }
 
     /// Both sides' figures in every draw that has both.
@@ -100,26 +99,23 @@ impl Frame {
                 self.after.blocks.draw(self.after.seed, number, &mut blocks);
             }
             let after = sides[1].of(&Drawn(&blocks)).and_then(|figure| scale.value(figure));
-            match before.zip(after) {
-                Some((before, after)) => draws.push(before, after),
-                // In the place of a draw without a figure stands one of no difference.
-                None => draws.empty += 1,
-            }
+            draws.0.push(before.zip(after));
         }
-        if draws.empty as f64 > EMPTY_MAX * resamples as f64 { Err(Reason::TooShort) } else { Ok(draws) }
+        let empty = draws.0.iter().filter(|draw| draw.is_none()).count();
+        if empty as f64 > EMPTY_MAX * resamples as f64 { Err(Reason::TooShort) } else { Ok(draws) }
     }
 
     /// Two independent runs: their variances add up, and so does, by Satterthwaite, what is known of them.
     fn separate_variance(&self, sides: [&dyn Estimate; 2], draws: &Draws) -> Result<(f64, f64), Reason> {
-        let of = |lane: &Lane, side: &dyn Estimate, drawn: &[f64]| {
+        let of = |lane: &Lane, side: &dyn Estimate, drawn: Vec<f64>| {
             let memory = Memory::of(&side.influence());
             if memory.is_too_slow_for(lane.blocks.units()) {
                 return Err(Reason::TooSlow);
             }
-            Ok(variance(drawn) * memory.correction(&lane.blocks) / lane.blocks.seen())
+            Ok(variance(&drawn) * memory.correction(&lane.blocks) / lane.blocks.seen())
         };
-        let before = of(&self.before, sides[0], &draws.before)?;
-        let after = of(&self.after, sides[1], &draws.after)?;
+        let before = of(&self.before, sides[0], draws.before())?;
+        let after = of(&self.after, sides[1], draws.after())?;
         let parts = before.powi(2) / self.before.blocks.freedom() + after.powi(2) / self.after.blocks.freedom();
         let sum = before + after;
         let freedom = if parts > 0.0 { sum * sum / parts } else { self.before.blocks.freedom() };
@@ -130,35 +126,49 @@ impl Frame {
     fn paired_variance(&self, sides: [&dyn Estimate; 2], draws: &Draws) -> Result<(f64, f64), Reason> {
         let blocks = &self.before.blocks;
         // An influence is known up to a factor, which follows from what it makes of the draws.
-        let scaled = |side: &dyn Estimate, drawn: &[f64]| {
+        let scaled = |side: &dyn Estimate, drawn: Vec<f64>| {
             let influence = side.influence();
             let own = blocks.variance_of_sum(&influence);
-            let factor = if own > 0.0 { (variance(drawn) / own).sqrt() } else { 0.0 };
+            let factor = if own > 0.0 { (variance(&drawn) / own).sqrt() } else { 0.0 };
             influence.into_iter().map(move |value| value * factor).collect::<Vec<f64>>()
         };
-        let before = scaled(sides[0], &draws.before);
-        let after = scaled(sides[1], &draws.after);
+        let before = scaled(sides[0], draws.before());
+        let after = scaled(sides[1], draws.after());
         let memory = Memory::of(&after.iter().zip(&before).map(|(after, before)| after - before).collect::<Vec<f64>>());
         if memory.is_too_slow_for(blocks.units()) {
             return Err(Reason::TooSlow);
         }
-        let distances: Vec<f64> = draws.before.iter().zip(&draws.after).map(|(before, after)| after - before).collect();
-        Ok((variance(&distances) * memory.correction(blocks) / blocks.seen(), blocks.freedom()))
+        Ok((variance(&draws.distances()) * memory.correction(blocks) / blocks.seen(), blocks.freedom()))
     }
 }
 
-/// Both sides' figures, draw by draw.
+/// Both sides' figures, draw by draw; none for a draw in which one of them has none.
 #[derive(Debug, Default)]
-struct Draws {
-    before: Vec<f64>,
-    after: Vec<f64>,
-    empty: usize,
-}
+struct Draws(Vec<Option<(f64, f64)>>);
 
 impl Draws {
-    fn push(&mut self, before: f64, after: f64) {
-        self.before.push(before);
-        self.after.push(after);
+    fn before(&self) -> Vec<f64> {
+        self.0.iter().flatten().map(|(before, _)| *before).collect()
+    }
+
+    fn after(&self) -> Vec<f64> {
+        self.0.iter().flatten().map(|(_, after)| *after).collect()
+    }
+
+    fn distances(&self) -> Vec<f64> {
+        self.0.iter().flatten().map(|(before, after)| after - before).collect()
+    }
+
+    /// The distances around their mean, in standard deviations. A draw without a figure keeps its place, so that the
+    /// draws of all figures stay side by side.
+    fn standardised(&self) -> Vec<f64> {
+        let distances = self.distances();
+        let (mean, deviation) = (mean(&distances), variance(&distances).sqrt());
+        let one = |draw: &Option<(f64, f64)>| {
+            let distance = draw.map_or(mean, |(before, after)| after - before);
+            if deviation > 0.0 { (distance - mean) / deviation } else { 0.0 }
+        };
+        self.0.iter().map(one).collect()
     }
 }
 
@@ -186,10 +196,4 @@ fn mean(values: &[f64]) -> f64 {
 fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len().saturating_sub(1).max(1) as f64
-}
-
-fn standardised(values: &[f64]) -> Vec<f64> {
-    let (mean, deviation) = (mean(values), variance(values).sqrt());
-    let one = |value: &f64| if deviation > 0.0 { (value - mean) / deviation } else { 0.0 };
-    values.iter().map(one).collect()
 }
