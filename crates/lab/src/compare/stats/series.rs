@@ -197,3 +197,68 @@ fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len().saturating_sub(1).max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::estimate::Ratio;
+    use super::super::synthetic::{Dice, drift};
+    use super::*;
+
+    /// Fewer than in earnest: the spread of a figure is known to 5 % from them.
+    const RESAMPLES: usize = 200;
+
+    /// The mean of a made-up figure, unit by unit.
+    fn mean_of(lane: &Lane, values: &[f64]) -> Ratio {
+        Ratio::new(lane, values, &vec![1.0; values.len()])
+    }
+
+    /// Two runs without a difference, of noise that drifts so: how many out of a thousand have a p below `p`.
+    #[track_caller]
+    fn check(units: usize, coefficient: f64, paired: bool, p: f64, most: usize) {
+        let dice = &mut Dice::new(units as u64);
+        let blocks = Blocks::of(units).unwrap();
+        let mut beyond = 0;
+        for seed in 0..1000 {
+            let (before, after) = (drift(dice, units, coefficient), drift(dice, units, coefficient));
+            let lanes = [Lane { seed, blocks }, Lane { seed: if paired { seed } else { seed + 5000 }, blocks }];
+            let frame = Frame { before: lanes[0], after: lanes[1], paired };
+            let sides = [&mean_of(&lanes[0], &before) as &dyn Estimate, &mean_of(&lanes[1], &after)];
+            let found = frame.weigh(Scale::Difference, sides, 0.0, RESAMPLES);
+            beyond += usize::from(found.is_ok_and(|evidence| evidence.p < p));
+        }
+        assert!(beyond <= most, "{beyond} of 1000");
+    }
+
+    #[test]
+    fn a_probability_is_as_rare_as_it_says_in_white_noise_of_few_blocks() {
+        // 10 are expected; three standard deviations more are allowed.
+        check(30, 0.0, true, 0.01, 20);
+        check(30, 0.0, false, 0.01, 20);
+        check(60, 0.0, true, 0.01, 20);
+    }
+
+    #[test]
+    fn a_probability_is_nearly_as_rare_as_it_says_under_slow_drift() {
+        // 50 are expected. Without the part that blocks cannot see, 86 and 168 would be found in the first and the last;
+        // without the refusal of runs that are too short for their drift, 87 in the second.
+        check(60, 0.7, false, 0.05, 75);
+        check(60, 0.9, false, 0.05, 50);
+        check(120, 0.9, true, 0.05, 110);
+    }
+
+    #[test]
+    fn what_both_runs_follow_is_no_noise_where_the_same_stretches_are_drawn() {
+        let dice = &mut Dice::new(1);
+        let side = |dice: &mut Dice, level: f64| -> Vec<f64> {
+            (0..60).map(|unit| level + f64::from(unit % 30) + 0.05 * dice.normal()).collect()
+        };
+        let (before, after) = (side(dice, 1.0), side(dice, 1.3));
+        let p = |paired: bool| {
+            let lane = |seed| Lane { seed, blocks: Blocks::of(60).unwrap() };
+            let frame = Frame { before: lane(1), after: lane(if paired { 1 } else { 2 }), paired };
+            let sides = [&mean_of(&frame.before, &before) as &dyn Estimate, &mean_of(&frame.after, &after)];
+            frame.weigh(Scale::Difference, sides, 0.0, RESAMPLES).map(|evidence| evidence.p)
+        };
+        assert!(p(true).unwrap() < 0.001 && p(false).map_or(true, |p| p > 0.2), "{:?} {:?}", p(true), p(false));
+    }
+}
