@@ -13,8 +13,8 @@
 //! ```
 
 mod again;
-pub mod cli;
 mod charts;
+pub mod cli;
 mod content;
 mod dashboard;
 mod headline;

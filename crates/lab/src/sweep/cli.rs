@@ -122,7 +122,13 @@ fn with(run: &RunArgs, variations: &[Variation], values: &[String], seed: Option
     RunArgs { settings, seed: seed.or(run.seed), ..run.clone() }
 }
 
-fn make(run: &RunArgs, program: &str, variations: &[Variation], plan: &Plan, measure: &Measure) -> Result<Outcome, Stopped> {
+fn make(
+    run: &RunArgs,
+    program: &str,
+    variations: &[Variation],
+    plan: &Plan,
+    measure: &Measure,
+) -> Result<Outcome, Stopped> {
     let mut runner = Runner::new(program)?;
     let mut run_one = |turn: Turn, values: &[String]| {
         let finished = runner.carry_out(with(run, variations, values, Some(turn.seed)));

@@ -34,7 +34,7 @@ use crate::guard::Guard;
 use crate::machine::Machine;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
-use crate::scenario::{Scenario, Scope};
+use crate::scenario::{Recipe, Scenario, Scope};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use prepare::prepare;
 use stage::Stage;
@@ -51,6 +51,8 @@ pub struct Trial {
     pub scenario: Scenario,
     /// The text of the scenario, kept beside the record.
     pub text: String,
+    /// How the scenario was put together, for worker processes.
+    pub recipe: Recipe,
     /// Where its relative files are found.
     pub beside: PathBuf,
     /// The scenario's identity.
@@ -181,8 +183,14 @@ impl Beginning {
             target: trial.scenario.target.url.url(),
             formulas: trial.scenario.formulas(),
         };
-        let start =
-            Start { format: Run::FORMAT, id: id.to_owned(), program: trial.program.clone(), scenario, started_at: rfc3339(unix_ms_now()), machine };
+        let start = Start {
+            format: Run::FORMAT,
+            id: id.to_owned(),
+            program: trial.program.clone(),
+            scenario,
+            started_at: rfc3339(unix_ms_now()),
+            machine,
+        };
         Self { start, notes: Vec::new(), begun: Instant::now() }
     }
 
