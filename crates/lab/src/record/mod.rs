@@ -97,7 +97,7 @@ impl Recorder {
         interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| inner.book.add(cell));
         let second = inner.open.entry(interval.second).or_default();
         interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
-        for lag in &interval.lag_us {
+        if let Some(lag) = &interval.lag_us {
             second.lag.add(lag);
             inner.lag.add(lag);
         }

@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn a_line_without_an_end_takes_no_memory() {
         let endless = io::repeat(b'x').take(2 * TIMELINE_LINE_BYTES_MAX as u64);
-        let rows = BufReader::new(endless.chain(format!("\n{NOTE}\n").as_bytes()));
+        let note = format!("\n{NOTE}\n");
+        let rows = BufReader::new(endless.chain(note.as_bytes()));
         let timeline = fold_rows(rows, Timeline::default()).unwrap();
         assert_eq!(timeline.notes.len(), 2);
     }

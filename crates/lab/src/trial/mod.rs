@@ -22,7 +22,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use fleet::Fleet;
+pub use fleet::{Fleet, Order, Roster, orders};
 pub use secrets::Secrets;
 pub(crate) use stage::Log;
 

@@ -92,6 +92,11 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         samples: true,
         interrupt,
         screen: Screen::quiet(),
+        text: document.text().to_owned(),
+        beside: PathBuf::new(),
+        may_load: Vec::new(),
+        guard: None,
+        worker_program: None,
         program: "0.0.0 (test)".to_owned(),
     }
 }

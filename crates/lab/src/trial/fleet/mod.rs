@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-pub use orders::orders;
+pub use orders::{Order, orders};
 
 use super::CouldNotRun;
 use super::pulse::SERVER;
