@@ -17,7 +17,7 @@ use super::pulse::{GENERATOR, Pulse, SERVER};
 use super::watched::{Kin, Watched};
 use super::{Beginning, CouldNotRun, End, Fleet, Trial};
 use crate::clock::unix_ms_now;
-use crate::drive::{Crew, Moment, Report, Segment, Setting};
+use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
 use crate::flag::{pass_panic_on, raised};
 use crate::fold::{Timeline, TotalsFigures};
 use crate::limits::START_LEAD;
@@ -95,6 +95,9 @@ impl Stage {
             sources: scenario.generator.sources.clone(),
             samples: trial.samples,
             segment: Segment::whole(workers(&scenario, &addresses) as u32),
+            processes: trial.worker_program.as_ref().map(|program| {
+                Processes::new(program.clone(), trial.recipe.clone(), super::needs::connections(&scenario))
+            }),
             addresses,
         };
         let failed = |error: std::io::Error| CouldNotRun(format!("the load workers cannot start: {error}"));
