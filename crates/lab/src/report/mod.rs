@@ -12,7 +12,9 @@
 //! screen     the edge to the terminal
 //! ```
 
+mod again;
 mod charts;
+pub mod cli;
 mod content;
 mod dashboard;
 mod headline;
@@ -22,6 +24,7 @@ mod markdown;
 mod markup;
 mod progress;
 mod screen;
+mod start;
 mod summary;
 mod svg;
 pub(crate) mod words;
@@ -34,19 +37,22 @@ mod schema;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use again::{Recorded, recorded};
 pub use headline::{Figure, Headline, headline};
 pub use html::html;
 pub use markdown::markdown;
 pub use progress::Progress;
 pub use screen::Screen;
+pub use start::Start;
 pub use summary::summary;
 
 use crate::findings::Finding;
-use crate::fold::{ErrorGroup, PartFigures, Results};
+use crate::fold::{ErrorGroup, PartFigures, Results, Series};
 use crate::machine::Machine;
 use crate::record::timeline::FaultRow;
 use crate::verdict::{Judged, Verdict};
@@ -103,6 +109,9 @@ pub struct ScenarioRecord {
     pub summary: String,
     /// SHA-256 of its text and settings.
     pub hash: String,
+    /// SHA-256 of its text alone.
+    #[serde(default)]
+    pub text_hash: String,
     /// The seed of the plan.
     pub seed: u64,
     /// What the command line changed.
@@ -138,6 +147,25 @@ impl Run {
         self.parts.iter_mut().filter_map(|part| part.overload.as_mut()).flatten().for_each(|why| *why = strike(why));
         self
     }
+}
+
+/// Writes `run.json` and every view of it.
+///
+/// # Errors
+/// The file that could not be written, and why.
+pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &Path) -> Result<(), String> {
+    let write = |name: &str, text: String| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    write("run.json", run.to_json_text())?;
+    write("report.md", markdown(run))?;
+    write("report.html", html(run, series))
+}
+
+pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
 }
 
 fn strike_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
