@@ -54,6 +54,29 @@ pub const CURVE_POINTS_MAX: usize = 64;
 /// Points of a figure over time that reports are made of; the whole of it is in the timeline file.
 pub const SERIES_POINTS_MAX: usize = 600;
 
+/// Points of a figure of the target, a process, the machine or a step: there may be hundreds, and with this many
+/// their memory has stopped growing after two minutes.
+pub const METRIC_POINTS_MAX: usize = 120;
+
+/// Figures over time that are made of the target's metrics; a metric gives up to three. The rest is left out, and a
+/// note says so; the timeline file has every value.
+pub const METRIC_SERIES_MAX: usize = 600;
+
+/// Figures over time in all.
+pub const SERIES_MAX: usize = 1_000;
+
+/// Faults and notes of a timeline that are kept, each.
+pub const TIMELINE_NOTES_MAX: usize = 1_000;
+
+/// Bytes of one line of a timeline that is read again: a row holds one answer of the target's metrics at most.
+pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
+
+/// Seconds without an answer that a figure per second shows as zeros; after a longer silence it simply goes on.
+pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
+
+/// Different holders of stuck work that are told apart; later ones are counted together.
+pub const HOLDERS_MAX: usize = 64;
+
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
 pub const PARTS_MAX: u32 = 1_000;
 
@@ -65,5 +88,6 @@ pub const SAMPLE_CHARS_MAX: usize = 300;
 
 const _: () = assert!(CURVE_POINTS_MAX.is_multiple_of(2), "the curve halves itself when it is full");
 const _: () = assert!(SERIES_POINTS_MAX.is_multiple_of(2), "a series halves itself when it is full");
+const _: () = assert!(METRIC_SERIES_MAX < SERIES_MAX, "a target's metrics leave room for everything else");
 const _: () = assert!(INTERRUPT_GRACE.as_millis() < STOP_WITHIN.as_millis(), "an interrupt ends within the stop");
 const _: () = assert!(REQUEST_TIMEOUT.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");

@@ -5,6 +5,7 @@ mod curve;
 mod results;
 mod series;
 mod summary;
+mod timeline;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +18,8 @@ pub use results::{
 pub use series::{Series, Stretch};
 pub(crate) use summary::round;
 pub use summary::{Figures, STATISTICS, Summary};
+pub(crate) use timeline::seconds_in_unit;
+pub use timeline::{PartSpan, Timeline};
 
 use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX};
 use crate::record::{Class, Sample, Trouble};

@@ -14,7 +14,7 @@ use crate::scenario::{Journey, Work};
 pub const RESERVED: [&str; 2] = ["generator", "server"];
 
 /// Names that no derived figure may have.
-pub const WORK_FIGURES: [&str; 16] = [
+pub const WORK_FIGURES: [&str; 17] = [
     "created",
     "finished",
     "failed",
@@ -31,6 +31,7 @@ pub const WORK_FIGURES: [&str; 16] = [
     "progress_per_s",
     "totals",
     "drain_curve",
+    "stuck_by",
 ];
 
 /// Everything that was measured.
@@ -65,7 +66,7 @@ pub struct JourneyFigures {
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Its steps, where there is more than one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, OpFigures>,
 }
 
@@ -126,6 +127,9 @@ pub struct WorkFigures {
     pub failed: u64,
     /// Without progress for too long.
     pub stuck: u64,
+    /// Of those: by who held them, where the scenario says how to see it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stuck_by: BTreeMap<String, u64>,
     /// In the queue when the trial ended.
     pub waiting: u64,
     /// Under way when the trial ended.

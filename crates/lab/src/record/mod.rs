@@ -5,6 +5,7 @@
 mod files;
 pub mod hlog;
 mod interval;
+mod replay;
 mod sample;
 pub mod timeline;
 
@@ -13,6 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use files::{Lines, SampleFile};
 pub use interval::{Cell, ErrorNote, Interval, Op, histogram};
+pub use replay::{fold_rows, read_timeline};
 pub use sample::{Class, Sample, Trouble, WorkRow};
 
 use crate::drive::Failure;

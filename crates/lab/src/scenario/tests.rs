@@ -153,7 +153,7 @@ fn mistakes_name_line_key_and_what_was_expected() {
         &[
             "line 16: `work.w` needs `stuck_after`: no progress for how long is stuck, such as \"60s\"",
             "line 22: `work.w.stack_after` is not a key that stands here; known: status, ids, bulk, poll, stuck_after, \
-             give_up_after, items, id, state, times, figures, progress, derive, totals",
+             give_up_after, items, id, state, times, figures, progress, group, derive, totals",
         ],
     );
     check(

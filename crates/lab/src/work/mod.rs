@@ -2,6 +2,7 @@
 //! server's own totals that it is reconciled with. Refuses to know journeys and gates.
 
 mod follow;
+mod holders;
 mod totals;
 mod tracker;
 
