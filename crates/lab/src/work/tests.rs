@@ -102,9 +102,10 @@ fn stuck_pieces_are_grouped_by_who_held_them_last() {
     let ends = json!({ "id": "0", "s": "f", "h": "node-a", "n": 9 });
     tracker.observe(&json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
     let by = |second: u64| tracker.figures(at(second), None).stuck_by;
-    let named =
-        |names: &[(&str, u64)]| names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<Vec<_>>();
-    assert_eq!(by(5), BTreeMap::new());
+    let named = |names: &[(&str, u64)]| {
+        names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(by(5), named(&[]));
     assert_eq!(by(12), named(&[("node-a", 1), ("nobody", 1)]));
     assert_eq!(by(19), named(&[("node-a", 1), ("node-b", 1), ("node-c", 1), ("nobody", 2)]));
     assert_eq!(tracker.figures(at(19), None).stuck, 5);
