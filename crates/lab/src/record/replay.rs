@@ -24,24 +24,33 @@ pub fn read_timeline(path: &Path) -> io::Result<Timeline> {
 ///
 /// # Errors
 /// The rows cannot be read.
-pub fn fold_rows(mut rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timeline> {
-    let mut line = Vec::new();
-    let mut unread: u64 = 0;
-    while read_line(&mut rows, &mut line)? {
-        let is_whole = line.ends_with(b"\n");
-        match serde_json::from_slice::<Row>(&line) {
-            Ok(row) => timeline.add(&row),
-            // The last line of a run that was cut off.
-            Err(_) if !is_whole => {}
-            Err(_) => unread += u64::from(!is_of_another_kind(&line)),
-        }
-    }
+pub fn fold_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timeline> {
+    let unread = each_row(rows, |row| timeline.add(row))?;
     timeline.close();
     if unread > 0 {
         let note = format!("Lines of the timeline that could not be read, and that its figures are without: {unread}.");
         timeline.notes.push(NoteRow { t_s: 0.0, note });
     }
     Ok(timeline)
+}
+
+/// Shows every row to `see`, in the order of the file; gives the number of lines that could not be read.
+///
+/// # Errors
+/// The rows cannot be read.
+pub fn each_row(mut rows: impl BufRead, mut see: impl FnMut(&Row)) -> io::Result<u64> {
+    let mut line = Vec::new();
+    let mut unread = 0;
+    while read_line(&mut rows, &mut line)? {
+        let is_whole = line.ends_with(b"\n");
+        match serde_json::from_slice::<Row>(&line) {
+            Ok(row) => see(&row),
+            // The last line of a run that was cut off.
+            Err(_) if !is_whole => {}
+            Err(_) => unread += u64::from(!is_of_another_kind(&line)),
+        }
+    }
+    Ok(unread)
 }
 
 /// The next line, with its end. One that is longer than any row can be is cut, and its rest skipped.
@@ -96,9 +105,9 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_takes_no_memory() {
-        let rest = format!("\n{NOTE}\n");
         let endless = io::repeat(b'x').take(2 * TIMELINE_LINE_BYTES_MAX as u64);
-        let rows = BufReader::new(endless.chain(rest.as_bytes()));
+        let note = format!("\n{NOTE}\n");
+        let rows = BufReader::new(endless.chain(note.as_bytes()));
         let timeline = fold_rows(rows, Timeline::default()).unwrap();
         assert_eq!(timeline.notes.len(), 2);
     }

@@ -207,6 +207,12 @@ impl Tracker {
         self.live.values().all(|piece| self.is_stuck(piece, now))
     }
 
+    /// Pieces in the server's queue, as far as it was asked.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.live.values().filter(|piece| piece.state == State::Waiting).count() as u64
+    }
+
     /// Pieces created so far.
     #[must_use]
     pub fn created(&self) -> u64 {
