@@ -265,6 +265,15 @@ pub const SPARE_BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// How long news of started work may wait to travel with others.
 pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
 
+/// From one look at the gauges of a worker process to the next.
+pub const GAUGES_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a worker process may take to end when its line has ended, before it is killed.
+pub const LEAVE_WITHIN: Duration = Duration::from_secs(3);
+
+/// From one look whether it has ended to the next.
+pub const LEAVE_LOOK: Duration = Duration::from_millis(2);
+
 /// Characters of an error's sample message.
 pub const SAMPLE_CHARS_MAX: usize = 300;
 

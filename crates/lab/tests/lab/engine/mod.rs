@@ -87,6 +87,7 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
         sources: Vec::new(),
         samples: true,
         segment: Segment { first: 0, count: 0, of: 0 },
+        processes: None,
     }
 }
 
