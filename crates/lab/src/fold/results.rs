@@ -7,7 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
-use super::summary::{Figures, STATISTICS};
+use super::series::Series;
+use super::summary::{Figures, STATISTICS, round};
+use super::timeline::Timeline;
+use crate::cgroup::{LimitsApplied, LimitsSeen};
 use crate::scenario::{Arrivals, Journey, Observe, Phase, Work};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
@@ -17,7 +20,7 @@ pub const RESERVED: [&str; 3] = ["generator", "observe", "server"];
 const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
 
 /// Names that no derived figure may have.
-pub const WORK_FIGURES: [&str; 16] = [
+pub const WORK_FIGURES: [&str; 17] = [
     "created",
     "finished",
     "failed",
@@ -34,6 +37,7 @@ pub const WORK_FIGURES: [&str; 16] = [
     "progress_per_s",
     "totals",
     "drain_curve",
+    "stuck_by",
 ];
 
 /// Everything that was measured.
@@ -43,6 +47,12 @@ pub struct Results {
     pub journeys: BTreeMap<String, JourneyFigures>,
     /// By kind of work.
     pub work: BTreeMap<String, WorkFigures>,
+    /// By phase: what its levels found.
+    #[serde(default)]
+    pub phases: BTreeMap<String, PhaseFigures>,
+    /// By observer and figure.
+    #[serde(default)]
+    pub observe: BTreeMap<String, BTreeMap<String, Observed>>,
     /// The lab itself.
     pub generator: Generator,
     /// The service under test.
@@ -59,16 +69,68 @@ impl Results {
     }
 }
 
+/// What the levels of a phase found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    /// The highest throughput of any of its parts, in good answers per second.
+    pub peak_per_s: Option<f64>,
+    /// The highest rate that a search held, in arrivals per second.
+    pub edge_per_s: Option<f64>,
+}
+
+/// A figure that an observer read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Observed {
+    pub min: f64,
+    pub avg: f64,
+    pub max: f64,
+    pub last: f64,
+}
+
+/// Figures of the observers over the whole run.
+#[must_use]
+pub fn observed(timeline: &Timeline) -> BTreeMap<String, BTreeMap<String, Observed>> {
+    let mut all: BTreeMap<String, BTreeMap<String, Observed>> = BTreeMap::new();
+    for (name, series) in &timeline.series {
+        let Some((observer, figure)) = name.strip_prefix("observe.").and_then(|rest| rest.split_once('.')) else {
+            continue;
+        };
+        if let Some(found) = Observed::of(series) {
+            all.entry(observer.to_owned()).or_default().insert(figure.to_owned(), found);
+        }
+    }
+    all
+}
+
+impl Observed {
+    /// The statistics of a series; none of an empty one.
+    #[must_use]
+    pub fn of(series: &Series) -> Option<Self> {
+        let count: u64 = series.points.iter().map(|point| point.n).sum();
+        let sum: f64 = series.points.iter().map(|point| point.mean * point.n as f64).sum();
+        Some(Self {
+            min: series.points.iter().map(|point| point.min).min_by(f64::total_cmp)?,
+            avg: round(sum / count as f64),
+            max: series.peak()?.1,
+            last: series.last()?,
+        })
+    }
+}
+
 /// A journey.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JourneyFigures {
     /// The journey as a whole.
     #[serde(flatten)]
     pub op: OpFigures,
+    /// Good answers per second, from the first arrival of the trial to the end of the last.
+    #[serde(default)]
+    pub throughput_per_s: Option<f64>,
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Its steps, where there is more than one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, OpFigures>,
 }
 
@@ -129,6 +191,9 @@ pub struct WorkFigures {
     pub failed: u64,
     /// Without progress for too long.
     pub stuck: u64,
+    /// Of those: by who held them, where the scenario says how to see it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stuck_by: BTreeMap<String, u64>,
     /// In the queue when the trial ended.
     pub waiting: u64,
     /// Under way when the trial ended.
@@ -184,6 +249,15 @@ pub struct Generator {
     pub not_sent: u64,
     /// Arrivals that were sent and given up when the trial was ended.
     pub abandoned: u64,
+    /// Connections that were opened.
+    #[serde(default)]
+    pub connects: u64,
+    /// Bytes sent.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    /// Bytes received.
+    #[serde(default)]
+    pub received_bytes: u64,
     /// Processor time of the lab.
     pub cpu_s: Option<f64>,
     /// Memory of the lab.
@@ -198,6 +272,12 @@ pub struct ServerFigures {
     pub process: ProcessFigures,
     /// Its configuration in its own words, where the scenario says how to ask.
     pub config: Option<Value>,
+    /// The limits that it was held within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsApplied>,
+    /// What they did to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits_seen: Option<LimitsSeen>,
 }
 
 /// A process, watched from outside.

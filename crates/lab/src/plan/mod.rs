@@ -5,7 +5,6 @@
 mod arrivals;
 mod label;
 mod moments;
-pub(crate) mod phases;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +15,6 @@ use serde::{Deserialize, Serialize};
 pub use arrivals::{Arrival, Arrivals};
 pub use label::part_label;
 pub(crate) use moments::due_within;
-pub use phases::{Plan, plan};
 
 use crate::scenario::chance::{Purpose, draw};
 use crate::scenario::{self, Each, EdgeArrivals, Every, Phase, Reconnect, mix};

@@ -11,7 +11,7 @@ use crate::scenario::Arrivals as Load;
 fn phase(arrivals: Load) -> Phase {
     let in_flight_max = arrivals.in_flight().unwrap_or(100);
     let name = "p".to_owned();
-    Phase { name, arrivals, in_flight_max, journey: 3, after: Duration::ZERO, reconnect: Reconnect::Request }
+    Phase { name, arrivals, in_flight_max, journey: 3, after: Duration::ZERO, at: None, reconnect: Reconnect::Request }
 }
 
 fn place(seed: u64) -> Place {

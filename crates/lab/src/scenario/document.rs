@@ -78,6 +78,8 @@ impl Node {
 pub struct Document {
     pub(crate) root: Node,
     digest: Sha256,
+    text_digest: Sha256,
+    text: String,
     settings: Vec<String>,
 }
 
@@ -97,7 +99,8 @@ impl Document {
         })?;
         let origin = |at: usize| Origin::Line(line_of(text, at));
         let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
-        Ok(Self { root, digest: Sha256::new_with_prefix(text), settings: Vec::new() })
+        let text_digest = Sha256::new_with_prefix(text);
+        Ok(Self { root, digest: text_digest.clone(), text_digest, text: text.to_owned(), settings: Vec::new() })
     }
 
     /// Applies one `KEY=VALUE` of the command line: a variable by its dotted name, or any key by its dotted path, where
@@ -156,7 +159,19 @@ impl Document {
     /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.
     #[must_use]
     pub fn hash(&self) -> String {
-        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.digest)
+    }
+
+    /// The text as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// SHA-256 of the text alone, in hexadecimal: two runs with the same value ran the same scenario, whatever was set.
+    #[must_use]
+    pub fn text_hash(&self) -> String {
+        hexadecimal(&self.text_digest)
     }
 
     /// The settings that were applied, in their order.
@@ -164,6 +179,10 @@ impl Document {
     pub fn settings(&self) -> &[String] {
         &self.settings
     }
+}
+
+fn hexadecimal(digest: &Sha256) -> String {
+    digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn line_of(text: &str, at: usize) -> usize {

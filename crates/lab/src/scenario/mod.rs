@@ -27,6 +27,8 @@ mod zipf;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 pub use bounds::{Bounds, GeneratorSpec, ROLES, Signals};
 pub use builtin::{Builtin, builtin, builtins};
 pub(crate) use chance::mix;
@@ -120,6 +122,17 @@ impl Scenario {
     #[must_use]
     pub fn spawns(&self) -> bool {
         self.target.spawn.is_some() || self.helpers.iter().any(|helper| helper.spawn.is_some())
+    }
+
+    /// The formulas of all derived figures, by the path of the figure: `game.pace`.
+    #[must_use]
+    pub fn formulas(&self) -> BTreeMap<String, String> {
+        let of_work = |work: &Work| {
+            let named =
+                |(figure, formula): &(String, Formula)| (format!("{}.{figure}", work.name), formula.to_string());
+            work.derive.iter().map(named).collect::<Vec<_>>()
+        };
+        self.works.iter().flat_map(of_work).collect()
     }
 }
 

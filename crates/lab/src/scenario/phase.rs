@@ -24,6 +24,8 @@ pub struct Phase {
     pub journey: usize,
     /// The pause after the phase before.
     pub after: Duration,
+    /// Its own first moment, from the start of the plan, where it runs beside the others instead of after them.
+    pub at: Option<Duration>,
     /// When connections are given up.
     pub reconnect: Reconnect,
 }
@@ -237,6 +239,11 @@ impl Phase {
         let in_flight = arrivals.as_ref().and_then(Arrivals::in_flight).or(in_flight);
         let journey = fields.need("journey", "what each arrival does").and_then(|at| journey_of(&at, journeys));
         let after = fields.take("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+        let own = fields.take("at");
+        if let (Some(own), true) = (&own, after.is_some()) {
+            own.wrong("stands beside `after`: a phase has a moment of its own, or follows the one before");
+        }
+        let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));
         let reconnects =
             [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
         let reconnect = fields.take("reconnect").and_then(|at| at.choice(&reconnects));
@@ -247,6 +254,7 @@ impl Phase {
             in_flight_max: in_flight?,
             journey: journey?,
             after: after.unwrap_or_default(),
+            at: own.unwrap_or_default(),
             reconnect: reconnect.unwrap_or_default(),
         })
     }
