@@ -90,6 +90,12 @@ pub const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Ids in one status request.
 pub const BULK_MAX: u64 = 10_000;
 
+/// Status requests under way at once, where each piece of work is asked for by itself and the scenario does not say.
+pub const POLLS_AT_ONCE: u64 = 8;
+
+/// The most that a scenario may ask for: polls shall not become the load.
+pub const POLLS_AT_ONCE_MAX: u64 = 256;
+
 /// Bytes of one answer body. A longer one is an error of kind `too_large`, never memory of ours.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
