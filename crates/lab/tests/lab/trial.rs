@@ -93,6 +93,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         interrupt,
         screen: Screen::quiet(),
         text: document.text().to_owned(),
+        recipe: document.recipe(),
         beside: PathBuf::new(),
         may_load: Vec::new(),
         guard: None,
