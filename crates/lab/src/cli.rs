@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::guard::Guard;
 use crate::report::{Screen, summary};
 use crate::scenario::{Base, Document, Scenario, builtin, builtins};
 use crate::signals::Signals;
@@ -44,6 +45,9 @@ pub struct RunArgs {
     /// Write every sample as a row of samples.csv
     #[arg(long)]
     pub samples: bool,
+    /// Allow load on this host, which is not this machine: only what you own or have leave for. May be repeated
+    #[arg(long, value_name = "HOST")]
+    pub i_may_load: Vec<String>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -66,16 +70,17 @@ pub(crate) enum Stopped {
 pub(crate) struct Runner {
     runtime: Runtime,
     signals: Signals,
+    program: String,
 }
 
-/// Runs a trial and says on the terminal what it showed.
+/// Runs a trial and says on the terminal what it showed. The record names `program`, its version and commit.
 #[must_use]
-pub fn run(args: RunArgs) -> ExitCode {
+pub fn run(args: RunArgs, program: &str) -> ExitCode {
     if args.list {
         say(&listing());
         return ExitCode::SUCCESS;
     }
-    match Runner::new().and_then(|mut runner| runner.carry_out(args)) {
+    match Runner::new(program).and_then(|mut runner| runner.carry_out(args)) {
         Ok(finished) => {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             say(&summary(&finished.run, &finished.dir, colour));
@@ -89,13 +94,13 @@ pub fn run(args: RunArgs) -> ExitCode {
 
 impl Runner {
     /// Begins to listen for signals.
-    pub(crate) fn new() -> Result<Self, Stopped> {
+    pub(crate) fn new(program: &str) -> Result<Self, Stopped> {
         // One thread: the lab shares the machine with what it measures.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Stopped::CouldNotRun(format!("no runtime: {error}")))?;
         let signals = runtime.block_on(async { Signals::listen() });
         let signals = signals.map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")))?;
-        Ok(Self { runtime, signals })
+        Ok(Self { runtime, signals, program: program.to_owned() })
     }
 
     /// Checks the scenario of these arguments and puts the target through it.
@@ -104,6 +109,9 @@ impl Runner {
         let (interrupt, interrupted) = watch::channel(false);
         let trial = Trial {
             scenario,
+            text: document.text().to_owned(),
+            recipe: document.recipe(),
+            beside: beside(&args),
             hash: document.hash(),
             text_hash: document.text_hash(),
             settings: document.settings().to_vec(),
@@ -111,6 +119,10 @@ impl Runner {
             seed: args.seed.map_or_else(new_seed, Ok)?,
             pid: args.pid,
             samples: args.samples,
+            may_load: args.i_may_load,
+            guard: Guard::own().ok(),
+            worker_program: std::env::current_exe().ok(),
+            program: self.program.clone(),
             interrupt: interrupted,
             screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
         };
@@ -139,6 +151,12 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<(Document, Scenario), Stopped> 
         return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
     Ok((document, scenario))
+}
+
+/// Where the relative files of a scenario are found: beside it.
+fn beside(args: &RunArgs) -> PathBuf {
+    let name = args.scenario.as_deref().filter(|name| builtin(name).is_none());
+    name.and_then(|name| Path::new(name).parent()).map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
 /// A seed that nobody chose.

@@ -9,30 +9,39 @@
 //! work            pieces that outlive their request: followed, counted, reconciled
 //! record          samples and timeline, as they happen
 //! fold      PURE  samples -> figures, mergeable, in constant memory
+//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
 //! compare   PURE  several records -> which figures differ by more than their noise
 //! sweep           one scenario under many settings -> the best, and what it cost
 //! ```
 //!
+//! Beside it: `safety` and `preflight` say what must not or cannot run before a byte is sent; `guard` and `cgroup`
+//! bind what a trial starts to its life and its limits; `machine` looks at processes and the machine.
+//!
 //! `trial` is the edge that ties them to clocks, sockets and files; `cli` is its command line. The lab tests
 //! services from outside: it refuses to know the code of any of them, ours included.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod cgroup;
 pub mod cli;
 pub mod clock;
 pub mod compare;
 pub mod drive;
+pub mod edge;
 pub mod findings;
 mod flag;
 pub mod fold;
+pub mod guard;
 pub mod limits;
 pub mod machine;
 pub mod metrics;
 pub mod plan;
+pub mod preflight;
 pub mod record;
 pub mod report;
+pub mod safety;
 pub mod scenario;
 mod signals;
 pub mod sweep;

@@ -129,6 +129,12 @@ pub struct FaultRow {
     pub process: String,
     /// What: `kill`, `stop`, `continue`, `term`, `restart`.
     pub act: String,
+    /// The process id before, where the process ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_before: Option<u32>,
+    /// The process id after, where the process runs on or again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_after: Option<u32>,
     /// When the process answered again, where that was awaited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_again_s: Option<f64>,

@@ -52,11 +52,11 @@ pub struct SweepArgs {
 
 /// Sweeps, prints, writes.
 #[must_use]
-pub fn run(args: SweepArgs) -> ExitCode {
+pub fn run(args: SweepArgs, program: &str) -> ExitCode {
     if args.run.list {
-        return crate::cli::run(args.run);
+        return crate::cli::run(args.run, program);
     }
-    match carry_out(args) {
+    match carry_out(args, program) {
         Ok(table) => {
             say(&markdown(&table));
             ExitCode::from(code(&table))
@@ -77,14 +77,14 @@ fn code(table: &Table) -> u8 {
     }
 }
 
-fn carry_out(args: SweepArgs) -> Result<Table, Stopped> {
+fn carry_out(args: SweepArgs, program: &str) -> Result<Table, Stopped> {
     let parse = |text: &String| Variation::parse(text).map_err(|message| usage(&format!("--vary {text}: {message}")));
     let variations: Vec<Variation> = args.variations.iter().map(parse).collect::<Result<_, _>>()?;
     let seed = args.run.seed.map_or_else(crate::cli::new_seed, Ok)?;
     let plan = plan(&variations, args.repeat, seed).map_err(|message| usage(&message))?;
     let measure = args.best.as_deref().map_or(Measure::Throughput, Measure::parse);
     check(&args.run, &variations, &plan, &measure)?;
-    let outcome = make(&args.run, &variations, &plan, &measure)?;
+    let outcome = make(&args.run, program, &variations, &plan, &measure)?;
     let table = table(&variations, &plan, &outcome, &measure);
     if let Some(path) = args.markdown {
         let wrong = |error| Stopped::CouldNotRun(format!("{}: {error}", path.display()));
@@ -105,7 +105,7 @@ fn check(run: &RunArgs, variations: &[Variation], plan: &Plan, measure: &Measure
 
 fn check_measure(scenario: &Scenario, measure: &Measure) -> Result<(), Stopped> {
     let Measure::Path { path, .. } = measure else { return Ok(()) };
-    let known = known_figures(&scenario.journeys, &scenario.works);
+    let known = known_figures(&scenario.journeys, &scenario.works, &scenario.phases, &scenario.observers);
     if known.contains(path) {
         return Ok(());
     }
@@ -122,8 +122,14 @@ fn with(run: &RunArgs, variations: &[Variation], values: &[String], seed: Option
     RunArgs { settings, seed: seed.or(run.seed), ..run.clone() }
 }
 
-fn make(run: &RunArgs, variations: &[Variation], plan: &Plan, measure: &Measure) -> Result<Outcome, Stopped> {
-    let mut runner = Runner::new()?;
+fn make(
+    run: &RunArgs,
+    program: &str,
+    variations: &[Variation],
+    plan: &Plan,
+    measure: &Measure,
+) -> Result<Outcome, Stopped> {
+    let mut runner = Runner::new(program)?;
     let mut run_one = |turn: Turn, values: &[String]| {
         let finished = runner.carry_out(with(run, variations, values, Some(turn.seed)));
         finished.map(|finished| (finished.run, finished.dir)).map_err(|stopped| match stopped {

@@ -73,6 +73,12 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
         samples: false,
         interrupt: never,
         screen: Screen::quiet(),
+        text: document.text().to_owned(),
+        beside: PathBuf::new(),
+        may_load: Vec::new(),
+        guard: None,
+        worker_program: None,
+        program: "0.0.0 (test)".to_owned(),
     };
     lab::trial::run(trial).await
 }

@@ -92,6 +92,12 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         samples: true,
         interrupt,
         screen: Screen::quiet(),
+        text: document.text().to_owned(),
+        beside: PathBuf::new(),
+        may_load: Vec::new(),
+        guard: None,
+        worker_program: None,
+        program: "0.0.0 (test)".to_owned(),
     }
 }
 
@@ -268,10 +274,10 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
 #[tokio::test]
 async fn nobody_at_the_target_is_said_before_anything_is_sent() {
     let out = Out::new();
-    let settings = ["target.ready_within=150ms".to_owned()];
     let (_interrupt, never) = watch::channel(false);
-    let CouldNotRun(message) = lab::trial::run(trial(WORK, &settings, &out.0, never)).await.unwrap_err();
-    assert!(message.starts_with("server was not ready within 150ms: http://127.0.0.1:1/ready: "), "{message}");
+    let CouldNotRun(message) = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
+    let tried = "nobody takes a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
+    assert!(message.starts_with(tried), "{message}");
 }
 
 /// The lab's own test, and one of two that look at the clock: a service that stands still for a second must show

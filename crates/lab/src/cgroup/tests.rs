@@ -1,0 +1,168 @@
+use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use super::*;
+
+const MIB: u64 = 1024 * 1024;
+
+/// The limits in force, or nothing where the machine does not allow them: then the refusal has been checked, and that
+/// this process could not have made the groups by itself either.
+#[track_caller]
+fn apply(limits: &TargetLimits, run: &str) -> Option<Confined> {
+    match Confined::apply(limits, run) {
+        Ok(confined) => Some(confined.expect("something is limited")),
+        Err(refusal) => {
+            assert!(refusal.starts_with("[target.limits] "), "{refusal}");
+            assert!(refusal.contains("or take the limit out of the scenario"), "{refusal}");
+            let able = holds(limits).unwrap().iter().all(|hold| is_able(*hold));
+            assert!(!able, "this process may write control groups, yet: {refusal}");
+            None
+        }
+    }
+}
+
+/// Whether a group could be made and limited by hand.
+fn is_able(hold: Hold) -> bool {
+    let read = |path: &str| fs::read_to_string(path).unwrap();
+    let Some(own) = own(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), hold.controller()) else {
+        return false;
+    };
+    let dir = own.dir.join(format!("lab-test-{}", std::process::id()));
+    let is_made = fs::create_dir(&dir).is_ok();
+    let is_limited = is_made && dir.join(hold.settings(own.version)[0].file).exists();
+    let _ = fs::remove_dir(&dir);
+    is_limited
+}
+
+/// A shell that joins the groups and then does what the script says.
+fn confined_shell(confined: &Confined, script: &str) -> Child {
+    let joins: String = confined.procs().iter().map(|file| format!("echo 0 > '{}'; ", file.display())).collect();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{joins}{script}")]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn dirs(confined: &Confined) -> Vec<PathBuf> {
+    confined.groups.iter().map(|group| group.dir().to_owned()).collect()
+}
+
+#[test]
+fn memory_beyond_the_limit_is_refused_by_the_kernel_and_counted() {
+    let limits = TargetLimits { memory_bytes: Some(8 * MIB), ..TargetLimits::default() };
+    let Some(confined) = apply(&limits, "memory") else { return };
+    assert_eq!(confined.applied().memory_bytes, Some(8 * MIB));
+    // The last line of an endless line is all of it.
+    let mut shell = confined_shell(&confined, "head -c 64M /dev/zero | tail | wc -c; exit 3");
+    shell.wait().unwrap();
+    let seen = confined.seen();
+    assert!(seen.oom_kills.is_some_and(|kills| kills >= 1), "{seen:?}");
+    assert!(seen.memory_peak_bytes.is_none_or(|peak| peak <= 8 * MIB), "{seen:?}");
+    assert!(seen.memory_limit_hits.is_none_or(|hits| hits >= 1), "{seen:?}");
+}
+
+#[test]
+fn a_share_of_a_processor_is_given_in_short_periods() {
+    let limits = TargetLimits { cpu_share: Some(0.25), ..TargetLimits::default() };
+    let Some(confined) = apply(&limits, "cpu") else { return };
+    assert_eq!(confined.applied().cpu, Some(Quota { quota_us: 1250, period_us: 5000 }));
+    let mut shell = confined_shell(&confined, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
+    assert!(shell.wait().unwrap().success());
+    let seen = confined.seen();
+    assert!(seen.cpu_throttled_periods.is_some_and(|periods| periods >= 1), "{seen:?}");
+    assert!(seen.cpu_throttled_us.is_some_and(|micros| micros > 0), "{seen:?}");
+    assert!(seen.cpu_periods >= seen.cpu_throttled_periods, "{seen:?}");
+}
+
+#[test]
+fn groups_go_with_everything_that_is_in_them() {
+    let limits = TargetLimits { memory_bytes: Some(64 * MIB), cpu_share: Some(1.0), open_files: Some(9) };
+    let Some(confined) = apply(&limits, "removed") else { return };
+    assert_eq!(confined.applied().open_files, Some(9));
+    let mut shell = confined_shell(&confined, "echo; read line");
+    shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let dirs = dirs(&confined);
+    assert!(!dirs.is_empty() && dirs.iter().all(|dir| dir.exists()));
+    drop(confined);
+    assert_eq!(shell.wait().unwrap().signal(), Some(9));
+    assert!(!dirs.iter().any(|dir| dir.exists()), "{dirs:?}");
+}
+
+#[test]
+fn the_next_run_removes_what_a_killed_one_left_and_nothing_else() {
+    let limits = TargetLimits { memory_bytes: Some(64 * MIB), ..TargetLimits::default() };
+    let Some(living) = apply(&limits, "living") else { return };
+    let stale = stale_of(&living);
+    let shell = Command::new("sh")
+        .args(["-c", &format!("echo 0 > '{}'; echo; read line", stale.join("cgroup.procs").display())])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut shell = shell.unwrap();
+    shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    sweep(&dirs(&living)[0]);
+    assert_eq!(shell.wait().unwrap().signal(), Some(9));
+    assert!(!stale.exists());
+    let dir = &dirs(&living)[0];
+    assert!(dir.join(dir.file_name().unwrap()).exists());
+}
+
+/// A group of a lab with this one's id that started at another time. It lies below this one's, where no other test
+/// looks for what is stale; beside it lies one that is not.
+fn stale_of(living: &Confined) -> PathBuf {
+    let dir = &dirs(living)[0];
+    let name = dir.file_name().unwrap().to_str().unwrap();
+    let started = crate::machine::identity(std::process::id()).unwrap().to_string();
+    let stale = dir.join(name.replace(&format!("-{started}-"), "-1-"));
+    [&stale, &dir.join(name)].into_iter().for_each(|dir| fs::create_dir(dir).unwrap());
+    stale
+}
+
+#[test]
+fn what_needs_no_group_gets_none() {
+    let files = TargetLimits { open_files: Some(64), ..TargetLimits::default() };
+    assert!(Confined::apply(&TargetLimits::default(), "none").unwrap().is_none());
+    assert!(Confined::apply(&files, "none").unwrap().is_none());
+}
+
+#[track_caller]
+fn check_share(cpu_share: f64) {
+    let limits = TargetLimits { cpu_share: Some(cpu_share), ..TargetLimits::default() };
+    let refusal = Confined::apply(&limits, "share").unwrap_err();
+    assert!(refusal.contains("at least 0.001 cores"), "{refusal}");
+}
+
+#[test]
+fn shares_that_no_kernel_gives_are_refused() {
+    [0.0, -1.0, 0.0009, f64::NAN, f64::INFINITY].into_iter().for_each(check_share);
+}
+
+#[track_caller]
+fn check_words(version: Option<Version>, part: &str) {
+    let words = cannot("memory", "/x: Permission denied (os error 13)", version);
+    assert!(words.starts_with("[target.limits] memory cannot be held: /x: Permission denied"), "{words}");
+    assert!(words.contains(part), "{part} in: {words}");
+}
+
+#[test]
+fn refusals_say_what_to_do() {
+    check_words(Some(Version::V1), "as root");
+    check_words(Some(Version::V2), "systemd-run --user --scope -p Delegate=yes");
+    check_words(None, "a kernel with control groups");
+}
+
+#[test]
+fn a_controller_that_is_not_there_is_not_handed_down() {
+    let dir = std::env::temp_dir().join(format!("lab-cgroup-{}", std::process::id()));
+    fs::create_dir_all(&dir).unwrap();
+    let hand = |available: &str, already: &str| {
+        fs::write(dir.join("cgroup.controllers"), available).unwrap();
+        fs::write(dir.join("cgroup.subtree_control"), already).unwrap();
+        HandedDown::new(Path::new(&dir), &["memory", "cpu"], "aside").map(|handed| handed.is_some())
+    };
+    assert!(hand("memory pids\n", "").unwrap_err().starts_with("the controller `cpu` is not handed to "));
+    assert_eq!(hand("cpu memory\n", "memory cpu\n"), Ok(false));
+    assert_eq!(hand("cpu memory\n", "memory\n"), Ok(true));
+    assert!(fs::read_to_string(dir.join("cgroup.subtree_control")).unwrap().starts_with("+cpu"));
+    fs::remove_dir_all(dir).unwrap();
+}

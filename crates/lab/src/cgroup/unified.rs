@@ -1,0 +1,97 @@
+//! The second interface's rule that a group holds either processes or groups with limits: before a group of ours
+//! can be limited, the lab itself may have to step aside into a group of its own. Everything is put back at the
+//! end. Refuses to move anybody else.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::group::{Group, write};
+
+/// Controllers that were handed down, and where the lab went for it.
+#[derive(Debug)]
+pub(super) struct HandedDown {
+    own: PathBuf,
+    controllers: Vec<String>,
+    /// None where the lab could stay.
+    aside: Option<Group>,
+}
+
+impl HandedDown {
+    /// Hands controllers down to the groups below `own`, the lab's group; `aside` is the name of the group into
+    /// which it would step. None where they are handed down already.
+    ///
+    /// # Errors
+    /// Why that is impossible, as part of a sentence.
+    pub(super) fn new(own: &Path, controllers: &[&str], aside: &str) -> Result<Option<Self>, String> {
+        let listed = |file: &str| -> Vec<String> {
+            let text = fs::read_to_string(own.join(file)).unwrap_or_default();
+            text.split_whitespace().map(str::to_owned).collect()
+        };
+        let (available, already) = (listed("cgroup.controllers"), listed("cgroup.subtree_control"));
+        let lacks = |all: &[String]| {
+            let missing = controllers.iter().filter(|one| !all.iter().any(|name| name == *one));
+            missing.map(|one| (*one).to_owned()).collect::<Vec<_>>()
+        };
+        if let Some(missing) = lacks(&available).first() {
+            return Err(format!("the controller `{missing}` is not handed to {}", own.display()));
+        }
+        let controllers = lacks(&already);
+        if controllers.is_empty() {
+            return Ok(None);
+        }
+        let mut handed = Self { own: own.to_owned(), controllers, aside: None };
+        match handed.hand_down() {
+            Err(error) if is_busy(&error) => handed.step_aside(aside)?,
+            Err(error) => return Err(refused(&handed.control(), &error)),
+            Ok(()) => {}
+        }
+        Ok(Some(handed))
+    }
+
+    fn control(&self) -> PathBuf {
+        self.own.join("cgroup.subtree_control")
+    }
+
+    fn change(&self, sign: char) -> std::io::Result<()> {
+        let words: Vec<String> = self.controllers.iter().map(|name| format!("{sign}{name}")).collect();
+        write(&self.control(), &words.join(" "))
+    }
+
+    fn hand_down(&self) -> std::io::Result<()> {
+        self.change('+')
+    }
+
+    fn step_aside(&mut self, name: &str) -> Result<(), String> {
+        let procs = fs::read_to_string(self.own.join("cgroup.procs")).unwrap_or_default();
+        if procs.trim() != std::process::id().to_string() {
+            return Err(format!("other processes than the lab are in {}", self.own.display()));
+        }
+        let aside = Group::create(&self.own, name).map_err(|error| refused(&self.own, &error))?;
+        write(&aside.procs(), "0").map_err(|error| refused(&aside.procs(), &error))?;
+        // From here on, dropping brings the lab back.
+        self.aside = Some(aside);
+        self.hand_down().map_err(|error| refused(&self.control(), &error))
+    }
+}
+
+impl Drop for HandedDown {
+    /// Where the lab could stay, another lab may rely on what is handed down by now, so it is left as it is.
+    fn drop(&mut self) {
+        if let Some(aside) = self.aside.take() {
+            // Whatever fails here leaves an empty group, which the next run removes.
+            let _ = self.change('-');
+            let _ = write(&self.own.join("cgroup.procs"), "0");
+            drop(aside);
+        }
+    }
+}
+
+fn is_busy(error: &std::io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::BUSY)
+}
+
+pub(super) fn refused(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}

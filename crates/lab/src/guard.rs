@@ -1,0 +1,180 @@
+//! What stands between the lab and a program that it starts: the lab's own binary, started once more, which binds
+//! its life to the lab's, goes into the control groups and below the limits that it was told, and then becomes the
+//! program. The process keeps its id. Refuses to know trials.
+//!
+//! The kernel kills the program when the lab dies, also of `kill -9`. What it is really bound to is the *thread* that
+//! started it, so programs are started from the lab's main thread, which lives as long as the lab. The bond holds
+//! for this one process: what the program starts in its turn is swept by the lab in every other way out, and, where
+//! it was in a control group, by the next run. A program with more rights than its starter (setuid, capabilities)
+//! cannot be bound.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use rustix::process::{Resource, Rlimit, Signal, getppid, setrlimit};
+
+/// The hidden command of the binary.
+pub const COMMAND: &str = "lab-guard";
+
+/// The guard itself could not do its work; the codes are those of `env` and `timeout`.
+const REFUSED: u8 = 125;
+
+/// The program was found and could not be started.
+const NOT_STARTED: u8 = 126;
+
+/// The program was not found.
+const NOT_FOUND: u8 = 127;
+
+/// What every message of the guard begins with.
+const SPEAKER: &str = "gauntlet lab-guard: ";
+
+/// How a program is started through a guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Guard {
+    words: Vec<OsString>,
+}
+
+/// What a guarded program may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// The `cgroup.procs` of the control groups that it belongs to.
+    pub groups: Vec<PathBuf>,
+    /// Open files.
+    pub open_files: Option<u64>,
+}
+
+impl Guard {
+    /// The guard that this very program is.
+    ///
+    /// # Errors
+    /// The system does not say where the program lies.
+    pub fn own() -> io::Result<Self> {
+        Ok(Self::new([std::env::current_exe()?.as_os_str(), OsStr::new(COMMAND)]))
+    }
+
+    /// Any program that hands the words behind these to [`GuardArgs`].
+    pub fn new<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Self {
+        Self { words: words.into_iter().map(|word| word.as_ref().to_owned()).collect() }
+    }
+
+    /// The command line that starts this one guarded.
+    #[must_use]
+    pub fn wrap(&self, bounds: &Bounds, command: &[OsString]) -> Vec<OsString> {
+        let mut words = self.words.clone();
+        words.push(format!("--parent={}", std::process::id()).into());
+        for group in &bounds.groups {
+            let mut word = OsString::from("--group=");
+            word.push(group);
+            words.push(word);
+        }
+        words.extend(bounds.open_files.map(|count| format!("--open-files={count}").into()));
+        words.push("--".into());
+        words.extend_from_slice(command);
+        words
+    }
+}
+
+/// Start a program that ends when its starter does
+#[derive(Clone, Debug, clap::Args)]
+pub struct GuardArgs {
+    /// The process to end with
+    #[arg(long)]
+    pub parent: u32,
+    /// The cgroup.procs of a control group to go into
+    #[arg(long = "group")]
+    pub groups: Vec<PathBuf>,
+    /// Open files that the program may have
+    #[arg(long)]
+    pub open_files: Option<u64>,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Becomes the program, or says why not and with which exit code.
+#[must_use]
+pub fn run(args: &GuardArgs) -> ExitCode {
+    let (code, message) = match enter(args) {
+        Err(message) => (REFUSED, message),
+        Ok(()) => become_program(&args.command),
+    };
+    // Nobody may be listening; the exit code says it all the same.
+    let _ = io::Write::write_all(&mut io::stderr(), format!("{SPEAKER}{message}\n").as_bytes());
+    ExitCode::from(code)
+}
+
+fn enter(args: &GuardArgs) -> Result<(), String> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("the program cannot be bound to the lab's life: {error}"))?;
+    // The lab may have died before the kernel knew of the bond.
+    let parent = getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+    if parent != Some(args.parent) {
+        return Err(format!("process {} has ended already", args.parent));
+    }
+    for group in &args.groups {
+        // Zero is whoever writes it.
+        fs::write(group, "0").map_err(|error| format!("{} cannot be joined: {error}", group.display()))?;
+    }
+    if let Some(count) = args.open_files {
+        let limit = Rlimit { current: Some(count), maximum: Some(count) };
+        setrlimit(Resource::Nofile, limit).map_err(|error| format!("no limit of {count} open files: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Comes back only with the reason why there is no such program.
+fn become_program(command: &[OsString]) -> (u8, String) {
+    let Some((program, arguments)) = command.split_first() else {
+        return (REFUSED, "there is no program to start".to_owned());
+    };
+    let error = Command::new(program).args(arguments).exec();
+    let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_STARTED };
+    (code, format!("{}: {error}", Path::new(program).display()))
+}
+
+/// What a guard said, if it was a guard that ended with this code and this last line.
+#[must_use]
+pub(crate) fn refusal(code: Option<i32>, last_line: Option<&str>) -> Option<&str> {
+    let is_guards = code.is_some_and(|code| [REFUSED, NOT_STARTED, NOT_FOUND].map(i32::from).contains(&code));
+    last_line.filter(|_| is_guards)?.strip_prefix(SPEAKER)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(bounds: &Bounds, command: &[&str]) {
+        let command: Vec<OsString> = command.iter().map(Into::into).collect();
+        let words = Guard::new(["lab"]).wrap(bounds, &command);
+        let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
+        let args = GuardArgs::from_arg_matches(&definition.try_get_matches_from(words).unwrap()).unwrap();
+        assert_eq!(Bounds { groups: args.groups, open_files: args.open_files }, *bounds);
+        assert_eq!((args.parent, args.command), (std::process::id(), command));
+    }
+
+    #[test]
+    fn what_is_wrapped_is_understood() {
+        check(&Bounds::default(), &["sleep", "1"]);
+        check(&Bounds { open_files: Some(64), ..Bounds::default() }, &["sh", "-c", "echo --parent=1 -- x"]);
+        let groups = vec!["/a b/cgroup.procs".into(), "/c/cgroup.procs".into()];
+        check(&Bounds { groups, open_files: None }, &["--strange", "--", "-x"]);
+    }
+
+    #[test]
+    fn only_a_guards_words_are_a_guards() {
+        let line = Some("gauntlet lab-guard: nothing there");
+        assert_eq!(refusal(Some(127), line), Some("nothing there"));
+        assert_eq!(refusal(Some(125), line), Some("nothing there"));
+        assert_eq!(refusal(Some(127), Some("sh: nothing there")), None);
+        assert_eq!(refusal(Some(1), line), None);
+        assert_eq!(refusal(None, line), None);
+        assert_eq!(refusal(Some(127), None), None);
+    }
+}

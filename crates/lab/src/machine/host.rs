@@ -1,0 +1,262 @@
+//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections that it
+//! refused before any program saw them. The parsers are pure; reading stands at the edge below them. Refuses to
+//! know what is a bottleneck.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::RangeInclusive;
+
+use super::text::{kib, value};
+use crate::fold::round;
+
+/// Counters as the kernel keeps them, since the machine started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    ticks: Option<Ticks>,
+    memory_available_bytes: Option<u64>,
+    sockets: Option<Sockets>,
+    refused: Option<Refused>,
+}
+
+/// What happened between two looks, and how things stand at the second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HostFigures {
+    /// The share of all processors that was not idle: 1 is all of them, all the time. Time that the machine's own
+    /// host took away counts, because nobody here could use it.
+    pub busy_share: Option<f64>,
+    /// The share of all processors that the machine's own host took away.
+    pub steal_share: Option<f64>,
+    /// Memory that programs could still get without swapping.
+    pub memory_available_bytes: Option<u64>,
+    /// TCP sockets (IPv4 and, where the kernel says so, IPv6) that somebody uses.
+    pub tcp_in_use: Option<u64>,
+    /// TCP sockets that only wait until a late packet cannot come any more.
+    pub tcp_time_wait: Option<u64>,
+    /// Connections refused because a listener's queue of accepted ones was full.
+    pub listen_overflows: Option<u64>,
+    /// Connections refused at a listener for any reason, the one above among them.
+    pub listen_drops: Option<u64>,
+    /// Connections refused because a listener's queue of half-open ones was full.
+    pub request_queue_drops: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ticks {
+    idle: u64,
+    steal: u64,
+    total: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sockets {
+    in_use: u64,
+    time_wait: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Refused {
+    overflows: u64,
+    drops: u64,
+    request_queue: u64,
+}
+
+impl Host {
+    /// Looks.
+    #[must_use]
+    pub fn look() -> Self {
+        let read = |path: &str| fs::read_to_string(path).ok();
+        let sockets = read("/proc/net/sockstat").and_then(|text| Sockets::parse(&text));
+        let in_use_6 = read("/proc/net/sockstat6").and_then(|text| field(line(&text, "TCP6:")?, "inuse"));
+        Self {
+            ticks: read("/proc/stat").and_then(|text| Ticks::parse(&text)),
+            memory_available_bytes: read("/proc/meminfo").and_then(|text| kib(value(&text, "MemAvailable")?)),
+            sockets: sockets.map(|found| Sockets { in_use: found.in_use + in_use_6.unwrap_or(0), ..found }),
+            refused: read("/proc/net/netstat").and_then(|text| Refused::parse(&text)),
+        }
+    }
+
+    /// What happened since an earlier look.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> HostFigures {
+        let shares = self.ticks.zip(before.ticks).and_then(|(now, before)| now.shares_since(before));
+        let refused = |count: fn(&Refused) -> u64| {
+            let (now, before) = self.refused.as_ref().zip(before.refused.as_ref())?;
+            Some(count(now).saturating_sub(count(before)))
+        };
+        HostFigures {
+            busy_share: shares.map(|(busy, _)| busy),
+            steal_share: shares.map(|(_, steal)| steal),
+            memory_available_bytes: self.memory_available_bytes,
+            tcp_in_use: self.sockets.map(|sockets| sockets.in_use),
+            tcp_time_wait: self.sockets.map(|sockets| sockets.time_wait),
+            listen_overflows: refused(|refused| refused.overflows),
+            listen_drops: refused(|refused| refused.drops),
+            request_queue_drops: refused(|refused| refused.request_queue),
+        }
+    }
+}
+
+impl HostFigures {
+    /// By name, without what is unknown.
+    #[must_use]
+    pub fn by_name(&self) -> BTreeMap<String, f64> {
+        let count = |value: Option<u64>| value.map(|value| value as f64);
+        let all = [
+            ("busy_share", self.busy_share.map(round)),
+            ("steal_share", self.steal_share.map(round)),
+            ("memory_available_bytes", count(self.memory_available_bytes)),
+            ("tcp_in_use", count(self.tcp_in_use)),
+            ("tcp_time_wait", count(self.tcp_time_wait)),
+            ("listen_overflows", count(self.listen_overflows)),
+            ("listen_drops", count(self.listen_drops)),
+            ("request_queue_drops", count(self.request_queue_drops)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+impl Ticks {
+    /// The first line of proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in
+    /// user already.
+    fn parse(stat: &str) -> Option<Self> {
+        let fields = line(stat, "cpu ")?.split_whitespace().map(|field| field.parse::<u64>().ok());
+        let all: Vec<u64> = fields.take(8).collect::<Option<_>>()?;
+        let &[_, _, _, idle, waiting, _, _, steal] = all.as_slice() else { return None };
+        Some(Self { idle: idle + waiting, steal, total: all.iter().sum() })
+    }
+
+    fn shares_since(self, before: Self) -> Option<(f64, f64)> {
+        let total = self.total.checked_sub(before.total).filter(|total| *total > 0)? as f64;
+        // The kernel's idle time can step back a little.
+        let idle = self.idle.saturating_sub(before.idle) as f64;
+        let steal = self.steal.saturating_sub(before.steal) as f64;
+        Some(((1.0 - idle / total).max(0.0), steal / total))
+    }
+}
+
+impl Sockets {
+    fn parse(sockstat: &str) -> Option<Self> {
+        let tcp = line(sockstat, "TCP:")?;
+        Some(Self { in_use: field(tcp, "inuse")?, time_wait: field(tcp, "tw")? })
+    }
+}
+
+impl Refused {
+    /// Pairs of lines: names, then values.
+    fn parse(netstat: &str) -> Option<Self> {
+        let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
+        let (names, values) = (lines.next()?.split_whitespace(), lines.next()?.split_whitespace());
+        let table: BTreeMap<&str, &str> = names.zip(values).collect();
+        let count = |name: &str| table.get(name)?.parse().ok();
+        Some(Self {
+            overflows: count("ListenOverflows")?,
+            drops: count("ListenDrops")?,
+            request_queue: count("TCPReqQFullDrop")?,
+        })
+    }
+}
+
+/// The rest of the line that begins so.
+fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(start))
+}
+
+/// The number behind a name, in a line of names and numbers.
+fn field(line: &str, name: &str) -> Option<u64> {
+    let mut words = line.split_whitespace();
+    words.find(|word| *word == name)?;
+    words.next()?.parse().ok()
+}
+
+/// The ports that the kernel gives to outgoing connections.
+#[must_use]
+pub fn local_ports() -> Option<RangeInclusive<u16>> {
+    ports(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
+}
+
+fn ports(text: &str) -> Option<RangeInclusive<u16>> {
+    let (low, high) = text.trim().split_once(char::is_whitespace)?;
+    let (low, high) = (low.parse().ok()?, high.trim().parse().ok()?);
+    (low <= high).then_some(low..=high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors() {
+        let parse = |text: &str| Ticks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.total));
+        let before = "cpu  100 0 50 800 40 0 5 5 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
+        assert_eq!(parse(before), Some((840, 5, 1000)));
+        assert_eq!(parse("cpu 1 2 3\n"), None);
+        assert_eq!(parse("cpu a b c d e f g h\n"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[track_caller]
+    fn check_share(now: (u64, u64, u64), expected: Option<(f64, f64)>) {
+        let before = Ticks { idle: 840, steal: 5, total: 1000 };
+        let (idle, steal, total) = now;
+        assert_eq!(Ticks { idle, steal, total }.shares_since(before), expected, "{now:?}");
+    }
+
+    #[test]
+    fn shares() {
+        check_share((890, 15, 1200), Some((0.75, 0.05)));
+        check_share((840, 205, 1200), Some((1.0, 1.0)));
+        check_share((839, 5, 1200), Some((1.0, 0.0)));
+        check_share((840, 5, 1000), None);
+        check_share((0, 0, 0), None);
+    }
+
+    #[track_caller]
+    fn check_sockets(text: &str, expected: Option<(u64, u64)>) {
+        assert_eq!(Sockets::parse(text).map(|found| (found.in_use, found.time_wait)), expected, "{text}");
+    }
+
+    #[test]
+    fn sockets() {
+        check_sockets(
+            "sockets: used 17\nTCP: inuse 12 orphan 0 tw 34 alloc 1 mem 4\nUDP: inuse 9 mem 0\n",
+            Some((12, 34)),
+        );
+        check_sockets("TCP: inuse 12 orphan 0\n", None);
+        check_sockets("", None);
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, expected: Option<(u64, u64, u64)>) {
+        let found = Refused::parse(text).map(|found| (found.overflows, found.drops, found.request_queue));
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn refused_connections() {
+        let names = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPReqQFullDoCookies TCPReqQFullDrop";
+        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some((2, 3, 5)));
+        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some((2, 3, 5)));
+        check_refused(names, None);
+        check_refused("TcpExt: ListenOverflows\nTcpExt: 2\n", None);
+    }
+
+    #[test]
+    fn port_ranges() {
+        assert_eq!(ports("32768\t60999\n"), Some(32768..=60999));
+        assert_eq!(ports("5 4"), None);
+        assert_eq!(ports("1 70000"), None);
+        assert!(local_ports().is_some());
+    }
+
+    #[test]
+    fn figures_of_this_machine_are_by_name() {
+        let before = Host::look();
+        let names: Vec<String> = Host::look().since(&before).by_name().into_keys().collect();
+        assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");
+        assert!(names.iter().any(|name| name == "tcp_time_wait"), "{names:?}");
+        let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, total: 4 }), ..Host::default() };
+        let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, total: 8 }), ..Host::default() };
+        let expected = [("busy_share".to_owned(), 0.75), ("steal_share".to_owned(), 0.25)];
+        assert_eq!(then.since(&idle).by_name(), BTreeMap::from(expected));
+    }
+}

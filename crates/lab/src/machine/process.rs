@@ -1,0 +1,233 @@
+//! What one process uses, read from /proc/PID. The parsers are pure; reading stands at the edge below them. Refuses
+//! to know which process matters, and to add several up: that is [`super::tree`].
+//!
+//! What a look costs, measured on one 2-core machine: 0.1 ms for [`usage`] of a process with one thread and 10 µs
+//! more for every further thread; 11 ms per GiB of small pages for [`pss_bytes`].
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use super::text::{count, kib, value};
+use crate::limits::THREADS_READ_MAX;
+
+/// What a process uses, or several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Resident memory. Of several processes the sum: pages that they share count once for each of them.
+    pub rss_bytes: u64,
+    /// Processor time since it started, in the program's own code.
+    pub cpu_user_s: f64,
+    /// Processor time since it started, in the kernel.
+    pub cpu_system_s: f64,
+    /// The same of children that have ended and were awaited, user and system.
+    pub cpu_children_s: f64,
+    /// Threads.
+    pub threads: u64,
+    /// Open files, where this process may see them.
+    pub open_files: Option<u64>,
+    /// Context switches because it waited, over the threads that live; none beyond [`THREADS_READ_MAX`] threads.
+    pub switches_voluntary: Option<u64>,
+    /// Context switches because its time was up.
+    pub switches_involuntary: Option<u64>,
+}
+
+impl Usage {
+    /// Processor time of the process itself, user and system.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
+
+    /// Both together; what is unknown of one is unknown of the sum.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+        Self {
+            rss_bytes: self.rss_bytes + other.rss_bytes,
+            cpu_user_s: self.cpu_user_s + other.cpu_user_s,
+            cpu_system_s: self.cpu_system_s + other.cpu_system_s,
+            cpu_children_s: self.cpu_children_s + other.cpu_children_s,
+            threads: self.threads + other.threads,
+            open_files: sum(self.open_files, other.open_files),
+            switches_voluntary: sum(self.switches_voluntary, other.switches_voluntary),
+            switches_involuntary: sum(self.switches_involuntary, other.switches_involuntary),
+        }
+    }
+}
+
+/// The fields of proc_pid_stat(5) that are of use here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stat {
+    /// The parent's id.
+    pub(super) parent: u32,
+    /// The process group.
+    pub(super) group: u32,
+    user_ticks: u64,
+    system_ticks: u64,
+    children_ticks: u64,
+    threads: u64,
+    /// When it started, in ticks since the machine did.
+    started_ticks: u64,
+}
+
+impl Stat {
+    /// The second field is the program's name and may hold anything, so counting starts behind its last parenthesis.
+    pub(super) fn parse(stat: &str) -> Option<Self> {
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+        // The first of them is the third field of the manual page.
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some(Self {
+            parent: field(4)?.try_into().ok()?,
+            group: field(5)?.try_into().ok()?,
+            user_ticks: field(14)?,
+            system_ticks: field(15)?,
+            children_ticks: field(16)?.checked_add(field(17)?)?,
+            threads: field(20)?,
+            started_ticks: field(22)?,
+        })
+    }
+
+    pub(super) fn read(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+}
+
+/// Voluntary and involuntary context switches of one thread's status.
+fn switches(status: &str) -> Option<(u64, u64)> {
+    Some((count(status, "voluntary_ctxt_switches")?, count(status, "nonvoluntary_ctxt_switches")?))
+}
+
+/// The proportional set size of a smaps_rollup: shared pages are divided among those who share them.
+fn pss(rollup: &str) -> Option<u64> {
+    kib(value(rollup, "Pss")?)
+}
+
+/// The usage of one living process of this machine; none of a zombie.
+#[must_use]
+pub fn usage(pid: u32) -> Option<Usage> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let stat = Stat::read(pid)?;
+    let seconds = |ticks: u64| ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+    let switches = switches_of(pid, stat.threads);
+    Some(Usage {
+        rss_bytes: kib(value(&status, "VmRSS")?)?,
+        cpu_user_s: seconds(stat.user_ticks),
+        cpu_system_s: seconds(stat.system_ticks),
+        cpu_children_s: seconds(stat.children_ticks),
+        threads: stat.threads,
+        open_files: open_files(pid),
+        switches_voluntary: switches.map(|both| both.0),
+        switches_involuntary: switches.map(|both| both.1),
+    })
+}
+
+/// The status of a process counts the switches of its first thread alone, so each thread is asked.
+fn switches_of(pid: u32, threads: u64) -> Option<(u64, u64)> {
+    if threads > THREADS_READ_MAX {
+        return None;
+    }
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let of_thread = |task: fs::DirEntry| switches(&fs::read_to_string(task.path().join("status")).ok()?);
+    // A thread that ended a moment ago is missing from the sum.
+    let all = tasks.filter_map(Result::ok).filter_map(of_thread);
+    Some(all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+}
+
+/// Since Linux 6.2 the size of the directory is the number of its entries; before, it is 0 and they are counted.
+fn open_files(pid: u32) -> Option<u64> {
+    let dir = format!("/proc/{pid}/fd");
+    // Only who may list the directory knows how many there are.
+    let entries = fs::read_dir(&dir).ok()?;
+    match fs::metadata(&dir).ok()?.size() {
+        0 => Some(entries.count() as u64),
+        size => Some(size),
+    }
+}
+
+/// The proportional set size: a process's share of the memory that it uses, so that the sizes of all processes add
+/// up. The kernel walks all pages for it and keeps the process from mapping memory meanwhile, so this is not for
+/// every second. None without the right to look.
+#[must_use]
+pub fn pss_bytes(pid: u32) -> Option<u64> {
+    pss(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
+}
+
+/// When a process started, in ticks since the machine did: an id with the same start is the same process.
+#[must_use]
+pub fn identity(pid: u32) -> Option<u64> {
+    Some(Stat::read(pid)?.started_ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: &str = "S 7 8 9 0 -1 4194560 1 2 3 4 70 30 5 6 20 0 12 0 99 1000 200";
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<Stat>) {
+        assert_eq!(Stat::parse(text), expected, "{text}");
+    }
+
+    #[test]
+    fn fields_are_found_behind_any_name() {
+        let (user_ticks, system_ticks, children_ticks) = (70, 30, 11);
+        let stat =
+            Stat { parent: 7, group: 8, user_ticks, system_ticks, children_ticks, threads: 12, started_ticks: 99 };
+        check(&format!("42 (server) {FIELDS}"), Some(stat));
+        check(&format!("42 (a ) b (c) {FIELDS}"), Some(stat));
+        check(&format!("42 (server) {}", FIELDS.replace("70", "-1")), None);
+        check("42 (server", None);
+        check("42 (server) S 1", None);
+    }
+
+    #[test]
+    fn switches_need_both_counts() {
+        let both = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
+        assert_eq!(switches(both), Some((12, 3)));
+        assert_eq!(switches("nonvoluntary_ctxt_switches:\t3\n"), None);
+    }
+
+    #[test]
+    fn the_proportional_size_is_one_line_of_many() {
+        let rollup = "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss: 4 kB\nPss_Dirty: 1 kB\n";
+        assert_eq!(pss(rollup), Some(4096));
+        assert_eq!(pss("Pss_Dirty: 1 kB\n"), None);
+    }
+
+    #[test]
+    fn this_process_has_a_usage_and_an_ended_one_has_none() {
+        let own = std::process::id();
+        let before = usage(own).unwrap();
+        assert!(before.rss_bytes > 0 && before.threads > 0 && before.switches_voluntary.is_some());
+        assert!(pss_bytes(own).is_some_and(|bytes| bytes > 0 && bytes <= usage(own).unwrap().rss_bytes * 2));
+        assert_eq!(identity(own), identity(own));
+        assert_eq!((usage(u32::MAX), pss_bytes(u32::MAX), identity(u32::MAX)), (None, None, None));
+    }
+
+    #[test]
+    fn open_files_are_counted() {
+        // Other tests of this process open files too, so a process of its own is asked.
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "exec 3</dev/null 4</dev/null; echo; read line"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        let seen = usage(child.id()).unwrap().open_files.unwrap();
+        let listed = fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().count() as u64;
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert!(seen >= 5, "{seen}");
+        assert_eq!(seen, listed);
+    }
+
+    #[test]
+    fn a_sum_knows_what_all_of_its_parts_know() {
+        let known = Usage { rss_bytes: 5, cpu_user_s: 1.0, threads: 2, open_files: Some(3), ..Usage::default() };
+        let both = known.and(known);
+        assert_eq!((both.rss_bytes, both.threads, both.open_files, both.cpu_s()), (10, 4, Some(6), 2.0));
+        assert_eq!(known.and(Usage::default()).open_files, None);
+    }
+}

@@ -1,0 +1,51 @@
+//! Whether anybody is there: a target that the lab does not start is asked for a connection before anything is sent,
+//! and nobody waits for one that is refused. Refuses to send a byte.
+
+use std::net::{IpAddr, SocketAddr};
+
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use crate::limits::{CONNECT_WITHIN, RESOLVE_WITHIN};
+use crate::scenario::Base;
+
+/// All addresses of a host, in the system's order.
+///
+/// # Errors
+/// The sentence that says that there are none, and what to do.
+pub async fn resolve(base: &Base) -> Result<Vec<IpAddr>, String> {
+    Ok(sockets(base).await?.into_iter().map(|socket| socket.ip()).collect())
+}
+
+async fn sockets(base: &Base) -> Result<Vec<SocketAddr>, String> {
+    let host = &base.host;
+    let none = |why: &str| format!("{} cannot be tried: {host} has no address ({why}); correct the URL", base.url());
+    match timeout(RESOLVE_WITHIN, lookup_host((host.as_str(), base.port))).await {
+        Err(_) => Err(none(&format!("no answer within {RESOLVE_WITHIN:?}"))),
+        Ok(Err(error)) => Err(none(&error.to_string())),
+        Ok(Ok(found)) => {
+            let found: Vec<SocketAddr> = found.collect();
+            if found.is_empty() { Err(none("the name has none")) } else { Ok(found) }
+        }
+    }
+}
+
+/// Whether one of the addresses takes a connection now.
+///
+/// # Errors
+/// The sentence that says what was tried at which address, and what to do.
+pub async fn reachable(base: &Base) -> Result<(), String> {
+    let mut tried = Vec::new();
+    for socket in sockets(base).await? {
+        match timeout(CONNECT_WITHIN, TcpStream::connect(socket)).await {
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(error)) => tried.push(format!("{socket}: {error}")),
+            Err(_) => tried.push(format!("{socket}: no answer within {CONNECT_WITHIN:?}")),
+        }
+    }
+    Err(format!(
+        "nobody takes a connection at {} (tried {}): start the service, or correct the URL",
+        base.url(),
+        tried.join("; ")
+    ))
+}

@@ -1,0 +1,112 @@
+//! Whom the lab may load without being told: nobody but this machine. PURE. Refuses to know how names are resolved;
+//! whoever asks must load the very addresses that it asked about, because a name can mean another one a moment later.
+
+use std::net::IpAddr;
+
+/// Whether the target may be loaded. `host` stands as in the URL, `addresses` are all that it resolves to, and
+/// `i_may_load` what was typed behind `--i-may-load`. A loopback address can still be a door to elsewhere (a tunnel,
+/// a forwarded port): that is for whoever opened the door to know.
+///
+/// # Errors
+/// The sentence that says what to type, and when one may.
+pub fn allowed(host: &str, addresses: &[IpAddr], i_may_load: &[String]) -> Result<(), String> {
+    let host = bare(host);
+    if i_may_load.iter().any(|named| bare(named).eq_ignore_ascii_case(host)) {
+        return Ok(());
+    }
+    match addresses.iter().find(|address| !is_loopback(**address)) {
+        None if addresses.is_empty() => Err(format!("{host} has no address: nothing can be loaded there")),
+        None => Ok(()),
+        Some(elsewhere) => Err(refusal(host, *elsewhere)),
+    }
+}
+
+/// Whether an address leads back to this machine in every case: 127.0.0.0/8 and ::1, also written as IPv6 (RFC 4291,
+/// section 2.5.5.2). The unspecified address does so on some systems only, and is no address of a service.
+#[must_use]
+pub fn is_loopback(address: IpAddr) -> bool {
+    address.to_canonical().is_loopback()
+}
+
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
+}
+
+fn refusal(host: &str, elsewhere: IpAddr) -> String {
+    let which = if host.parse() == Ok(elsewhere) { String::new() } else { format!(" ({elsewhere})") };
+    let hint = if elsewhere.is_unspecified() { " If you mean this machine, write 127.0.0.1." } else { "" };
+    format!(
+        "{host}{which} is not this machine. A load test can take a service down: load only what you own or have leave \
+         to load. If you may, say so with --i-may-load {host}.{hint}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(host: &str, addresses: &[&str], i_may_load: &[&str], expected: bool) {
+        let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        let named: Vec<String> = i_may_load.iter().map(|&host| host.to_owned()).collect();
+        let found = allowed(host, &addresses, &named);
+        assert_eq!(found.is_ok(), expected, "{host} {addresses:?} {named:?}: {found:?}");
+    }
+
+    #[test]
+    fn this_machine_needs_no_leave() {
+        check("localhost", &["127.0.0.1"], &[], true);
+        check("localhost", &["127.0.0.1", "::1"], &[], true);
+        check("127.0.0.2", &["127.0.0.2"], &[], true);
+        check("127.255.255.254", &["127.255.255.254"], &[], true);
+        check("[::1]", &["::1"], &[], true);
+        check("::1", &["::1"], &[], true);
+        check("[::ffff:127.0.0.1]", &["::ffff:127.0.0.1"], &[], true);
+        check("my-laptop", &["127.0.1.1"], &[], true);
+    }
+
+    #[test]
+    fn everybody_else_does() {
+        check("0.0.0.0", &["0.0.0.0"], &[], false);
+        check("[::]", &["::"], &[], false);
+        check("128.0.0.1", &["128.0.0.1"], &[], false);
+        check("126.255.255.255", &["126.255.255.255"], &[], false);
+        check("192.168.1.5", &["192.168.1.5"], &[], false);
+        check("169.254.169.254", &["169.254.169.254"], &[], false);
+        check("[::ffff:10.0.0.1]", &["::ffff:10.0.0.1"], &[], false);
+        // The deprecated IPv4-compatible form is no way back to this machine.
+        check("[::127.0.0.1]", &["::127.0.0.1"], &[], false);
+        check("[fe80::1]", &["fe80::1"], &[], false);
+        check("both.example", &["127.0.0.1", "203.0.113.7"], &[], false);
+        check("both.example", &["203.0.113.7", "127.0.0.1"], &[], false);
+        check("localhost", &["127.0.0.1", "2001:db8::1"], &[], false);
+        check("nowhere.example", &[], &[], false);
+    }
+
+    #[test]
+    fn leave_is_for_exactly_the_host_of_the_url() {
+        check("api.example", &["203.0.113.7"], &["api.example"], true);
+        check("api.example", &["203.0.113.7"], &["API.Example"], true);
+        check("api.example", &["203.0.113.7"], &["other.example", "api.example"], true);
+        check("api.example", &["203.0.113.7"], &["example"], false);
+        check("api.example", &["203.0.113.7"], &["203.0.113.7"], false);
+        check("api.example", &["203.0.113.7"], &["http://api.example"], false);
+        check("api.example", &["203.0.113.7"], &["*"], false);
+        check("api.example", &["203.0.113.7"], &[""], false);
+        check("[2001:db8::1]", &["2001:db8::1"], &["2001:db8::1"], true);
+        check("2001:db8::1", &["2001:db8::1"], &["[2001:db8::1]"], true);
+    }
+
+    #[track_caller]
+    fn check_words(host: &str, address: &str, parts: &[&str]) {
+        let words = allowed(host, &[address.parse().unwrap()], &[]).unwrap_err();
+        parts.iter().for_each(|part| assert!(words.contains(part), "{part} in: {words}"));
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_type_and_when_one_may() {
+        check_words("api.example", "203.0.113.7", &["(203.0.113.7)", "--i-may-load api.example", "own or have leave"]);
+        check_words("203.0.113.7", "203.0.113.7", &["203.0.113.7 is not", "--i-may-load 203.0.113.7."]);
+        check_words("0.0.0.0", "0.0.0.0", &["write 127.0.0.1"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! Waiting until a service says that it can take requests. Refuses to know who started it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use tokio::time::Instant;
+
+use crate::drive::{Call, Client};
+use crate::scenario::Base;
+
+/// From one look to the next: also how exactly the moment is known at which a restarted service was ready again.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How long one look may take.
+const LOOK_WITHIN: Duration = Duration::from_secs(2);
+
+/// Asks until the path answers 2xx.
+///
+/// # Errors
+/// What it answered last, or why it did not, when the time is over.
+pub(super) async fn ready(base: &Base, path: &str, within: Duration) -> Result<(), String> {
+    let url = format!("{}{path}", base.url());
+    let deadline = Instant::now() + within;
+    loop {
+        match ask(base, path).await {
+            Ok(status) if (200..300).contains(&status) => return Ok(()),
+            _ if Instant::now() < deadline => tokio::time::sleep(LOOK_EVERY).await,
+            Ok(status) => return Err(format!("{url} still answers {status}")),
+            Err(message) => return Err(format!("{url}: {message}")),
+        }
+    }
+}
+
+async fn ask(base: &Base, path: &str) -> Result<u16, String> {
+    let client = Client::new(base).await.map_err(|failure| failure.message)?;
+    let call = Call {
+        method: Method::GET,
+        path: path.parse().map_err(|_| "not a path".to_owned())?,
+        headers: HeaderMap::new(),
+        body: Bytes::new(),
+        timeout: LOOK_WITHIN,
+        repeatable: true,
+    };
+    client.send(&call).await.map(|reply| reply.status).map_err(|failure| failure.message)
+}

@@ -1,0 +1,92 @@
+//! How a process is started: everything that the scenario says about it, filled in once, so that it can be started
+//! again exactly as before. Refuses to watch what it started.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::Pid;
+use tokio::process::Command as Spawn;
+
+use super::member::{Intent, Running};
+use crate::guard::{Bounds, Guard};
+use crate::scenario::{Base, Command, Scope};
+use crate::trial::CouldNotRun;
+
+/// The word that means the running executable.
+const SELF: &str = "gauntlet";
+
+/// Something that the trial needs, and how to start it where it does not run already. It can hold secrets, so it is
+/// never printed.
+#[derive(Clone)]
+pub(super) struct Recipe {
+    pub(super) name: String,
+    pub(super) base: Base,
+    pub(super) ready: Option<String>,
+    pub(super) within: Duration,
+    pub(super) start: Option<Start>,
+}
+
+/// A program, its arguments and its surroundings.
+#[derive(Clone)]
+pub(super) struct Start {
+    words: Vec<OsString>,
+    env: Vec<(String, String)>,
+    pub(super) log: PathBuf,
+}
+
+impl Start {
+    /// Fills the command in. With a guard, the program's life is bound to the lab's and it is held within the bounds.
+    pub(super) fn new(
+        command: &Command,
+        scope: &Scope<'_>,
+        log: PathBuf,
+        guard: Option<(&Guard, &Bounds)>,
+    ) -> Result<Self, String> {
+        let words: Vec<String> = command.argv.iter().map(|word| word.render(scope)).collect::<Result<_, _>>()?;
+        let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+        match words.first_mut() {
+            None => return Err("its command is empty".to_owned()),
+            Some(program) if program == SELF => {
+                *program = std::env::current_exe().map_err(|error| error.to_string())?.into();
+            }
+            Some(_) => {}
+        }
+        if let Some((guard, bounds)) = guard {
+            words = guard.wrap(bounds, &words);
+        }
+        let filled = |(key, value): &(String, crate::scenario::Template)| Ok((key.clone(), value.render(scope)?));
+        let env = command.env.iter().map(filled).collect::<Result<_, String>>()?;
+        Ok(Self { words, env, log })
+    }
+
+    /// Starts it as the leader of a process group of its own. Its output goes behind what the log holds already.
+    pub(super) fn spawn(&self) -> Result<Running, String> {
+        let (program, arguments) = self.words.split_first().ok_or("its command is empty")?;
+        let append = File::options().append(true).create(true).open(&self.log);
+        let output = append.and_then(|file| Ok((file.try_clone()?, file)));
+        let (stdout, stderr) = output.map_err(|error| format!("{}: {error}", self.log.display()))?;
+        let mut spawn = Spawn::new(program);
+        spawn.args(arguments).stdin(Stdio::null()).stdout(stdout).stderr(stderr).process_group(0).kill_on_drop(true);
+        spawn.envs(self.env.iter().map(|(key, value)| (key, value)));
+        let child = spawn.spawn().map_err(|error| format!("{}: {error}", Path::new(program).display()))?;
+        let pid = child.id().ok_or("it has no process id")?;
+        let group = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        Ok(Running { child, pid, group, intent: Intent::Stay })
+    }
+}
+
+/// A port that somebody listens on already would make a stranger look ready.
+pub(super) fn refuse_taken_port(recipe: &Recipe, advice: &str) -> Result<(), CouldNotRun> {
+    let Base { host, port, .. } = &recipe.base;
+    match TcpListener::bind((host.as_str(), *port)) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let name = &recipe.name;
+            Err(CouldNotRun(format!("{name} cannot be started on {host}:{port} ({error}): {advice}")))
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The processes of a trial, watched from outside: what each uses now, and since the watch began, also over restarts.
+//! Of a process that the lab started, its whole group and all descendants are added up; of a process that runs
+//! already, its descendants; of the lab itself, the process alone, because the others are its descendants too.
+//! Refuses to know the timeline.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use crate::fold::{ProcessFigures, Rss, round};
+use crate::limits::{PSS_EVERY, PSS_SHARE_MAX};
+use crate::machine::{Processes, Usage, identity, pss_of, usage_of};
+
+/// Which processes count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kin {
+    /// The process.
+    Alone,
+    /// The process and its descendants.
+    Descendants,
+    /// The process group that it leads, and their descendants.
+    Group,
+}
+
+/// What is watched, and since when.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    name: String,
+    pid: u32,
+    /// Tells the process from a later one with the same id.
+    identity: Option<u64>,
+    kin: Kin,
+    first_rss_bytes: u64,
+    peak_rss_bytes: u64,
+    latest: Usage,
+    /// Processes in the latest look.
+    count: usize,
+    /// Processor time before the watch began, which does not count.
+    cpu_before_s: f64,
+    /// Processor time of processes of this name that have ended since.
+    cpu_ended_s: f64,
+    pss: Pss,
+}
+
+/// The proportional set size, which is dear: not looked at more often than [`PSS_EVERY`], and the rarer the longer
+/// a look takes.
+#[derive(Debug, Default)]
+struct Pss {
+    latest_bytes: Option<u64>,
+    not_before: Option<Instant>,
+}
+
+impl Watched {
+    /// Starts to watch a process; none that is not there.
+    #[must_use]
+    pub(crate) fn new(name: &str, pid: u32, kin: Kin) -> Option<Self> {
+        let mut watched = Self {
+            name: name.to_owned(),
+            pid,
+            identity: identity(pid),
+            kin,
+            first_rss_bytes: 0,
+            peak_rss_bytes: 0,
+            latest: Usage::default(),
+            count: 0,
+            cpu_before_s: 0.0,
+            cpu_ended_s: 0.0,
+            pss: Pss::default(),
+        };
+        watched.see(&Processes::scan(), Instant::now()).then_some(())?;
+        watched.first_rss_bytes = watched.latest.rss_bytes;
+        watched.cpu_before_s = watched.cpu_total_s();
+        Some(watched)
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Looks at all of them again.
+    pub(crate) fn look_all(all: &mut [Self]) {
+        let (processes, now) = (Processes::scan(), Instant::now());
+        all.iter_mut().for_each(|watched| {
+            watched.see(&processes, now);
+        });
+    }
+
+    /// Goes on with the processes that bear the watched names now: what was started again has another id.
+    pub(crate) fn follow_all(all: &mut [Self], roster: &[(String, u32)]) {
+        for (name, pid) in roster {
+            if let Some(watched) = all.iter_mut().find(|watched| watched.name == *name && watched.pid != *pid) {
+                watched.follow(*pid);
+            }
+        }
+    }
+
+    fn follow(&mut self, pid: u32) {
+        self.cpu_ended_s += self.cpu_total_s() - self.cpu_before_s;
+        (self.pid, self.identity) = (pid, identity(pid));
+        (self.cpu_before_s, self.latest) = (0.0, Usage::default());
+    }
+
+    /// Whether there was anything. What has gone keeps its last figures.
+    fn see(&mut self, processes: &Processes, now: Instant) -> bool {
+        if identity(self.pid).is_some_and(|found| self.identity != Some(found)) {
+            return false;
+        }
+        let pids = match self.kin {
+            Kin::Alone => BTreeSet::from([self.pid]),
+            Kin::Descendants => processes.descendants(self.pid),
+            Kin::Group => processes.group(self.pid),
+        };
+        let Some(usage) = usage_of(&pids) else { return false };
+        self.latest = usage;
+        self.count = pids.len();
+        self.peak_rss_bytes = self.peak_rss_bytes.max(usage.rss_bytes);
+        self.pss.see(&pids, now);
+        true
+    }
+
+    /// User and system; of a tree also what its ended processes used, so that the sum does not shrink when one ends.
+    fn cpu_total_s(&self) -> f64 {
+        match self.kin {
+            Kin::Alone => self.latest.cpu_s(),
+            Kin::Descendants | Kin::Group => self.latest.cpu_s() + self.latest.cpu_children_s,
+        }
+    }
+
+    fn cpu_since_s(&self) -> f64 {
+        (self.cpu_ended_s + self.cpu_total_s() - self.cpu_before_s).max(0.0)
+    }
+
+    /// Its figures since the watch began.
+    #[must_use]
+    pub(crate) fn figures(&self) -> ProcessFigures {
+        let rss = Rss { first: self.first_rss_bytes, peak: self.peak_rss_bytes, last: self.latest.rss_bytes };
+        ProcessFigures { rss_bytes: Some(rss), cpu_s: Some(round(self.cpu_since_s())) }
+    }
+
+    /// How things stand at the latest look, by name, without what is unknown. `cpu_s` counts from the beginning of
+    /// the watch, the rest is as the kernel has it.
+    #[must_use]
+    pub(crate) fn now(&self) -> BTreeMap<String, f64> {
+        let count = |value: Option<u64>| value.map(|value| value as f64);
+        let latest = &self.latest;
+        let all = [
+            ("rss_bytes", Some(latest.rss_bytes as f64)),
+            ("pss_bytes", count(self.pss.latest_bytes)),
+            ("cpu_s", Some(round(self.cpu_since_s()))),
+            ("cpu_user_s", Some(round(latest.cpu_user_s))),
+            ("cpu_system_s", Some(round(latest.cpu_system_s))),
+            ("processes", Some(self.count as f64)),
+            ("threads", Some(latest.threads as f64)),
+            ("open_files", count(latest.open_files)),
+            ("switches_voluntary", count(latest.switches_voluntary)),
+            ("switches_involuntary", count(latest.switches_involuntary)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+impl Pss {
+    fn see(&mut self, pids: &BTreeSet<u32>, now: Instant) {
+        if self.not_before.is_some_and(|not_before| now < not_before) {
+            return;
+        }
+        let begin = Instant::now();
+        self.latest_bytes = pss_of(pids);
+        self.not_before = Some(now + pause_after(begin.elapsed()));
+    }
+}
+
+/// How long to leave the kernel in peace after a look that took so long.
+fn pause_after(took: Duration) -> Duration {
+    PSS_EVERY.max(took.div_f64(PSS_SHARE_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+    use std::process::{Child, Command, Stdio};
+
+    use super::*;
+
+    #[track_caller]
+    fn check_pause(took_ms: u64, expected_s: u64) {
+        assert_eq!(pause_after(Duration::from_millis(took_ms)), Duration::from_secs(expected_s), "{took_ms} ms");
+    }
+
+    #[test]
+    fn a_dear_look_is_rare() {
+        check_pause(0, 10);
+        check_pause(100, 10);
+        check_pause(500, 50);
+    }
+
+    /// A process that has used this much processor time (in rounds of a loop), says so, and waits to be told to end.
+    fn busy(rounds: u32) -> Child {
+        let script = format!("i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done; echo; read line");
+        let mut shell = Command::new("sh");
+        let mut child = shell.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+        child
+    }
+
+    fn end(mut child: Child) {
+        drop(child.stdin.take());
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn processor_time_goes_on_over_a_restart_and_does_not_count_before_the_watch() {
+        let first = busy(300_000);
+        let mut all = vec![Watched::new("server", first.id(), Kin::Descendants).unwrap()];
+        assert_eq!(all[0].figures().cpu_s, Some(0.0));
+        end(first);
+        let second = busy(300_000);
+        Watched::follow_all(&mut all, &[("bots".to_owned(), 1), ("server".to_owned(), second.id())]);
+        Watched::look_all(&mut all);
+        let after_second = all[0].figures().cpu_s.unwrap();
+        end(second);
+        let third = busy(300_000);
+        Watched::follow_all(&mut all, &[("server".to_owned(), third.id())]);
+        Watched::look_all(&mut all);
+        let after_third = all[0].figures().cpu_s.unwrap();
+        end(third);
+        assert!(after_second > 0.0 && after_third > after_second, "{after_second} {after_third}");
+    }
+
+    #[test]
+    fn what_has_gone_keeps_its_figures_and_what_is_not_there_is_not_watched() {
+        let child = busy(1);
+        let mut all = vec![Watched::new("server", child.id(), Kin::Descendants).unwrap()];
+        let before = all[0].now();
+        end(child);
+        Watched::look_all(&mut all);
+        assert_eq!(all[0].now(), before);
+        assert!(before["rss_bytes"] > 0.0 && before["processes"] == 1.0 && before.contains_key("pss_bytes"));
+        assert!(Watched::new("server", u32::MAX, Kin::Descendants).is_none());
+        assert!(Watched::new("server", u32::MAX, Kin::Alone).is_none());
+    }
+}

@@ -1,0 +1,422 @@
+//! Processes that a trial kills, stops, starts again and holds within limits: real ones, whose words and whose end
+//! are heard through a pipe.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use clap::FromArgMatches as _;
+use lab::guard::{Guard, GuardArgs};
+use lab::record::timeline::FaultRow;
+use lab::scenario::{Document, Fault, FaultAct, Scenario, Scope, TargetLimits};
+use lab::trial::{CouldNotRun, Fleet, Order, orders};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::unix::pipe;
+use tokio::time::Instant;
+
+const STUB: &str = "[\"gauntlet\", \"processes::serve_when_asked\", \"--exact\"]";
+
+/// A target of one process, which COMMAND starts.
+const TRIAL: &str = r#"
+format = 1
+name = "fleet"
+summary = "One process"
+[vars]
+port = 1
+[target]
+url = "http://127.0.0.1:{{port}}"
+spawn = COMMAND
+env = { LAB_STUB_PORT = "{{port}}" }
+ready = "/ready"
+ready_within = "20s"
+[[phase]]
+name = "p"
+arrivals = { batch = 1 }
+in_flight_max = 1
+journey = "visit"
+[[journey]]
+name = "visit"
+[[journey.step]]
+request = "GET /"
+"#;
+
+/// A directory with a pipe into which the processes of a test speak. Its end is theirs.
+struct House {
+    dir: PathBuf,
+    words: BufReader<pipe::Receiver>,
+    port: u16,
+}
+
+impl House {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("lab-fleet-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let dir = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&dir).unwrap();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        for name in ["pipe", "hold"] {
+            rustix::fs::mkfifoat(rustix::fs::CWD, dir.join(name), mode).unwrap();
+        }
+        let words = BufReader::new(pipe::OpenOptions::new().open_receiver(dir.join("pipe")).unwrap());
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        Self { dir, words, port }
+    }
+
+    /// The next line; none when all processes that hold the pipe have ended.
+    async fn word(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.words.read_line(&mut line).await.unwrap();
+        (read > 0).then(|| line.trim().to_owned())
+    }
+
+    /// A scenario whose target is a shell with the pipe as its file 3. Nobody asks whether it is ready.
+    fn shell(&self, script: &str) -> Scenario {
+        let script = format!("exec 3>'{}'; {script}", self.dir.join("pipe").display());
+        let mut scenario = self.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
+        scenario.target.ready = None;
+        scenario
+    }
+
+    fn scenario(&self, command: &str) -> Scenario {
+        let mut document = Document::parse(&TRIAL.replace("COMMAND", command)).unwrap();
+        document.set(&format!("port={}", self.port)).unwrap();
+        Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    }
+
+    /// Keeps the pipe from ending with its last process, for tests in which another one comes.
+    fn keep_open(&self) -> std::fs::File {
+        std::fs::File::options().write(true).open(self.dir.join("pipe")).unwrap()
+    }
+
+    /// A second pipe, from which a process may read what a test writes.
+    fn hold(&self) -> PathBuf {
+        self.dir.join("hold")
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.dir.join("server.log")).unwrap()
+    }
+
+    async fn start(&self, fleet: &mut Fleet, scenario: &Scenario) -> Result<u32, CouldNotRun> {
+        let globals = BTreeMap::new();
+        fleet.start(scenario, &Scope::of_run(&globals), &self.dir).await?;
+        Ok(fleet.pids().next().unwrap().1)
+    }
+}
+
+impl Drop for House {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// Orders of this moment.
+fn now(acts: &[FaultAct]) -> Vec<Order> {
+    let order = |act: &FaultAct| Order { at: Duration::ZERO, process: "server".to_owned(), act: *act };
+    acts.iter().map(order).collect()
+}
+
+/// Carries the orders out until so many have been told.
+async fn tell(fleet: &mut Fleet, orders: &[Order], count: usize) -> Vec<FaultRow> {
+    let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let all = async {
+        let mut rows = Vec::new();
+        while rows.len() < count {
+            rows.push(heard.recv().await.unwrap());
+        }
+        rows
+    };
+    let mut hear = |row: &FaultRow| told.send(row.clone()).unwrap();
+    tokio::select! {
+        rows = all => rows,
+        death = fleet.supervise(Instant::now(), orders, &mut hear) => panic!("{death}"),
+    }
+}
+
+/// Carries the orders out until the fleet has failed.
+async fn fail(fleet: &mut Fleet, orders: &[Order]) -> String {
+    fleet.supervise(Instant::now(), orders, &mut |_| {}).await
+}
+
+#[tokio::test]
+async fn a_kill_ends_the_whole_group_and_is_no_death() {
+    let mut house = House::new();
+    let mut fleet = Fleet::default();
+    let pid = house.start(&mut fleet, &house.shell("sleep 1000 & echo up >&3; wait")).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    let mut roster = fleet.roster();
+    assert_eq!(*roster.borrow(), [("server".to_owned(), pid)]);
+    let gone = async {
+        assert_eq!(house.word().await, None);
+        roster.wait_for(Vec::is_empty).await.unwrap();
+    };
+    let kill = now(&[FaultAct::Kill]);
+    tokio::select! {
+        () = gone => {}
+        death = fail(&mut fleet, &kill) => panic!("{death}"),
+    }
+    assert_eq!(fleet.death(), None);
+    let row = &fleet.faults()[0];
+    assert_eq!((row.act.as_str(), row.pid_before, row.pid_after, &row.failed), ("kill", Some(pid), None, &None));
+}
+
+#[tokio::test]
+async fn a_death_without_an_order_is_one_also_after_orders() {
+    let mut house = House::new();
+    let mut fleet = Fleet::default();
+    let script = format!("echo up >&3; read line < '{}'; exit 3", house.hold().display());
+    house.start(&mut fleet, &house.shell(&script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    assert_eq!(fleet.death(), None);
+    tell(&mut fleet, &now(&[FaultAct::Stop, FaultAct::Continue]), 2).await;
+    // Opened as soon as the shell reads there.
+    std::fs::write(house.hold(), "go\n").unwrap();
+    let death = fail(&mut fleet, &[]).await;
+    assert!(death.starts_with("server ended by itself (exit status: 3)"), "{death}");
+    assert_eq!(fleet.death(), Some(death));
+}
+
+#[tokio::test]
+async fn a_process_stops_and_goes_on() {
+    let mut house = House::new();
+    let mut fleet = Fleet::default();
+    let script = "trap 'echo on >&3' CONT; echo up >&3; while :; do sleep 0.01; done";
+    let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    let rows = tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
+    assert_eq!((rows[0].pid_before, rows[0].pid_after), (Some(pid), Some(pid)));
+    await_stopped(pid).await;
+    tell(&mut fleet, &now(&[FaultAct::Continue]), 1).await;
+    assert_eq!(house.word().await.as_deref(), Some("on"));
+    assert_eq!(fleet.death(), None);
+}
+
+/// The kernel says so to whoever started it.
+async fn await_stopped(pid: u32) {
+    let pid = Pid::from_raw(pid as i32).unwrap();
+    let wait = move || waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT).unwrap();
+    assert!(tokio::task::spawn_blocking(wait).await.unwrap().unwrap().stopped());
+}
+
+#[tokio::test]
+async fn a_stopped_process_hears_that_the_trial_is_over() {
+    let mut house = House::new();
+    let mut fleet = Fleet::default();
+    let script = "trap 'echo bye >&3; exit 0' TERM; echo up >&3; while :; do sleep 0.01; done";
+    let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
+    await_stopped(pid).await;
+    fleet.stop().await;
+    assert_eq!(house.word().await.as_deref(), Some("bye"));
+    assert_eq!(house.word().await, None);
+}
+
+#[tokio::test]
+async fn a_process_that_is_told_to_end_may_say_goodbye_and_is_no_death() {
+    let mut house = House::new();
+    let mut fleet = Fleet::default();
+    let script = "trap 'echo bye >&3; exit 5' TERM; echo up >&3; while :; do sleep 0.01; done";
+    house.start(&mut fleet, &house.shell(script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    let mut roster = fleet.roster();
+    let gone = async {
+        assert_eq!(house.word().await.as_deref(), Some("bye"));
+        assert_eq!(house.word().await, None);
+        roster.wait_for(Vec::is_empty).await.unwrap();
+    };
+    let term = now(&[FaultAct::Term]);
+    tokio::select! {
+        () = gone => {}
+        death = fail(&mut fleet, &term) => panic!("{death}"),
+    }
+    let rows = tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
+    assert_eq!(rows[0].failed.as_deref(), Some("server does not run at that moment"));
+}
+
+#[tokio::test]
+async fn a_restart_brings_the_same_service_back_and_says_when_it_was_ready() {
+    let house = House::new();
+    let mut fleet = Fleet::default();
+    let pid = house.start(&mut fleet, &house.scenario(STUB)).await.unwrap();
+    let row = tell(&mut fleet, &now(&[FaultAct::Restart]), 1).await.remove(0);
+    let after = row.pid_after.unwrap();
+    assert_eq!((row.pid_before, &row.failed), (Some(pid), &None));
+    assert_ne!(after, pid);
+    assert!(row.ready_again_s.is_some_and(|ready_s| ready_s >= row.t_s), "{row:?}");
+    assert_eq!(*fleet.roster().borrow(), [("server".to_owned(), after)]);
+    assert!(tokio::net::TcpStream::connect(("127.0.0.1", house.port)).await.is_ok());
+    assert_eq!(house.log().matches("running 1 test").count(), 2, "{}", house.log());
+    fleet.stop().await;
+    assert!(tokio::net::TcpStream::connect(("127.0.0.1", house.port)).await.is_err());
+}
+
+#[tokio::test]
+async fn what_was_killed_for_a_time_starts_again() {
+    let house = House::new();
+    let mut fleet = Fleet::default();
+    let pid = house.start(&mut fleet, &house.scenario(STUB)).await.unwrap();
+    let process = "server".to_owned();
+    let lasting = Some(Duration::from_millis(1));
+    let faults = [Fault { at: Duration::ZERO, act: FaultAct::Kill, process, lasting }];
+    let rows = tell(&mut fleet, &orders(&faults), 2).await;
+    assert_eq!(rows.iter().map(|row| row.act.as_str()).collect::<Vec<_>>(), ["kill", "restart"]);
+    assert!(rows[1].planned_s == 0.001 && rows[1].ready_again_s.is_some(), "{rows:?}");
+    assert!(rows[1].pid_after.is_some_and(|after| after != pid), "{rows:?}");
+}
+
+#[tokio::test]
+async fn what_does_not_end_for_a_restart_is_killed() {
+    let mut house = House::new();
+    let _open = house.keep_open();
+    let mut fleet = Fleet::default();
+    let script = "trap '' TERM; echo up >&3; while :; do sleep 1000; done";
+    house.start(&mut fleet, &house.shell(script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    // Nothing happens any more but what is due next.
+    tokio::time::pause();
+    let row = tell(&mut fleet, &now(&[FaultAct::Restart]), 1).await.remove(0);
+    assert!(row.failed.is_none() && row.pid_after != row.pid_before, "{row:?}");
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+}
+
+#[tokio::test]
+async fn what_does_not_come_back_has_failed() {
+    let house = House::new();
+    let mut fleet = Fleet::default();
+    let script =
+        format!("[ -e '{0}' ] && exit 4; touch '{0}'; echo up >&3; exec sleep 1000", house.dir.join("been").display());
+    let mut house = house;
+    house.start(&mut fleet, &house.shell(&script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    let death = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    assert!(death.starts_with("server ended by itself (exit status: 4)"), "{death}");
+}
+
+#[tokio::test]
+async fn what_comes_back_and_is_never_ready_has_failed() {
+    let house = House::new();
+    let mut fleet = Fleet::default();
+    let exe = std::env::current_exe().unwrap();
+    let script = format!(
+        "[ -e '{0}' ] && exec sleep 1000; touch '{0}'; exec '{1}' processes::serve_when_asked --exact",
+        house.dir.join("been").display(),
+        exe.display()
+    );
+    let scenario = house.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
+    house.start(&mut fleet, &scenario).await.unwrap();
+    // The twenty seconds that it may take are over as soon as nothing else happens.
+    tokio::time::pause();
+    let failure = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    assert!(failure.starts_with("after its restart, server was not ready within 20s: http://127.0.0.1:"), "{failure}");
+    assert_eq!(fleet.faults()[0].failed.as_ref(), Some(&failure));
+}
+
+#[tokio::test]
+async fn orders_for_strangers_are_refused_before_anything_happens() {
+    let house = House::new();
+    let mut fleet = Fleet::default();
+    let order = |process: &str| [Order { at: Duration::ZERO, process: process.to_owned(), act: FaultAct::Kill }];
+    let CouldNotRun(nobody) = fleet.check_orders(&order("server")).unwrap_err();
+    assert!(nobody.ends_with("it starts nothing, but not server"), "{nobody}");
+    house.start(&mut fleet, &house.shell("exec sleep 1000")).await.unwrap();
+    assert_eq!(fleet.check_orders(&order("server")), Ok(()));
+    let CouldNotRun(other) = fleet.check_orders(&order("bots")).unwrap_err();
+    assert!(other.ends_with("it starts server, but not bots"), "{other}");
+}
+
+#[tokio::test]
+async fn a_target_that_should_run_already_must_be_there_at_once() {
+    let house = House::new();
+    let mut scenario = house.scenario(STUB);
+    scenario.target.spawn = None;
+    let CouldNotRun(refusal) = house.start(&mut Fleet::default(), &scenario).await.unwrap_err();
+    assert!(refusal.starts_with(&format!("nobody takes a connection at http://127.0.0.1:{}", house.port)), "{refusal}");
+    assert!(refusal.contains("Connection refused") && refusal.contains("start the service"), "{refusal}");
+}
+
+/// This test is the guard of the tests below, when it is asked to be.
+#[test]
+fn guard_when_asked() {
+    let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    if words.is_empty() {
+        return;
+    }
+    let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("guard").no_binary_name(true));
+    let args = GuardArgs::from_arg_matches(&definition.get_matches_from(words)).unwrap();
+    // What this test prints before must not stand in the guard's line.
+    println!();
+    let refused = lab::guard::run(&args);
+    // The code cannot be looked into, but it can be compared.
+    let code = (125..=127).find(|code| std::process::ExitCode::from(*code) == refused);
+    std::process::exit(code.unwrap().into());
+}
+
+fn guard() -> Guard {
+    let exe = std::env::current_exe().unwrap();
+    let words = ["fleet::guard_when_asked", "--exact", "--nocapture", "--test-threads=1", "--"].map(OsString::from);
+    Guard::new([exe.into_os_string()].into_iter().chain(words))
+}
+
+#[tokio::test]
+async fn a_guarded_process_keeps_its_id_and_says_when_it_is_no_program() {
+    let mut house = House::new();
+    let mut fleet = Fleet::guarded(guard());
+    let pid = house.start(&mut fleet, &house.shell("echo $$ >&3; exec sleep 1000")).await.unwrap();
+    assert_eq!(house.word().await, Some(pid.to_string()));
+    fleet.stop().await;
+    let missing = house.scenario("[\"no-such-program-anywhere\"]");
+    let CouldNotRun(message) = house.start(&mut fleet, &missing).await.unwrap_err();
+    assert!(message.starts_with("server could not be started: no-such-program-anywhere: No such file"), "{message}");
+}
+
+#[tokio::test]
+async fn open_files_are_limited() {
+    let mut house = House::new();
+    let mut fleet = Fleet::guarded(guard());
+    fleet.confine(&TargetLimits { open_files: Some(77), ..TargetLimits::default() }, "files").unwrap();
+    assert_eq!(fleet.limits_applied().unwrap().open_files, Some(77));
+    house.start(&mut fleet, &house.shell("echo $(ulimit -Sn) $(ulimit -Hn) >&3")).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("77 77"));
+}
+
+#[tokio::test]
+async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused() {
+    let mut house = House::new();
+    let _open = house.keep_open();
+    let mut fleet = Fleet::guarded(guard());
+    let limits = TargetLimits { memory_bytes: Some(64 << 20), cpu_share: Some(0.5), open_files: None };
+    if let Err(CouldNotRun(refusal)) = fleet.confine(&limits, "held") {
+        assert!(refusal.starts_with("[target.limits] "), "{refusal}");
+        assert!(refusal.contains("as root") || refusal.contains("control groups"), "{refusal}");
+        assert_eq!((fleet.limits_applied(), fleet.limits_seen()), (None, None));
+        return;
+    }
+    assert_eq!(fleet.limits_applied().unwrap().memory_bytes, Some(64 << 20));
+    // Its children are in its groups too. The first one's memory is soon used up, and it says how it ended.
+    let script =
+        "head -c 256M /dev/zero | tail | wc -c >/dev/null; grep -c gauntlet- /proc/self/cgroup >&3; exec sleep 1000";
+    let first = house.start(&mut fleet, &house.shell(script)).await.unwrap();
+    let groups: u32 = house.word().await.unwrap().parse().unwrap();
+    assert!(groups >= 1);
+    let row = tell(&mut fleet, &now(&[FaultAct::Restart]), 1).await.remove(0);
+    assert_eq!(row.pid_before, Some(first));
+    assert_eq!(house.word().await, Some(groups.to_string()));
+    let before_stop = fleet.limits_seen().unwrap();
+    fleet.stop().await;
+    let seen = fleet.limits_seen().unwrap();
+    assert!(seen.oom_kills.is_some_and(|kills| kills >= 2), "{seen:?}");
+    assert!(seen.cpu_periods >= before_stop.cpu_periods && seen.cpu_periods.is_some(), "{seen:?}");
+}
+
+#[test]
+fn limits_without_a_guard_are_refused() {
+    let limits = TargetLimits { open_files: Some(77), ..TargetLimits::default() };
+    let CouldNotRun(refusal) = Fleet::default().confine(&limits, "none").unwrap_err();
+    assert!(refusal.contains("need a guard"), "{refusal}");
+    assert_eq!(Fleet::default().confine(&TargetLimits::default(), "none"), Ok(()));
+}
