@@ -100,7 +100,7 @@ impl Pulse<'_> {
             errors,
             denied,
             work: self.drive.board.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
-            server_rss_bytes: server.map(|process| process.rss_bytes()),
+            server_rss_bytes: server.map(Watched::rss_bytes),
         };
         self.screen.show(&progress);
     }
