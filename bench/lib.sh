@@ -51,3 +51,55 @@ bots() { # port, further arguments...
 }
 
 rss_kib() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
+
+# A server that costs less than what is measured against it: what it says at its end is in $work/canned-PORT.json.
+canned() { # port, further arguments...; the process id is in $canned
+    local port=$1 program=${CARGO_TARGET_DIR:-$root/target}/release/canned
+    shift
+    [ -x "$program" ] || (cd "$root" && cargo build --quiet --release --locked -p canned)
+    "$program" --port "$port" "$@" >"$work/canned-$port.out" &
+    canned=$!
+    pids+=("$canned")
+    wait_ready "http://127.0.0.1:$port/"
+}
+
+end_canned() { # port: ends the one in $canned; its last line is JSON
+    kill "$canned"
+    wait "$canned" || true
+    tail -n 1 "$work/canned-$1.out" >"$work/canned-$1.json"
+}
+
+# Shares of one core that processes take over a time, each with the processes that it started. Fields 14 and 15 of
+# /proc/PID/stat are user and system time in ticks; a name in brackets stands before them and may hold anything.
+cpu_shares() { # seconds, process ids...
+    python3 - "$@" <<'PYTHON'
+import os, sys, time
+
+def stat(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return int(fields[1]), int(fields[11]) + int(fields[12])
+
+def ticks(root):
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                found[int(name)] = stat(name)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+    family = {root}
+    while True:
+        more = {pid for pid, (parent, _) in found.items() if parent in family} - family
+        if not more:
+            return sum(found[pid][1] for pid in family if pid in found)
+        family |= more
+
+pids = [int(pid) for pid in sys.argv[2:]]
+start, before = time.monotonic(), [ticks(pid) for pid in pids]
+time.sleep(float(sys.argv[1]))
+took, after = time.monotonic() - start, [ticks(pid) for pid in pids]
+hz = os.sysconf("SC_CLK_TCK")
+print(*(f"{(b - a) / hz / took:.3f}" for a, b in zip(before, after)))
+PYTHON
+}

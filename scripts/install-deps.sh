@@ -1,19 +1,41 @@
 #!/usr/bin/env bash
 # Makes sure that what building ("build") and testing ("test") need is there. Installs Debian packages where it can, and says
-# what to do where it cannot. Prints nothing when nothing is missing.
+# what to do where it cannot. Prints nothing when nothing is missing. The tests start programs of their own, so services that
+# come with a package are neither started now nor at the next boot.
 set -euo pipefail
 
-need_package() { # what it is for, package
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+
+# What Debian asks before a package starts its service; 101 says no. Where there is such a policy already, an administrator (or
+# whoever made the container) has decided, and it stays as it is.
+policy=/usr/sbin/policy-rc.d
+forbid_starts() {
+    [ -e "$policy" ] && return
+    trap allow_starts EXIT
+    printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+}
+allow_starts() {
+    trap - EXIT
+    "${as_root[@]}" rm -f "$policy"
+}
+
+need_package() { # what it is for, package, service that comes with it
     echo "Gauntlet needs the Debian package $2 ($1): installing it." >&2
-    local as_root=""
-    if [ "$(id -u)" -ne 0 ]; then
-        command -v sudo >/dev/null || { echo "Please install $2 as root: apt-get install $2" >&2; exit 1; }
-        as_root="sudo"
+    if [ "${#as_root[@]}" -gt 0 ] && ! command -v sudo >/dev/null; then
+        echo "Please install $2 as root: apt-get install $2" >&2
+        exit 1
     fi
     command -v apt-get >/dev/null || { echo "There is no apt-get here: please install what your system calls $2." >&2; exit 1; }
-    if ! $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null 2>&1; then
-        $as_root apt-get update -qq >/dev/null
-        $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$2" >/dev/null
+    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$2")
+    forbid_starts
+    if ! "${install[@]}" >/dev/null 2>&1; then
+        "${as_root[@]}" apt-get update -qq >/dev/null
+        "${install[@]}" >/dev/null
+    fi
+    [ "$(trap -p EXIT)" = "" ] || allow_starts
+    if [ "${3:-}" != "" ] && ! "${as_root[@]}" update-rc.d "$3" disable >/dev/null 2>&1; then
+        echo "The service $3 that came with $2 could not be disabled: it may start at the next boot." >&2
     fi
 }
 
@@ -29,6 +51,10 @@ for what in "$@"; do
     test)
         if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null; then
             need_package "the tests start a PostgreSQL of their own" postgresql
+        fi
+        # A user's PATH often leaves the folder out in which Debian puts it.
+        if ! PATH=$PATH:/usr/sbin command -v nginx >/dev/null; then
+            need_package "the example examples/any-service.toml puts it on trial" nginx nginx
         fi
         ;;
     *)

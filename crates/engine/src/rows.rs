@@ -132,6 +132,9 @@ pub struct MatchStatus {
     pub failure: Option<String>,
     /// Who runs it, while somebody does.
     pub worker: Option<WorkerId>,
+    /// The node that runs it or ran it last: the address in the lease of the worker that claimed it, kept when both are over.
+    /// `None` before the first claim.
+    pub node: Option<String>,
 }
 
 /// One entry of a match log as it is stored: its place, the figures after it, its bytes.

@@ -37,7 +37,16 @@ fn command() -> Command {
         .subcommand(lab::cli::RunArgs::augment_args(
             Command::new("run").about("Puts a service through a trial and reports"),
         ))
+        .subcommand(lab::report::cli::ReportArgs::augment_args(
+            Command::new("report").about("Makes the reports of a run again from what was recorded"),
+        ))
         .subcommand(lab::guard::GuardArgs::augment_args(Command::new(lab::guard::COMMAND).hide(true)))
+        .subcommand(lab::compare::cli::CompareArgs::augment_args(
+            Command::new("compare").about("Holds runs against each other: what differs by more than its noise"),
+        ))
+        .subcommand(lab::sweep::cli::SweepArgs::augment_args(
+            Command::new("sweep").about("Runs a scenario under every combination of some settings"),
+        ))
 }
 
 fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -46,8 +55,11 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
         Some(("bots", typed)) => bots_command::serve(args(typed)?),
-        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?)),
+        Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
+        Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
         Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
+        Some(("compare", typed)) => Ok(lab::compare::cli::run(args(typed)?)),
+        Some(("sweep", typed)) => Ok(lab::sweep::cli::run(args(typed)?, VERSION)),
         Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
     }
 }

@@ -52,6 +52,8 @@ impl Nodes {
         self.b.wait_for_turns(&games, 10);
         let workers: BTreeSet<String> = games.iter().map(|id| worker(&self.a, id).to_string()).collect();
         assert_eq!(workers.len(), 2, "both servers play: {workers:?}");
+        let nodes: BTreeSet<String> = self.a.statuses(&games).iter().map(|game| game["node"].to_string()).collect();
+        assert_eq!(nodes, workers, "and everybody can see where");
         games
     }
 }

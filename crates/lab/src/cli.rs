@@ -8,8 +8,10 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::guard::Guard;
 use crate::report::{Screen, summary};
 use crate::scenario::{Base, Document, Scenario, builtin, builtins};
 use crate::signals::Signals;
@@ -43,6 +45,9 @@ pub struct RunArgs {
     /// Write every sample as a row of samples.csv
     #[arg(long)]
     pub samples: bool,
+    /// Allow load on this host, which is not this machine: only what you own or have leave for. May be repeated
+    #[arg(long, value_name = "HOST")]
+    pub i_may_load: Vec<String>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -52,20 +57,30 @@ pub struct RunArgs {
 }
 
 /// Why there is no finished trial.
-enum Stopped {
+pub(crate) enum Stopped {
+    /// What was typed cannot be meant.
     Usage(String),
+    /// It could not be carried out.
     CouldNotRun(String),
+    /// A second signal ended it at once.
     Killed,
 }
 
-/// Runs a trial and says on the terminal what it showed.
+/// Carries trials out, one after another, and hears signals meanwhile and between them.
+pub(crate) struct Runner {
+    runtime: Runtime,
+    signals: Signals,
+    program: String,
+}
+
+/// Runs a trial and says on the terminal what it showed. The record names `program`, its version and commit.
 #[must_use]
-pub fn run(args: RunArgs) -> ExitCode {
+pub fn run(args: RunArgs, program: &str) -> ExitCode {
     if args.list {
         say(&listing());
         return ExitCode::SUCCESS;
     }
-    match carry_out(args) {
+    match Runner::new(program).and_then(|mut runner| runner.carry_out(args)) {
         Ok(finished) => {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
             say(&summary(&finished.run, &finished.dir, colour));
@@ -77,7 +92,45 @@ pub fn run(args: RunArgs) -> ExitCode {
     }
 }
 
-fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
+impl Runner {
+    /// Begins to listen for signals.
+    pub(crate) fn new(program: &str) -> Result<Self, Stopped> {
+        // One thread: the lab shares the machine with what it measures.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Stopped::CouldNotRun(format!("no runtime: {error}")))?;
+        let signals = runtime.block_on(async { Signals::listen() });
+        let signals = signals.map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")))?;
+        Ok(Self { runtime, signals, program: program.to_owned() })
+    }
+
+    /// Checks the scenario of these arguments and puts the target through it.
+    pub(crate) fn carry_out(&mut self, args: RunArgs) -> Result<Finished, Stopped> {
+        let (document, scenario) = assemble(&args)?;
+        let (interrupt, interrupted) = watch::channel(false);
+        let trial = Trial {
+            scenario,
+            text: document.text().to_owned(),
+            beside: beside(&args),
+            hash: document.hash(),
+            text_hash: document.text_hash(),
+            settings: document.settings().to_vec(),
+            out: args.out,
+            seed: args.seed.map_or_else(new_seed, Ok)?,
+            pid: args.pid,
+            samples: args.samples,
+            may_load: args.i_may_load,
+            guard: Guard::own().ok(),
+            worker_program: std::env::current_exe().ok(),
+            program: self.program.clone(),
+            interrupt: interrupted,
+            screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
+        };
+        self.runtime.block_on(until_killed(trial, &interrupt, &mut self.signals))
+    }
+}
+
+/// The scenario of these arguments, with everything set that they set and its free ports found.
+pub(crate) fn assemble(args: &RunArgs) -> Result<(Document, Scenario), Stopped> {
     let name = args.scenario.as_deref().unwrap_or_default();
     let text = scenario_text(name)?;
     let mut document = Document::parse(&text).map_err(|mistakes| wrong(name, &mistakes))?;
@@ -96,31 +149,26 @@ fn carry_out(args: RunArgs) -> Result<Finished, Stopped> {
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
-    let seed = match args.seed {
-        Some(seed) => seed,
-        None => u64::from(getrandom::u32().map_err(|error| Stopped::CouldNotRun(error.to_string()))?),
-    };
-    let (interrupt, interrupted) = watch::channel(false);
-    let trial = Trial {
-        scenario,
-        hash: document.hash(),
-        settings: document.settings().to_vec(),
-        out: args.out,
-        seed,
-        pid: args.pid,
-        samples: args.samples,
-        interrupt: interrupted,
-        screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
-    };
-    // One thread: the lab shares the machine with what it measures.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Stopped::CouldNotRun(format!("no runtime: {error}")))?;
-    runtime.block_on(until_killed(trial, interrupt))
+    Ok((document, scenario))
+}
+
+/// Where the relative files of a scenario are found: beside it.
+fn beside(args: &RunArgs) -> PathBuf {
+    let name = args.scenario.as_deref().filter(|name| builtin(name).is_none());
+    name.and_then(|name| Path::new(name).parent()).map_or_else(PathBuf::new, Path::to_path_buf)
+}
+
+/// A seed that nobody chose.
+pub(crate) fn new_seed() -> Result<u64, Stopped> {
+    getrandom::u32().map(u64::from).map_err(|error| Stopped::CouldNotRun(error.to_string()))
 }
 
 /// The first signal ends the trial with a report. The second one drops it, which kills what it started.
-async fn until_killed(trial: Trial, interrupt: watch::Sender<bool>) -> Result<Finished, Stopped> {
-    let mut signals = Signals::listen().map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")))?;
+async fn until_killed(
+    trial: Trial,
+    interrupt: &watch::Sender<bool>,
+    signals: &mut Signals,
+) -> Result<Finished, Stopped> {
     let killed = async {
         signals.next().await;
         interrupt.send_replace(true);

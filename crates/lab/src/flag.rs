@@ -8,3 +8,12 @@ pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
         std::future::pending::<()>().await;
     }
 }
+
+/// A panic in a task is a defect of the lab: it ends the trial instead of a sample.
+pub(crate) fn pass_panic_on(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        std::panic::resume_unwind(error.into_panic());
+    }
+}

@@ -9,8 +9,11 @@
 //! work            pieces that outlive their request: followed, counted, reconciled
 //! record          samples and timeline, as they happen
 //! fold      PURE  samples -> figures, mergeable, in constant memory
+//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
 //! verdict   PURE  figures and gates -> passed, failed or void
 //! report    PURE  one record -> every view of it
+//! compare   PURE  several records -> which figures differ by more than their noise
+//! sweep           one scenario under many settings -> the best, and what it cost
 //! ```
 //!
 //! Beside it: `safety` and `preflight` say what must not or cannot run before a byte is sent; `guard` and `cgroup`
@@ -24,7 +27,9 @@
 pub mod cgroup;
 pub mod cli;
 pub mod clock;
+pub mod compare;
 pub mod drive;
+pub mod edge;
 pub mod findings;
 mod flag;
 pub mod fold;
@@ -39,6 +44,7 @@ pub mod report;
 pub mod safety;
 pub mod scenario;
 mod signals;
+pub mod sweep;
 pub mod trial;
 pub mod verdict;
 pub mod work;

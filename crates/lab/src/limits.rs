@@ -15,6 +15,75 @@ pub const IN_FLIGHT_MAX: u64 = 20_000;
 /// Connections open at once in one run, over all worker processes.
 pub const CONNECTIONS_MAX: u64 = 2_000_000;
 
+/// Requests of one run. What a scenario does not bound by itself is bounded by this.
+pub const REQUESTS_MAX: u64 = 1_000_000_000;
+
+/// Arrivals per second that a phase may ask for: more than any machine sends, and still 100 ns apart.
+pub const RATE_PER_S_MAX: f64 = 10_000_000.0;
+
+/// Bytes of a feed's file: its rows stay in memory for the whole run, beside what is measured.
+pub const FEED_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Rows of a feed.
+pub const FEED_ROWS_MAX: usize = 1_000_000;
+
+/// Different keys to draw from: numbers up to here are exact in the arithmetic of their law.
+pub const KEYS_MAX: u64 = 1_000_000_000_000;
+
+/// Different draws from the same keys in one arrival.
+pub const KEY_DRAWS_MAX: u64 = 64;
+
+/// Smallest exponent of Zipf's law: below it all keys are alike.
+pub const ZIPF_MIN: f64 = 0.01;
+
+/// Largest exponent of Zipf's law: beyond it there is only one key.
+pub const ZIPF_MAX: f64 = 10.0;
+
+/// Worker threads of the lab.
+pub const WORKERS_MAX: u64 = 256;
+
+/// Source addresses of the lab.
+pub const SOURCES_MAX: usize = 254;
+
+/// Shortest time from one reading of an observer to the next: a reading is a request, and must not become the load.
+pub const OBSERVE_EVERY_MIN: Duration = Duration::from_millis(100);
+
+/// From one reading of an observer to the next when the scenario does not say.
+pub const OBSERVE_EVERY: Duration = Duration::from_secs(1);
+
+/// Least memory that a target may be limited to: no program starts with less.
+pub const TARGET_MEMORY_BYTES_MIN: u64 = 1024 * 1024;
+
+/// Most memory that a target may be limited to.
+pub const TARGET_MEMORY_BYTES_MAX: u64 = 1 << 40;
+
+/// Least processor time that a target may be limited to, in cores: the kernel gives at least 1 ms in a period of 5 ms.
+pub const TARGET_CPU_MIN: f64 = 0.2;
+
+/// Most processor time that a target may be limited to, in cores.
+pub const TARGET_CPU_MAX: f64 = 1024.0;
+
+/// Fewest open files that a target may be limited to: standard streams and libraries need some.
+pub const TARGET_OPEN_FILES_MIN: u64 = 16;
+
+/// Most open files that a target may be limited to: the kernel's own ceiling (fs.nr_open).
+pub const TARGET_OPEN_FILES_MAX: u64 = 1_048_576;
+
+/// Length of a level of a search for the edge when the scenario does not say.
+pub const EDGE_LEVEL: Duration = Duration::from_secs(5);
+
+/// How long the edge is held at the end when the scenario does not say.
+pub const EDGE_HOLD: Duration = Duration::from_secs(30);
+
+/// Relative width at which a search for the edge is over when the scenario does not say.
+pub const EDGE_PRECISION: f64 = 0.03;
+
+/// Finest relative width of a search: neighbours closer than this differ by chance alone.
+pub const EDGE_PRECISION_MIN: f64 = 0.001;
+
+/// Coarsest relative width of a search.
+pub const EDGE_PRECISION_MAX: f64 = 0.5;
+
 /// Length of a phase, of a pause, and of every waiting time that a scenario may ask for.
 pub const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -26,6 +95,12 @@ pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bytes of a figure's or a gate's formula; bounds the depth of its parse tree as well.
 pub const FORMULA_BYTES_MAX: usize = 400;
+
+/// Bytes of the head of one answer, and of its trailers. More than this is no head.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of the line with the size of a chunk, its extensions included.
+pub const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
 
 /// Retries of one step.
 pub const RETRIES_MAX: u64 = 10_000;
@@ -45,8 +120,17 @@ pub const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
 /// The 99th percentile of schedule lag beyond which failed gates are void, when the scenario does not say.
 pub const LAG_P99_MAX: Duration = Duration::from_millis(100);
 
+/// From the end of the preparations to the first moment of the plan: long enough for worker processes to be there.
+pub const START_LEAD: Duration = Duration::from_millis(200);
+
 /// Period of the timeline: process memory, CPU, in flight, metrics.
 pub const PULSE: Duration = Duration::from_secs(1);
+
+/// From one count of unanswered requests to the next, while a search looks for growth.
+pub const EDGE_SAMPLE_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a search waits for work of one level to be over before it begins the next.
+pub const EDGE_DRAIN_WITHIN: Duration = Duration::from_secs(300);
 
 /// From one look at a process's proportional set size to the next, at least: the kernel walks all its pages for it.
 pub const PSS_EVERY: Duration = Duration::from_secs(10);
@@ -81,19 +165,6 @@ pub const TIME_WAIT_REUSED: Duration = Duration::from_secs(1);
 /// Free disk below which a report warns: databases and logs of a target need room too.
 pub const DISK_LOW_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// Processes among which the lab divides its connections, at most.
-pub const PROCESSES_MAX: u64 = 128;
-
-/// Loopback addresses that the lab sends from where a scenario lists none, at most.
-pub const LOOPBACK_SOURCES_MAX: u64 = 250;
-
-/// Memory of a connection, in bytes: 2 KiB of the lab's own, and the kernel's for both ends (9.4 KiB, measured with
-/// 9,000 idle ones over loopback on Linux 6.18).
-pub const CONNECTION_BYTES: u64 = 12 * 1024;
-
-/// Room for the record of a run without its samples, in bytes.
-pub const RECORD_BYTES: u64 = 64 * 1024 * 1024;
-
 /// Threads of a process whose context switches are read every second; of one with more they are not.
 pub const THREADS_READ_MAX: u64 = 128;
 
@@ -103,16 +174,123 @@ pub const CURVE_POINTS_MAX: usize = 64;
 /// Points of a figure over time that reports are made of; the whole of it is in the timeline file.
 pub const SERIES_POINTS_MAX: usize = 600;
 
+/// Points of a figure of the target, a process, the machine or a step: there may be hundreds, and with this many
+/// their memory has stopped growing after two minutes.
+pub const METRIC_POINTS_MAX: usize = 120;
+
+/// Figures over time that are made of the target's metrics; a metric gives up to three. The rest is left out, and a
+/// note says so; the timeline file has every value.
+pub const METRIC_SERIES_MAX: usize = 600;
+
+/// Figures over time in all.
+pub const SERIES_MAX: usize = 1_000;
+
+/// Faults and notes of a timeline that are kept, each.
+pub const TIMELINE_NOTES_MAX: usize = 1_000;
+
+/// Bytes of one line of a timeline that is read again: a row holds one answer of the target's metrics at most.
+pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
+
+/// Seconds without an answer that a figure per second shows as zeros; after a longer silence it simply goes on.
+pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
+
+/// Different holders of stuck work that are told apart; later ones are counted together.
+pub const HOLDERS_MAX: usize = 64;
+
+/// Rows of a table in a report; the record has all.
+pub const REPORT_ROWS_MAX: usize = 200;
+
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
 pub const PARTS_MAX: u32 = 1_000;
+
+/// Units of time that a run is cut into when it is compared: seconds up to ten minutes, then several in one. Blocks of
+/// them are longer anyway, and memory is bounded.
+pub const COMPARE_UNITS_MAX: u64 = 600;
+
+/// Runs in one comparison, over all sides.
+pub const COMPARE_RUNS_MAX: usize = 100;
+
+/// Bytes of a `run.json` that is read again: thousands of parts fit, a mistaken path does not.
+pub const RECORD_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Combinations of a sweep. Every one is a row that somebody reads.
+pub const SWEEP_COMBINATIONS_MAX: usize = 100;
+
+/// Repeats of each combination of a sweep.
+pub const SWEEP_REPEATS_MAX: usize = 100;
+
+/// Runs of a sweep in all: at a minute each, most of a day.
+pub const SWEEP_RUNS_MAX: usize = 1_000;
 
 /// Different groups of errors that are told apart; later ones are counted with the last.
 pub const ERROR_GROUPS_MAX: usize = 64;
 
+/// Emptied cells that a worker keeps for the seconds to come: a few histograms each.
+pub const SPARE_CELLS_MAX: usize = 32;
+
+/// Arrivals that a worker sends before it looks for answers again.
+pub const LAUNCHES_PER_TURN: usize = 32;
+
+/// Arrivals by which a worker counts ahead at once what is due and waits for a place.
+pub const COUNTED_PER_TURN: usize = 4096;
+
+/// Connections that a worker may be opening at once where nothing else says how fast: a listener's queue is short.
+pub const OPENING_MAX: usize = 500;
+
+/// Connections that a worker closes before it looks at anything else.
+pub const CLOSED_PER_TURN: usize = 256;
+
+/// How long a lost connection waits before it is opened again.
+pub const REOPEN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long a client of a closed loop rests when it got no connection, so that nobody hammers at a closed door.
+pub const REST_AFTER_REFUSAL: Duration = Duration::from_millis(50);
+
+/// How long a connection that was given up waits for the other side to close it first, which leaves the port that is
+/// blocked afterwards with the other side.
+pub const LINGER: Duration = Duration::from_secs(1);
+
+/// Connections that wait so at once; beyond it the oldest is closed from here.
+pub const LINGERING_MAX: usize = 1_000;
+
+/// Memory of a read: the most that a worker takes from one connection before it looks at the next.
+pub const READ_BYTES: usize = 64 * 1024;
+
+/// Emptied buffers that a worker keeps, and the largest of them.
+pub const SPARE_BUFFERS_MAX: usize = 64;
+
+/// Bytes of the largest emptied buffer that is kept.
+pub const SPARE_BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// How long news of started work may wait to travel with others.
+pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
+
 /// Characters of an error's sample message.
 pub const SAMPLE_CHARS_MAX: usize = 300;
 
+/// Levels in one search for the edge, repetitions included.
+pub const EDGE_LEVELS_MAX: usize = 64;
+
+/// Shortest level of a search: a backlog sampled ten times a second needs as long to show that it grows.
+pub const EDGE_LEVEL_MIN: Duration = Duration::from_secs(2);
+
+/// Holds of an edge that may fail before a search says that it found none.
+pub const EDGE_HOLDS_MAX: usize = 5;
+
+/// A search whose first level is overloaded goes down to this part of its rate: six halvings.
+pub const EDGE_FLOOR_DIVISOR: f64 = 64.0;
+
 const _: () = assert!(CURVE_POINTS_MAX.is_multiple_of(2), "the curve halves itself when it is full");
 const _: () = assert!(SERIES_POINTS_MAX.is_multiple_of(2), "a series halves itself when it is full");
+const _: () = assert!(METRIC_SERIES_MAX < SERIES_MAX, "a target's metrics leave room for everything else");
 const _: () = assert!(INTERRUPT_GRACE.as_millis() < STOP_WITHIN.as_millis(), "an interrupt ends within the stop");
 const _: () = assert!(REQUEST_TIMEOUT.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");
+const _: () = assert!(EDGE_LEVEL_MIN.as_secs() < WAIT_MAX.as_secs(), "a level is a phase like any other");
+const _: () = assert!(EDGE_HOLDS_MAX < EDGE_LEVELS_MAX, "failing holds end before the levels are spent");
+const _: () = assert!(EDGE_LEVEL_MIN.as_secs() <= EDGE_LEVEL.as_secs(), "a default must be a legal value");
+const _: () = assert!(EDGE_LEVELS_MAX < PARTS_MAX as usize, "every level of a search has figures of its own");
+const _: () = assert!(OBSERVE_EVERY_MIN.as_millis() <= OBSERVE_EVERY.as_millis(), "a default must be a legal value");
+const _: () = assert!(ARRIVALS_MAX <= REQUESTS_MAX, "a phase at its limit fits a run");
+const _: () = assert!(KEYS_MAX < 1 << 53, "keys are exact in a double");
+const _: () =
+    assert!(SWEEP_COMBINATIONS_MAX <= SWEEP_RUNS_MAX && SWEEP_REPEATS_MAX <= SWEEP_RUNS_MAX, "one of each fits");

@@ -19,7 +19,7 @@ pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, upd
 pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
      shrink_every_n_turns, width, height, seed, timeout_ms, turns_max";
 pub(crate) const STATUS: &str = "id, state, created_at, updated_at, enqueued_at, started_at, ended_at, version, turns, \
-     late_moves, attempts_charged, epoch, failure, worker";
+     late_moves, attempts_charged, epoch, failure, worker, node";
 pub(crate) const RESULT: &str = "account, is_draw, winner_seat";
 pub(crate) const SEAT: &str = "match_id, bot, name, url, place, cause";
 pub(crate) const LOG: &str = "version, turns, late_moves, data";
@@ -172,6 +172,7 @@ pub(crate) fn status(row: &mut impl Columns) -> Result<(MatchStatus, bool), Stor
         epoch: row.number()?,
         failure: row.maybe_text()?,
         worker: row.maybe_id()?.map(WorkerId),
+        node: row.maybe_text()?,
     };
     Ok((status, version.is_none()))
 }

@@ -12,9 +12,12 @@ use std::time::Duration;
 
 /// Who claims: a worker, in its claim of this number. A number that was used before takes nothing new.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Claimant {
+pub(crate) struct Claimant<'a> {
     pub(crate) worker: WorkerId,
     pub(crate) number: u64,
+    /// The address in its lease. A match keeps a copy: workers are forgotten before their matches are, and whoever looks at
+    /// many matches need not look up a worker for each.
+    pub(crate) node: &'a str,
 }
 
 /// Idempotency keys that one call of `Retire` forgets at most, so that nobody waits long behind it.

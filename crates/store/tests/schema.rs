@@ -30,7 +30,7 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
     db.pragma_update(None, "user_version", 7).unwrap();
-    check_refused(&database, &["schema version 7", "up to 1", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 2", "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -64,7 +64,7 @@ fn databases_that_are_not_ours_are_refused() {
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
     client.batch_execute("UPDATE gauntlet_schema SET version = 7").unwrap();
-    check_refused(&database, &["schema version 7", "up to 1", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 2", "newer program"]);
 }
 
 #[test]
@@ -145,4 +145,65 @@ fn postgres_refuses_impossible_lives() {
         assert_eq!(code, Some(postgres::error::SqlState::CHECK_VIOLATION), "{change}");
     }
     assert_eq!(client.execute(&format!("UPDATE matches SET {POSSIBLE}"), &[]).unwrap(), 1);
+}
+
+/// What the first schema holds: account 1, worker 7 at `old:1`, and matches. `id` writes an id as the database reads it.
+fn first_rows(id: impl Fn(u128) -> String) -> String {
+    let game = |n: u128, life: &str, values: &str| {
+        format!(
+            "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food,
+               hazard_damage_per_turn, shrink_every_n_turns, width, height, seed, timeout_ms, turns_max,
+               created_at, updated_at, enqueued_at, {life})
+             VALUES ({}, {}, 'standard', 'standard', FALSE, 15, 1, 14, 25, 11, 11, 1, 500, 5000, 0, 0, 0, {values});",
+            id(n),
+            id(1)
+        )
+    };
+    let running = "state, epoch, worker";
+    let failed = "state, epoch, ended_at, failure, version, turns, late_moves";
+    [
+        format!("INSERT INTO accounts (id, name, created_at) VALUES ({}, 'me', 0);", id(1)),
+        format!("INSERT INTO workers (id, address, lease_until, is_given_up) VALUES ({}, 'old:1', 9, FALSE);", id(7)),
+        game(1, "state, fair_tag", "'waiting', 1"),
+        game(2, running, &format!("'running', 1, {}", id(7))),
+        game(3, running, &format!("'running', 1, {}", id(8))),
+        game(4, running, "'running', 1, NULL"),
+        game(5, failed, "'failed', 1, 1, 'why', 0, 0, 0"),
+    ]
+    .concat()
+}
+
+/// The first schema with those rows is brought forward: what runs on a known worker has its node, of the rest nobody knows.
+#[track_caller]
+fn check_brought_forward(database: &dyn Database) {
+    drop(database.writer().unwrap());
+    let ids: Vec<_> = (1..=5).map(MatchId).collect();
+    let statuses = database.reader().unwrap().statuses(&ids).unwrap();
+    let nodes: Vec<_> = statuses.iter().map(|status| (status.id.0, status.node.as_deref())).collect();
+    assert_eq!(nodes, [(1, None), (2, Some("old:1")), (3, None), (4, None), (5, None)]);
+    drop(database.writer().unwrap());
+}
+
+#[test]
+fn the_first_schema_of_sqlite_is_brought_forward() {
+    let dir = TempDir::new();
+    let file = dir.path().join("store.db");
+    let db = rusqlite::Connection::open(&file).unwrap();
+    db.execute_batch(include_str!("../migrations/sqlite/0001_first.sql")).unwrap();
+    db.execute_batch(&first_rows(|id| format!("x'{id:032x}'"))).unwrap();
+    db.pragma_update(None, "application_id", 0x476e_746c).unwrap();
+    db.pragma_update(None, "user_version", 1).unwrap();
+    drop(db);
+    check_brought_forward(&SqliteDatabase::new(&file));
+}
+
+#[test]
+fn the_first_schema_of_postgres_is_brought_forward() {
+    let url = Cluster::shared().new_database_url();
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    client.batch_execute(include_str!("../migrations/postgres/0001_first.sql")).unwrap();
+    client.batch_execute(&first_rows(|id| format!("'{id:032x}'"))).unwrap();
+    let version = "CREATE TABLE gauntlet_schema (version BIGINT NOT NULL); INSERT INTO gauntlet_schema VALUES (1)";
+    client.batch_execute(version).unwrap();
+    check_brought_forward(&store::postgres::PostgresDatabase::new(&url).unwrap());
 }

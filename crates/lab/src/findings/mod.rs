@@ -1,7 +1,35 @@
 //! What broke: findings from the timeline, each with its evidence and what would refute it. Pure. Refuses to name a
-//! bottleneck that the figures do not show.
+//! bottleneck that the figures do not show: a healthy run has no findings.
+//!
+//! How a cause is told from its consequences: every kind looks at the time in which the target was busy (see
+//! [`view`]), compares what it accuses with what it must acquit (a wait for the pool with the query behind it, a queue
+//! with the run time behind it), and says how much of what clients or pieces of work lost it explains. A finding
+//! whose cause was found as well is left out ([`EXPLAINS`]); the others stand in the order of what they explain.
+
+mod disturbed;
+mod memory;
+mod processor;
+mod queue;
+mod refused;
+mod roles;
+mod series;
+mod stages;
+mod stuck;
+mod thresholds;
+mod view;
+mod words;
+
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
+
+use crate::fold::{ErrorGroup, PartFigures, Results, Timeline};
+use crate::machine::Machine;
+use crate::scenario::{Signals, TargetLimits};
+
+pub use roles::{ROLES, metric_names};
+use view::View;
 
 /// A sentence about the bottleneck that the figures support.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,4 +53,158 @@ pub struct Evidence {
     pub figure: String,
     /// What it showed, in words, with its numbers and units.
     pub says: String,
+}
+
+/// Everything that findings are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The figures of the run.
+    pub results: &'a Results,
+    /// Its parts.
+    pub parts: &'a [PartFigures],
+    /// Its errors by kind, each with a sample.
+    pub errors: &'a [ErrorGroup],
+    /// Its figures over time, and the faults that were carried out.
+    pub timeline: &'a Timeline,
+    /// Which metrics mean what, where the scenario says so.
+    pub signals: &'a Signals,
+    /// Where it ran.
+    pub machine: &'a Machine,
+    /// What the target was allowed to use.
+    pub limits: TargetLimits,
+    /// What those limits did to it.
+    pub pressure: Pressure,
+    /// Processes of the trial that ended while it ran, by a fault or not.
+    pub deaths: &'a [Death],
+    /// Workers of the lab: each uses one core at most.
+    pub workers: usize,
+}
+
+/// What the limits of a run did to the target, as the kernel counted it; nothing where nobody knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// Processes that the kernel killed because the memory was used up.
+    pub oom_kills: Option<u64>,
+    /// The most memory that was in use, in bytes.
+    pub memory_peak_bytes: Option<u64>,
+    /// Periods in which the target wanted to run.
+    pub cpu_periods: Option<u64>,
+    /// Of those: periods in which it had to wait because its share was used up.
+    pub cpu_throttled_periods: Option<u64>,
+    /// How long its threads waited for that reason, added up, in microseconds.
+    pub cpu_throttled_us: Option<u64>,
+}
+
+/// A process of the trial that ended while it ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Death {
+    /// Its name: `server`, or that of a `[[process]]`.
+    pub process: String,
+    /// When, in seconds from the start of the plan.
+    pub t_s: f64,
+    /// The signal that ended it; none when it ended by itself.
+    pub signal: Option<i32>,
+}
+
+/// A finding before it is known whether another one explains it.
+#[derive(Clone, Debug)]
+struct Candidate {
+    finding: Finding,
+    /// The share of the loss that it explains, from 0 to 1; 0 is worth knowing, and nothing was lost.
+    explains: f64,
+    /// Whether it puts the figures of the whole run in doubt.
+    is_doubt: bool,
+}
+
+/// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
+/// nothing new.
+const EXPLAINS: [(&str, &[&str]); 7] = [
+    // Without a processor everything waits, so no wait can be blamed.
+    (
+        "cpu_throttled",
+        &[
+            "cpu_saturated",
+            "machine_full",
+            "scheduler_late",
+            "pool_starved",
+            "store_slow",
+            "queue_behind",
+            "dependency_slow",
+        ],
+    ),
+    ("cpu_saturated", &["scheduler_late", "pool_starved", "store_slow", "queue_behind", "dependency_slow"]),
+    ("machine_full", &["scheduler_late", "pool_starved", "store_slow", "queue_behind", "dependency_slow"]),
+    // One thread that does all the work of a small pool is busy all the time.
+    ("pool_starved", &["one_core"]),
+    // Whoever waits for the disk keeps its connection meanwhile, and its worker.
+    ("store_slow", &["pool_starved", "queue_behind", "one_core"]),
+    // Work that waits for others keeps its worker meanwhile.
+    ("dependency_slow", &["queue_behind"]),
+    ("memory_cap", &["memory_per_work"]),
+];
+
+/// Everything that the figures support, what explains most first.
+#[must_use]
+pub fn findings(input: &Input<'_>) -> Vec<Finding> {
+    let view = View::new(input);
+    let mut found = [
+        processor::candidates(&view),
+        memory::candidates(&view),
+        refused::candidates(&view),
+        stuck::candidates(&view),
+        disturbed::candidates(&view),
+        queue::candidates(&view),
+        stages::candidates(&view),
+    ]
+    .concat();
+    let codes: Vec<String> = found.iter().map(|candidate| candidate.finding.code.clone()).collect();
+    let is_explained = |code: &str| {
+        let causes = EXPLAINS.iter().filter(|(_, consequences)| consequences.contains(&code));
+        causes.into_iter().any(|(cause, _)| codes.iter().any(|found| found == cause))
+    };
+    found.retain(|candidate| !is_explained(&candidate.finding.code));
+    found.sort_by(|a, b| b.is_doubt.cmp(&a.is_doubt).then(b.explains.total_cmp(&a.explains)));
+    found.into_iter().map(|candidate| candidate.finding).collect()
+}
+
+/// A candidate in the making.
+struct Case {
+    candidate: Candidate,
+}
+
+impl Case {
+    fn new(code: &str, explains: f64, sentence: String) -> Self {
+        let finding = Finding {
+            code: code.to_owned(),
+            sentence,
+            evidence: Vec::new(),
+            refuted_by: String::new(),
+            advice: String::new(),
+        };
+        Self { candidate: Candidate { finding, explains: explains.clamp(0.0, 1.0), is_doubt: false } }
+    }
+
+    fn doubt(mut self, is_doubt: bool) -> Self {
+        self.candidate.is_doubt = is_doubt;
+        self
+    }
+
+    fn evidence(mut self, figure: impl Into<String>, says: String) -> Self {
+        self.candidate.finding.evidence.push(Evidence { figure: figure.into(), says });
+        self
+    }
+
+    /// Evidence that may be missing.
+    fn maybe(self, figure: impl Into<String>, says: Option<String>) -> Self {
+        match says {
+            Some(says) => self.evidence(figure, says),
+            None => self,
+        }
+    }
+
+    fn close(mut self, refuted_by: &str, advice: &str) -> Candidate {
+        self.candidate.finding.refuted_by = refuted_by.to_owned();
+        self.candidate.finding.advice = advice.to_owned();
+        self.candidate
+    }
 }

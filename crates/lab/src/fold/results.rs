@@ -7,14 +7,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
-use super::summary::{Figures, STATISTICS};
-use crate::scenario::{Journey, Work};
+use super::series::Series;
+use super::summary::{Figures, STATISTICS, round};
+use super::timeline::Timeline;
+use crate::cgroup::{LimitsApplied, LimitsSeen};
+use crate::scenario::{Arrivals, Journey, Observe, Phase, Work};
 
-/// Names that no journey and no work may have: figures of the run itself are found under them.
-pub const RESERVED: [&str; 2] = ["generator", "server"];
+/// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
+pub const RESERVED: [&str; 3] = ["generator", "observe", "server"];
+
+/// What is told of a figure that an observer reads.
+const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
 
 /// Names that no derived figure may have.
-pub const WORK_FIGURES: [&str; 16] = [
+pub const WORK_FIGURES: [&str; 17] = [
     "created",
     "finished",
     "failed",
@@ -31,6 +37,7 @@ pub const WORK_FIGURES: [&str; 16] = [
     "progress_per_s",
     "totals",
     "drain_curve",
+    "stuck_by",
 ];
 
 /// Everything that was measured.
@@ -40,6 +47,12 @@ pub struct Results {
     pub journeys: BTreeMap<String, JourneyFigures>,
     /// By kind of work.
     pub work: BTreeMap<String, WorkFigures>,
+    /// By phase: what its levels found.
+    #[serde(default)]
+    pub phases: BTreeMap<String, PhaseFigures>,
+    /// By observer and figure.
+    #[serde(default)]
+    pub observe: BTreeMap<String, BTreeMap<String, Observed>>,
     /// The lab itself.
     pub generator: Generator,
     /// The service under test.
@@ -56,16 +69,68 @@ impl Results {
     }
 }
 
+/// What the levels of a phase found.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct PhaseFigures {
+    /// The highest throughput of any of its parts, in good answers per second.
+    pub peak_per_s: Option<f64>,
+    /// The highest rate that a search held, in arrivals per second.
+    pub edge_per_s: Option<f64>,
+}
+
+/// A figure that an observer read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Observed {
+    pub min: f64,
+    pub avg: f64,
+    pub max: f64,
+    pub last: f64,
+}
+
+/// Figures of the observers over the whole run.
+#[must_use]
+pub fn observed(timeline: &Timeline) -> BTreeMap<String, BTreeMap<String, Observed>> {
+    let mut all: BTreeMap<String, BTreeMap<String, Observed>> = BTreeMap::new();
+    for (name, series) in &timeline.series {
+        let Some((observer, figure)) = name.strip_prefix("observe.").and_then(|rest| rest.split_once('.')) else {
+            continue;
+        };
+        if let Some(found) = Observed::of(series) {
+            all.entry(observer.to_owned()).or_default().insert(figure.to_owned(), found);
+        }
+    }
+    all
+}
+
+impl Observed {
+    /// The statistics of a series; none of an empty one.
+    #[must_use]
+    pub fn of(series: &Series) -> Option<Self> {
+        let count: u64 = series.points.iter().map(|point| point.n).sum();
+        let sum: f64 = series.points.iter().map(|point| point.mean * point.n as f64).sum();
+        Some(Self {
+            min: series.points.iter().map(|point| point.min).min_by(f64::total_cmp)?,
+            avg: round(sum / count as f64),
+            max: series.peak()?.1,
+            last: series.last()?,
+        })
+    }
+}
+
 /// A journey.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JourneyFigures {
     /// The journey as a whole.
     #[serde(flatten)]
     pub op: OpFigures,
+    /// Good answers per second, from the first arrival of the trial to the end of the last.
+    #[serde(default)]
+    pub throughput_per_s: Option<f64>,
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Its steps, where there is more than one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub steps: BTreeMap<String, OpFigures>,
 }
 
@@ -126,6 +191,9 @@ pub struct WorkFigures {
     pub failed: u64,
     /// Without progress for too long.
     pub stuck: u64,
+    /// Of those: by who held them, where the scenario says how to see it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stuck_by: BTreeMap<String, u64>,
     /// In the queue when the trial ended.
     pub waiting: u64,
     /// Under way when the trial ended.
@@ -181,6 +249,15 @@ pub struct Generator {
     pub not_sent: u64,
     /// Arrivals that were sent and given up when the trial was ended.
     pub abandoned: u64,
+    /// Connections that were opened.
+    #[serde(default)]
+    pub connects: u64,
+    /// Bytes sent.
+    #[serde(default)]
+    pub sent_bytes: u64,
+    /// Bytes received.
+    #[serde(default)]
+    pub received_bytes: u64,
     /// Processor time of the lab.
     pub cpu_s: Option<f64>,
     /// Memory of the lab.
@@ -195,6 +272,12 @@ pub struct ServerFigures {
     pub process: ProcessFigures,
     /// Its configuration in its own words, where the scenario says how to ask.
     pub config: Option<Value>,
+    /// The limits that it was held within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsApplied>,
+    /// What they did to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits_seen: Option<LimitsSeen>,
 }
 
 /// A process, watched from outside.
@@ -230,27 +313,37 @@ pub struct ErrorGroup {
     pub sample: String,
 }
 
-/// A figure by its path: `create_game.errors`, `game.figures.turns.max`, `generator.schedule_lag_ms.p99`.
+/// A figure by its path: `create_game.errors`, `game.figures.turns.max`, `generator.schedule_lag_ms.p99`. A journey, a
+/// work and a phase may share a name, but no figure has one path twice.
 #[must_use]
 pub fn figure(results: &Value, path: &str) -> Option<f64> {
-    let (first, rest) = path.split_once('.')?;
-    let roots = [results.get("journeys"), results.get("work"), Some(results)];
-    let root = roots.into_iter().flatten().find_map(|root| root.get(first))?;
-    rest.split('.').try_fold(root, |value, key| value.get(key))?.as_f64()
+    let roots = [results.get("journeys"), results.get("work"), results.get("phases"), Some(results)];
+    let find = |root: &Value| path.split('.').try_fold(root, |value, key| value.get(key))?.as_f64();
+    roots.into_iter().flatten().find_map(find)
 }
 
-/// Every path that a trial with these journeys and works can have a figure at.
+/// Every path that a trial of these parts can have a figure at.
 #[must_use]
-pub fn known_figures(journeys: &[Journey], works: &[Work]) -> BTreeSet<String> {
+pub fn known_figures(
+    journeys: &[Journey],
+    works: &[Work],
+    phases: &[Phase],
+    observers: &[Observe],
+) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     for journey in journeys {
         add_op(&mut paths, &journey.name);
-        paths.insert(format!("{}.not_sent", journey.name));
+        paths.extend(["not_sent", "throughput_per_s"].map(|figure| format!("{}.{figure}", journey.name)));
         if journey.steps.len() > 1 {
             journey.steps.iter().for_each(|step| add_op(&mut paths, &format!("{}.steps.{}", journey.name, step.name)));
         }
     }
     works.iter().for_each(|work| add_work(&mut paths, work));
+    phases.iter().for_each(|phase| add_phase(&mut paths, phase));
+    for observer in observers {
+        let path = |figure: &str, statistic| format!("observe.{}.{figure}.{statistic}", observer.name);
+        paths.extend(observer.figures.iter().flat_map(|(figure, _)| OBSERVED.map(|statistic| path(figure, statistic))));
+    }
     add_statistics(&mut paths, "generator.schedule_lag_ms");
     for figure in ["generator.capped", "generator.not_sent", "generator.arrivals", "generator.cpu_s", "server.cpu_s"] {
         paths.insert(figure.to_owned());
@@ -261,12 +354,23 @@ pub fn known_figures(journeys: &[Journey], works: &[Work]) -> BTreeSet<String> {
     paths
 }
 
+/// Only a load that is raised step by step shows a peak, and only a search finds an edge.
+fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {
+    let figures: &[&str] = match phase.arrivals {
+        Arrivals::Ladder { .. } => &["peak_per_s"],
+        Arrivals::Edge(_) => &["peak_per_s", "edge_per_s"],
+        _ => &[],
+    };
+    paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
+}
+
 fn add_op(paths: &mut BTreeSet<String>, name: &str) {
     for figure in ["count", "ok", "errors", "denied", "retries"] {
         paths.insert(format!("{name}.{figure}"));
     }
-    add_statistics(paths, &format!("{name}.latency_ms"));
-    add_statistics(paths, &format!("{name}.service_ms"));
+    for figure in ["latency_ms", "service_ms", "failed_ms"] {
+        add_statistics(paths, &format!("{name}.{figure}"));
+    }
 }
 
 fn add_work(paths: &mut BTreeSet<String>, work: &Work) {
@@ -286,4 +390,36 @@ fn add_work(paths: &mut BTreeSet<String>, work: &Work) {
 
 fn add_statistics(paths: &mut BTreeSet<String>, path: &str) {
     paths.extend(STATISTICS.map(|statistic| format!("{path}.{statistic}")));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, expected: Option<f64>) {
+        let results = json!({
+            "journeys": { "up": { "errors": 1, "latency_ms": { "p99": 2.5 } } },
+            "work": { "up": { "stuck": 3 } },
+            "phases": { "up": { "peak_per_s": 4 } },
+            "observe": { "q": { "waiting": { "last": 5 } } },
+            "generator": { "cpu_s": null },
+        });
+        assert_eq!(figure(&results, path), expected, "{path}");
+    }
+
+    #[test]
+    fn figures_by_their_paths() {
+        check("up.errors", Some(1.0));
+        check("up.latency_ms.p99", Some(2.5));
+        check("up.stuck", Some(3.0));
+        check("up.peak_per_s", Some(4.0));
+        check("observe.q.waiting.last", Some(5.0));
+        check("generator.cpu_s", None);
+        check("up.latency_ms", None);
+        check("up", None);
+        check("down.errors", None);
+    }
 }

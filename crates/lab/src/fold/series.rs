@@ -28,15 +28,28 @@ pub struct Series {
     pub points: Vec<Stretch>,
     /// Values in a full stretch.
     every: u64,
+    /// Stretches beyond which neighbours are merged.
+    #[serde(skip, default = "points_max")]
+    points_max: usize,
+}
+
+fn points_max() -> usize {
+    SERIES_POINTS_MAX
 }
 
 impl Default for Series {
     fn default() -> Self {
-        Self { points: Vec::new(), every: 1 }
+        Self::of_at_most(SERIES_POINTS_MAX)
     }
 }
 
 impl Series {
+    /// An empty one that never has more stretches than the next even number from `points_max`, two at least.
+    #[must_use]
+    pub fn of_at_most(points_max: usize) -> Self {
+        Self { points: Vec::new(), every: 1, points_max: points_max.max(2).next_multiple_of(2) }
+    }
+
     /// Adds the next value. What is not a finite number is left out.
     pub fn push(&mut self, t_s: f64, value: f64) {
         if !value.is_finite() {
@@ -46,20 +59,25 @@ impl Series {
             open.join(&Stretch::of(t_s, value));
             return;
         }
-        if self.points.len() == SERIES_POINTS_MAX {
+        if self.points.len() >= self.points_max {
             self.halve();
             return self.push(t_s, value);
         }
+        // All of its room at once: it is touched only as it fills, and nothing is left behind by growing.
+        self.points.reserve_exact(self.points_max - self.points.len());
         self.points.push(Stretch::of(t_s, value));
     }
 
     fn halve(&mut self) {
-        let merged = self.points.chunks(2).map(|pair| {
-            let mut first = pair[0];
-            pair[1..].iter().for_each(|next| first.join(next));
-            first
-        });
-        self.points = merged.collect();
+        let merged = self.points.len().div_ceil(2);
+        for place in 0..merged {
+            let mut pair = self.points[2 * place];
+            if let Some(next) = self.points.get(2 * place + 1) {
+                pair.join(next);
+            }
+            self.points[place] = pair;
+        }
+        self.points.truncate(merged);
         self.every *= 2;
     }
 
@@ -127,6 +145,15 @@ mod tests {
         check(1200, 2, 600);
         check(1201, 4, 301);
         check(86_400, 256, 338);
+    }
+
+    #[test]
+    fn a_shorter_one_halves_itself_sooner() {
+        let mut series = Series::of_at_most(3);
+        (0..9).for_each(|t| series.push(f64::from(t), f64::from(t)));
+        let points: Vec<_> = series.points.iter().map(|point| (point.t_s, point.mean, point.n)).collect();
+        assert_eq!(points, [(0.0, 1.5, 4), (4.0, 5.5, 4), (8.0, 8.0, 1)]);
+        assert_eq!(series.points.capacity(), 4);
     }
 
     #[test]

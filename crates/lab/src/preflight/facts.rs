@@ -51,6 +51,7 @@ pub struct Raised {
 /// connection, and shells start programs with a limit made for programs that wait with `select`. What the lab starts
 /// begins with the raised limit too: a trial shall find the target's edge and not the shell's, unless the scenario
 /// limits open files itself.
+#[must_use]
 pub fn raise_open_files() -> Raised {
     let limit = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });

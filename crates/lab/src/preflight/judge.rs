@@ -1,10 +1,9 @@
 //! Needs against facts. PURE. Refuses to look at the machine.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 
 use super::{Complaint, Facts, Needs};
-use crate::limits::{DISK_LOW_BYTES, FILES_RESERVE, LOOPBACK_SOURCES_MAX, TIME_WAIT, TIME_WAIT_REUSED};
+use crate::limits::{DISK_LOW_BYTES, FILES_RESERVE, TIME_WAIT, TIME_WAIT_REUSED};
 
 /// Clock sources that every process reads without asking the kernel. Of the others one reading takes about a
 /// microsecond, which a lab that reads the clock several times for each request feels.
@@ -34,24 +33,14 @@ pub fn check(needs: &Needs, facts: &Facts) -> Vec<Complaint> {
 fn files(needs: &Needs, facts: &Facts) -> Option<Complaint> {
     let limit = facts.open_files_max?;
     let processes = needs.processes_max.max(1);
-    let most = processes.saturating_mul(limit.saturating_sub(FILES_RESERVE));
-    let each = |connections: u64| connections.div_ceil(processes).saturating_add(FILES_RESERVE);
-    let (certain, possible) = (needs.connections, needs.connections_max);
-    let divided = if processes == 1 { String::new() } else { format!(" in each of {processes} processes") };
-    if certain > most {
-        let each = each(certain);
-        return Some(Complaint::Refusal(format!(
-            "{certain} connections need {each} open files{divided}, and a process may open {limit}: ask for at most \
-             {most} connections, or raise the hard limit first (as root: ulimit -Hn {each}; in a unit: \
-             LimitNOFILE={each})"
-        )));
-    }
-    (possible > most).then(|| {
-        Complaint::Warning(format!(
-            "If the target is slow, up to {possible} requests are in flight, and the lab can open {most} connections \
-             with {limit} files in a process: beyond that, errors are the lab's own. Lower in_flight_max, or raise \
-             the hard limit to {}.",
-            each(possible)
+    let each = needs.connections.div_ceil(processes).saturating_add(FILES_RESERVE);
+    (each > limit).then(|| {
+        let most = processes.saturating_mul(limit.saturating_sub(FILES_RESERVE));
+        let divided = if processes == 1 { String::new() } else { format!(" in each of {processes} processes") };
+        Complaint::Refusal(format!(
+            "{} connections need {each} open files{divided}, and a process may open {limit}: ask for at most {most} \
+             connections, or raise the hard limit first (as root: ulimit -Hn {each}; in a unit: LimitNOFILE={each})",
+            needs.connections,
         ))
     })
 }
@@ -77,12 +66,10 @@ fn ports_needed(needs: &Needs, facts: &Facts) -> u64 {
     needs.connections.saturating_add((needs.connects_per_s.max(0.0) * wait.as_secs_f64()).ceil() as u64)
 }
 
-/// Loopback addresses from which so many connections can be held to one address and port: each can use every port
-/// of the range once.
+/// How many source addresses so many ports are spread over: a port can be taken once for each source address.
 #[must_use]
-pub fn loopback_sources(connections: u64, ports: &RangeInclusive<u16>) -> Vec<IpAddr> {
-    let count = connections.div_ceil(width(ports)).clamp(1, LOOPBACK_SOURCES_MAX);
-    (1..=count).filter_map(|last| Some(Ipv4Addr::new(127, 0, 0, u8::try_from(last).ok()?).into())).collect()
+pub fn sources_needed(ports: u64, range: &RangeInclusive<u16>) -> u64 {
+    ports.div_ceil(width(range)).max(1)
 }
 
 fn width(range: &RangeInclusive<u16>) -> u64 {
@@ -154,10 +141,10 @@ fn files_of_the_target(needs: &Needs, facts: &Facts) -> Option<Complaint> {
             facts.open_files_max.unwrap_or_default(),
         )));
     }
-    (needs.connections.max(needs.connections_max) > limit).then(|| {
+    (needs.connections > limit).then(|| {
         Complaint::Warning(format!(
-            "The target may open {limit} files in each of its processes, fewer than the {} connections that this run may open.",
-            needs.connections.max(needs.connections_max)
+            "The target may open {limit} files in each of its processes, fewer than the {} connections of this run.",
+            needs.connections
         ))
     })
 }

@@ -3,28 +3,23 @@
 
 mod facts;
 mod judge;
-mod needs;
 mod reach;
+mod strangers;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::path::Path;
 
 pub use facts::{Raised, raise_open_files};
-pub use judge::{check, loopback_sources};
+pub use judge::{check, sources_needed};
 pub use reach::{reachable, resolve};
-
-use crate::scenario::Scenario;
+pub use strangers::strangers;
 
 /// What a run is going to ask of the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Needs {
-    /// Connections that the lab holds at once in any case: clients and held ones.
+    /// Connections that the lab holds at once.
     pub connections: u64,
-    /// Connections that it holds at once when the target is slow: as many as may be in flight.
-    pub connections_max: u64,
     /// Processes among which the lab may divide them, its own included.
     pub processes_max: u64,
     /// New connections per second, in the busiest second.
@@ -69,20 +64,6 @@ pub struct Facts {
     pub memory_available_bytes: Option<u64>,
     /// Room on the disk of the run's directory, in bytes.
     pub disk_free_bytes: Option<u64>,
-}
-
-/// Raises the lab's own file limit, and looks whether this machine can carry a scenario out against these addresses.
-/// `divides` says whether the lab may spread its connections over several processes. Gives what the report must say.
-///
-/// # Errors
-/// Everything for which the run must not begin, each in a line.
-pub fn before(scenario: &Scenario, addresses: &[SocketAddr], dir: &Path, divides: bool) -> Result<Vec<String>, String> {
-    raise_open_files();
-    let mut found: Vec<Complaint> = needs::strangers(scenario).into_iter().map(Complaint::Refusal).collect();
-    found.extend(check(&Needs::of(scenario, addresses, divides), &Facts::gather(dir)));
-    let (refusals, warnings): (Vec<Complaint>, Vec<Complaint>) = found.into_iter().partition(Complaint::refuses);
-    let sentences = |all: &[Complaint]| all.iter().map(|one| one.sentence().to_owned()).collect::<Vec<_>>();
-    if refusals.is_empty() { Ok(sentences(&warnings)) } else { Err(sentences(&refusals).join("\n")) }
 }
 
 /// Something that will not work, or not as well as it seems.

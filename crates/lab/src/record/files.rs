@@ -4,11 +4,8 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
-use std::time::Duration;
 
 use serde::Serialize;
-
-use super::sample::Sample;
 
 /// One JSON object per line, written at once: a few rows a second.
 #[derive(Debug)]
@@ -58,32 +55,15 @@ impl SampleFile {
     /// It cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "phase,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
+        writeln!(file, "part,index,journey,step,intended_us,sent_us,first_byte_us,done_us,lag_us,retries,class")?;
         Ok(Self { file, failed: None })
     }
 
-    /// Appends a sample.
-    pub fn write(&mut self, sample: &Sample) {
-        if self.failed.is_some() {
-            return;
+    /// Appends complete rows.
+    pub fn append(&mut self, rows: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(rows).err();
         }
-        let us = |moment: Duration| moment.as_micros();
-        let written = writeln!(
-            self.file,
-            "{},{},{},{},{},{},{},{},{},{},{}",
-            sample.phase,
-            sample.index,
-            sample.journey,
-            sample.step.map_or_else(String::new, |step| step.to_string()),
-            us(sample.intended),
-            us(sample.sent),
-            sample.first_byte.map_or_else(String::new, |moment| us(moment).to_string()),
-            us(sample.done),
-            us(sample.lag),
-            sample.retries,
-            sample.class.word(),
-        );
-        self.failed = written.err();
     }
 
     /// Writes what is still in memory.

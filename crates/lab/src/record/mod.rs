@@ -1,101 +1,209 @@
-//! The record: takes what happens while it happens. Figures are folded at once, in constant memory; the timeline
-//! and, on request, every sample go to files as they come, so that an interrupted run has them too. Refuses to
-//! know what is good.
+//! The record: takes what happens while it happens. Figures are folded at once, in constant memory; the histograms of
+//! every second and the timeline go to files as they come, so that an interrupted run has them too. Refuses to know
+//! what is good.
 
+mod book;
 mod files;
 pub mod hlog;
 mod interval;
+mod replay;
 mod sample;
 pub mod timeline;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
 pub use interval::{Cell, ErrorNote, Interval, Op, histogram};
-pub use sample::{Class, Sample, Trouble, WorkRow};
+pub use replay::{each_row, fold_rows, read_timeline};
+pub use sample::{Class, Sample, Trouble};
 
-use crate::drive::Failure;
-use crate::fold::Fold;
+use crate::fold::{Fold, OpFold, Times};
+use crate::scenario::Journey;
+use hlog::{Entry, Figure, Writer};
+use timeline::{OpRow, Row, Spread};
 
-/// Takes samples from every task.
+/// How long after its end a second is still open for figures of workers that are late with them.
+const SECOND_OPEN: u64 = 2;
+
+/// The operation under which the lab's own schedule lag stands in the log of histograms.
+const GENERATOR_OP: &str = "generator";
+
+/// Takes intervals from the workers.
 #[derive(Debug)]
-pub struct Recorder {
-    fold: Mutex<Fold>,
-    samples: Option<Mutex<SampleFile>>,
-    in_flight: AtomicU64,
+pub struct Recorder(Mutex<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    names: Vec<(String, Vec<String>)>,
+    fold: Fold,
+    book: Book,
+    /// Seconds that are still open.
+    open: BTreeMap<u64, Second>,
+    now: Now,
+    /// Schedule lag since somebody took it.
+    lag: Times,
+    hlog: Writer,
+    samples: Option<SampleFile>,
 }
 
-/// Counts an arrival as under way until it is dropped, however it ends.
-#[derive(Debug)]
-pub struct UnderWay<'a>(&'a AtomicU64);
+/// One second, over all workers.
+#[derive(Debug, Default)]
+struct Second {
+    cells: BTreeMap<(u32, Op), OpFold>,
+    lag: Times,
+}
+
+/// The last second that is complete, for whoever watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Now {
+    /// Good answers in it.
+    pub ok_per_s: f64,
+    /// The 99th percentile of their latency.
+    pub latency_p99_ms: Option<f64>,
+    /// The 99th percentile of the lab's schedule lag.
+    pub lag_p99_ms: Option<f64>,
+}
 
 impl Recorder {
-    /// Folds into `fold`, and writes every sample as a row where there is a file for them.
+    /// Records figures of these journeys; rows of samples too, where there is a file for them.
     #[must_use]
-    pub fn new(fold: Fold, samples: Option<SampleFile>) -> Self {
-        Self { fold: Mutex::new(fold), samples: samples.map(Mutex::new), in_flight: AtomicU64::new(0) }
+    pub fn new(journeys: &[Journey], hlog: Writer, samples: Option<SampleFile>) -> Self {
+        let steps = |journey: &Journey| journey.steps.iter().map(|step| step.name.clone()).collect();
+        Self(Mutex::new(Inner {
+            names: journeys.iter().map(|journey| (journey.name.clone(), steps(journey))).collect(),
+            fold: Fold::new(journeys),
+            book: Book::default(),
+            open: BTreeMap::new(),
+            now: Now::default(),
+            lag: Times::default(),
+            hlog,
+            samples,
+        }))
     }
 
-    /// Takes a sample.
-    pub fn sample(&self, sample: &Sample) {
-        self.fold().add(sample);
-        if let Some(file) = &self.samples {
-            file.lock().unwrap_or_else(PoisonError::into_inner).write(sample);
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what one worker saw in.
+    pub fn take(&self, interval: &Interval) {
+        let mut inner = self.inner();
+        let inner = &mut *inner;
+        inner.fold.add(interval);
+        interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| inner.book.add(cell));
+        let second = inner.open.entry(interval.second).or_default();
+        interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
+        if let Some(lag) = &interval.lag_us {
+            second.lag.add(lag);
+            inner.lag.add(lag);
+        }
+        if let Some(file) = &mut inner.samples {
+            file.append(&interval.rows);
         }
     }
 
-    /// Takes the reason for an error.
-    pub fn error(&self, journey: usize, step: usize, failure: &Failure) {
-        self.fold().add_error(journey, step, failure.trouble, &failure.message);
+    /// Writes every second that nobody adds to any more; gives its rows of the timeline.
+    pub fn close_seconds(&self, now: Duration) -> Vec<Row> {
+        let before = now.as_secs().saturating_sub(SECOND_OPEN);
+        self.close_before(before)
     }
 
-    /// Counts an arrival that waits for a free place in flight.
-    pub fn capped(&self) {
-        self.fold().add_capped();
+    /// Writes everything that is still open.
+    pub fn close_all(&self) -> Vec<Row> {
+        self.close_before(u64::MAX)
     }
 
-    /// Counts arrivals that were due and never sent.
-    pub fn not_sent(&self, journey: usize, count: u64) {
-        self.fold().add_not_sent(journey, count);
+    fn close_before(&self, before: u64) -> Vec<Row> {
+        let mut inner = self.inner();
+        let mut rows = Vec::new();
+        while let Some(entry) = inner.open.first_entry().filter(|entry| *entry.key() < before) {
+            let (number, second) = entry.remove_entry();
+            inner.write(number, &second, &mut rows);
+            inner.now = second.now();
+        }
+        inner.hlog.flush();
+        rows
     }
 
-    /// Counts arrivals that were sent and given up when the trial was ended.
-    pub fn abandoned(&self, count: u64) {
-        self.fold().add_abandoned(count);
-    }
-
-    /// Counts an arrival as under way.
-    pub fn under_way(&self) -> UnderWay<'_> {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
-        UnderWay(&self.in_flight)
-    }
-
-    /// Arrivals under way.
+    /// The last second that is complete.
     #[must_use]
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight.load(Ordering::Relaxed)
+    pub fn now(&self) -> Now {
+        self.inner().now
     }
 
-    /// The fold so far.
-    pub fn fold(&self) -> MutexGuard<'_, Fold> {
-        self.fold.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The schedule lag since the last time that somebody asked.
+    pub(crate) fn take_lag(&self) -> Times {
+        std::mem::take(&mut self.inner().lag)
     }
 
-    /// Writes what is still in memory, and says what went wrong with the file of samples, if anything did.
-    ///
-    /// # Errors
-    /// The first error of the file.
-    pub fn close(&self) -> std::io::Result<()> {
-        match &self.samples {
-            Some(file) => file.lock().unwrap_or_else(PoisonError::into_inner).close(),
-            None => Ok(()),
+    /// Does something with the book of parts.
+    pub fn book<T>(&self, with: impl FnOnce(&mut Book) -> T) -> T {
+        with(&mut self.inner().book)
+    }
+
+    /// Reads the fold so far.
+    pub fn fold<T>(&self, with: impl FnOnce(&Fold) -> T) -> T {
+        with(&self.inner().fold)
+    }
+
+    /// Writes what is still in memory, and says what went wrong with the files, if anything did.
+    #[must_use]
+    pub fn failures(&self) -> Vec<String> {
+        let mut inner = self.inner();
+        let hlog = inner.hlog.failure().map(|error| format!("intervals.hlog is not complete: {error}"));
+        let samples = inner.samples.as_mut().and_then(|file| file.close().err());
+        let samples = samples.map(|error| format!("samples.csv is not complete: {error}"));
+        hlog.into_iter().chain(samples).collect()
+    }
+}
+
+impl Inner {
+    fn write(&mut self, second: u64, seen: &Second, rows: &mut Vec<Row>) {
+        for ((part, op), fold) in &seen.cells {
+            let name = self.name(*op);
+            let figures =
+                [(Figure::Latency, &fold.latency), (Figure::Service, &fold.service), (Figure::Failed, &fold.failed)];
+            for (figure, times) in figures {
+                self.hlog.write(&Entry { second, part: *part, op: name.clone(), figure, histogram: times.histogram() });
+            }
+            rows.push(Row::Op(row(second, *part, name, fold)));
+        }
+        let (op, figure, histogram) = (GENERATOR_OP.to_owned(), Figure::Lag, seen.lag.histogram());
+        self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
+    }
+
+    fn name(&self, op: Op) -> String {
+        let Some((journey, steps)) = self.names.get(op.journey) else { return String::new() };
+        match op.step.and_then(|step| steps.get(step)) {
+            None => journey.clone(),
+            Some(step) => format!("{journey}.steps.{step}"),
         }
     }
 }
 
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+impl Second {
+    fn now(&self) -> Now {
+        let wholes = self.cells.iter().filter(|((_, op), _)| op.step.is_none()).map(|(_, fold)| fold);
+        let mut latency = Times::default();
+        let mut ok = 0;
+        for fold in wholes {
+            latency.merge(&fold.latency);
+            ok += fold.ok;
+        }
+        Now { ok_per_s: ok as f64, latency_p99_ms: latency.quantile_ms(0.99), lag_p99_ms: self.lag.quantile_ms(0.99) }
     }
+}
+
+fn row(second: u64, part: u32, op: String, fold: &OpFold) -> OpRow {
+    let (ok, denied, errors) = (fold.ok, fold.denied, fold.errors);
+    let (latency_ms, service_ms) = (spread(&fold.latency), spread(&fold.service));
+    OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms }
+}
+
+fn spread(times: &Times) -> Option<Spread> {
+    let at = |quantile| times.quantile_ms(quantile);
+    Some(Spread { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, max: at(1.0)? })
 }

@@ -1,9 +1,8 @@
 //! One row of what happened: the four moments of an exchange, and how it ended. Refuses to know histograms and
 //! files.
 
+use std::io::Write as _;
 use std::time::Duration;
-
-use crate::fold::Point;
 
 /// One arrival's journey, or one step of it. Moments count from the start of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +30,29 @@ pub struct Sample {
     pub retries: u64,
     /// How it ended.
     pub class: Class,
+}
+
+impl Sample {
+    /// Appends its row of samples.csv.
+    pub fn write_row(&self, rows: &mut Vec<u8>) {
+        let us = |moment: Duration| moment.as_micros();
+        // Writing into memory does not fail.
+        let _ = writeln!(
+            rows,
+            "{},{},{},{},{},{},{},{},{},{},{}",
+            self.phase,
+            self.index,
+            self.journey,
+            self.step.map_or_else(String::new, |step| step.to_string()),
+            us(self.intended),
+            us(self.sent),
+            self.first_byte.map_or_else(String::new, |moment| us(moment).to_string()),
+            us(self.done),
+            us(self.lag),
+            self.retries,
+            self.class.word(),
+        );
+    }
 }
 
 /// How an exchange ended.
@@ -95,18 +117,4 @@ impl Class {
             Self::Error(trouble) => trouble.word(),
         }
     }
-}
-
-/// The row of a timeline that one round of status requests gives.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct WorkRow<'a> {
-    /// Always `work`.
-    pub kind: &'static str,
-    /// The work's name.
-    pub work: &'a str,
-    /// The counts.
-    #[serde(flatten)]
-    pub point: Point,
-    /// Status requests of this round that got no good answer.
-    pub poll_errors: u64,
 }

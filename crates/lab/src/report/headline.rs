@@ -1,9 +1,12 @@
 //! What to say when there is room for three lines: how much it took, how long that took, and where it stands
 //! against its gates. Pure.
 
+use serde_json::Value;
+
 use super::Run;
-use super::words::{count, number};
-use crate::fold::WorkFigures;
+use super::levels::{figure, find, ladders, levels};
+use super::words::{clean, count, number};
+use crate::fold::{OpFigures, WorkFigures};
 use crate::verdict::{Judged, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
@@ -15,24 +18,84 @@ pub struct Headline {
     pub lasted: String,
     /// Where it stands against its gates.
     pub stands: String,
+    /// The numbers of the first two by themselves.
+    pub figures: [Figure; 2],
 }
 
-/// The headline of a run: of its largest work where it has any, else of its largest journey.
+/// A number, and what it is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// `2,412`
+    pub value: String,
+    /// `games finished a minute`
+    pub of: String,
+}
+
+/// How much, and how long.
+type Told = [(String, Figure); 2];
+
+/// The headline of a run: of what its search for the edge found, else of its largest work, else of its largest
+/// journey.
 #[must_use]
 pub fn headline(run: &Run) -> Headline {
-    let (took, lasted) = of_work(run).or_else(|| of_journey(run)).unwrap_or_default();
-    Headline { took, lasted, stands: stands(run) }
+    let told = of_ladder(run).or_else(|| of_work(run)).or_else(|| of_journey(run)).unwrap_or_else(nothing);
+    let [(took, took_figure), (lasted, lasted_figure)] = told;
+    Headline { took, lasted, stands: stands(run), figures: [took_figure, lasted_figure] }
 }
 
-fn of_work(run: &Run) -> Option<(String, String)> {
+fn nothing() -> Told {
+    [
+        ("Nothing was sent.".to_owned(), Figure::new("0", "requests")),
+        ("Nothing was answered.".to_owned(), Figure::new("-", "no latency")),
+    ]
+}
+
+impl Figure {
+    fn new(value: &str, of: &str) -> Self {
+        Self { value: value.to_owned(), of: of.to_owned() }
+    }
+}
+
+/// The edge that a search held, else the peak of the first ladder; and the latency there.
+fn of_ladder(run: &Run) -> Option<Told> {
+    let ladders: Vec<_> =
+        ladders(run).into_iter().filter_map(|phase| Some((phase, run.capacity.get(phase)?))).collect();
+    let has_edge = |(_, capacity): &&(&str, &Value)| figure(capacity, "edge_per_s").is_some();
+    let (phase, capacity) = *ladders.iter().find(has_edge).or(ladders.first())?;
+    let name = clean(phase);
+    let held = figure(capacity, "edge_per_s");
+    let peak = || find(capacity, "peak")?.get("throughput_per_s")?.as_f64();
+    let per_s = held.or_else(peak)?;
+    let part = find(capacity, "peak").and_then(|peak| peak.get("level")?.get("part")?.as_u64());
+    let levels = levels(run, phase);
+    let level = match held {
+        // The last level of the rate that was held is the one that held it.
+        Some(held) => levels.iter().rfind(|level| level.offered_per_s == Some(held)),
+        None => levels.iter().find(|level| Some(u64::from(level.part)) == part),
+    };
+    let word = if held.is_some() { "edge" } else { "peak" };
+    let at = level.map_or_else(String::new, |level| format!(" at {}", clean(&level.label)));
+    let value = number(Some(per_s));
+    let took = (format!("{name}: {word} {value} a second{at}"), Figure::new(&value, &format!("a second, {word}")));
+    let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
+    let (p99, p50) = (ms(latency.p99), ms(latency.p50));
+    let lasted = format!("{name}: there latency p99 {p99}, p50 {p50}, from the intended moment");
+    Some([took, (lasted, Figure::new(&p99, "latency p99 there"))])
+}
+
+fn of_work(run: &Run) -> Option<Told> {
     let (name, work) = run.results.work.iter().max_by_key(|(_, work)| work.created)?;
     let rate = work.throughput_per_min.map_or_else(String::new, |rate| format!(" at {} a minute", number(Some(rate))));
     let took = format!("{name}: {} of {} finished{rate}{}", count(work.finished), count(work.created), lost(work));
-    let seconds =
-        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{} s", number(Some(value))));
+    let took_figure = match work.throughput_per_min {
+        Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} finished a minute")),
+        None => Figure::new(&count(work.finished), &format!("{name} finished")),
+    };
     let (done, wait) = (&work.completion_s, &work.queue_wait_s);
     let wait = wait.p99.map_or_else(String::new, |p99| format!("; queue wait p99 {}", seconds(Some(p99))));
-    Some((took, format!("{name}: done in p99 {}, p50 {}{wait}", seconds(done.p99), seconds(done.p50))))
+    let lasted = format!("{name}: done in p99 {}, p50 {}{wait}", seconds(done.p99), seconds(done.p50));
+    let lasted_figure = Figure::new(&seconds(done.p99), "until done, p99");
+    Some([(took, took_figure), (lasted, lasted_figure)])
 }
 
 fn lost(work: &WorkFigures) -> String {
@@ -40,13 +103,36 @@ fn lost(work: &WorkFigures) -> String {
     rest.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!(", {} {word}", count(*n))).collect()
 }
 
-fn of_journey(run: &Run) -> Option<(String, String)> {
+fn of_journey(run: &Run) -> Option<Told> {
     let (name, journey) = run.results.journeys.iter().max_by_key(|(_, journey)| journey.op.count)?;
     let op = &journey.op;
-    let took = format!("{name}: {} ok, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
-    let ms = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{} ms", number(Some(value))));
+    if op.count == 0 {
+        return None;
+    }
+    let rate = ok_per_s(run, op).map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
+    let took = format!("{name}: {} ok{rate}, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
+    let took_figure = match ok_per_s(run, op) {
+        Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
+        None => Figure::new(&count(op.ok), &format!("{name} ok")),
+    };
     let (latency, service) = (ms(op.latency_ms.p99), ms(op.service_ms.p99));
-    Some((took, format!("{name}: latency p99 {latency} from the intended moment, service time p99 {service}")))
+    let lasted = format!("{name}: latency p99 {latency} from the intended moment, service time p99 {service}");
+    Some([(took, took_figure), (lasted, Figure::new(&latency, "latency p99"))])
+}
+
+/// Good answers per second, from the beginning of the first part to the end of the last.
+fn ok_per_s(run: &Run, op: &OpFigures) -> Option<f64> {
+    let start = run.parts.iter().map(|part| part.start_s).reduce(f64::min)?;
+    let end = run.parts.iter().map(|part| part.start_s + part.length_s).reduce(f64::max)?;
+    (end > start).then(|| op.ok as f64 / (end - start))
+}
+
+fn ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{} ms", number(Some(value))))
+}
+
+fn seconds(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{} s", number(Some(value))))
 }
 
 fn stands(run: &Run) -> String {

@@ -1,25 +1,58 @@
 //! The report: one record of a run, and every view of it. All views are pure functions of the record, so they
 //! can be made again any day. Refuses to measure and to judge.
+//!
+//! ```text
+//! headline   the two numbers and the verdict
+//! content    what is said, in its order        levels    what a ladder says about the capacity
+//! charts     which figures are drawn           svg       how they are drawn
+//! markdown   report.md: content in 80 columns
+//! html       report.html: content and charts on one page
+//! summary    what the terminal says at the end
+//! progress   a trial at one moment             dashboard  the same on a block of a terminal
+//! screen     the edge to the terminal
+//! ```
 
+mod again;
+mod charts;
+pub mod cli;
+mod content;
+mod dashboard;
 mod headline;
+mod html;
+mod levels;
 mod markdown;
+mod markup;
+mod progress;
 mod screen;
-mod words;
+mod start;
+mod summary;
+mod svg;
+pub(crate) mod words;
 
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod schema;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use headline::{Headline, headline};
+pub use again::{Recorded, recorded};
+pub use headline::{Figure, Headline, headline};
+pub use html::html;
 pub use markdown::markdown;
-pub use screen::{Progress, Screen, summary};
+pub use progress::Progress;
+pub use screen::Screen;
+pub use start::Start;
+pub use summary::summary;
 
 use crate::findings::Finding;
-use crate::fold::{ErrorGroup, PartFigures, Results};
+use crate::fold::{ErrorGroup, PartFigures, Results, Series};
 use crate::machine::Machine;
 use crate::record::timeline::FaultRow;
 use crate::verdict::{Judged, Verdict};
@@ -31,6 +64,9 @@ pub struct Run {
     pub format: u64,
     /// The run's id: its directory is called so.
     pub id: String,
+    /// The version and the commit of the program that wrote it: `0.1.0 (62af9a4c1d2e)`.
+    #[serde(default)]
+    pub program: String,
     /// What it showed.
     pub verdict: Verdict,
     /// What was run.
@@ -73,17 +109,23 @@ pub struct ScenarioRecord {
     pub summary: String,
     /// SHA-256 of its text and settings.
     pub hash: String,
+    /// SHA-256 of its text alone.
+    #[serde(default)]
+    pub text_hash: String,
     /// The seed of the plan.
     pub seed: u64,
     /// What the command line changed.
     pub settings: Vec<String>,
     /// The service under test.
     pub target: String,
+    /// The formulas of derived figures, by the path of the figure: `game.pace`.
+    #[serde(default)]
+    pub formulas: BTreeMap<String, String>,
 }
 
 impl Run {
     /// The version of the form of `run.json`.
-    pub const FORMAT: u64 = 1;
+    pub const FORMAT: u64 = 2;
 
     /// The text of `run.json`.
     #[must_use]
@@ -99,8 +141,42 @@ impl Run {
         self.errors.iter_mut().for_each(|group| group.sample = strike(&group.sample));
         self.gates.iter_mut().for_each(|gate| strike_json(&mut gate.value, strike));
         self.results.server.config.iter_mut().for_each(|config| strike_json(config, strike));
+        self.capacity.values_mut().for_each(|capacity| strike_json(capacity, strike));
+        self.findings.iter_mut().for_each(|finding| strike_finding(finding, strike));
+        self.faults.iter_mut().filter_map(|fault| fault.failed.as_mut()).for_each(|why| *why = strike(why));
+        self.parts.iter_mut().filter_map(|part| part.overload.as_mut()).flatten().for_each(|why| *why = strike(why));
         self
     }
+}
+
+/// Writes `run.json` and every view of it.
+///
+/// # Errors
+/// The file that could not be written, and why.
+pub(crate) fn write_reports(run: &Run, series: &BTreeMap<String, Series>, dir: &Path) -> Result<(), String> {
+    let write = |name: &str, text: String| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    write("run.json", run.to_json_text())?;
+    write("report.md", markdown(run))?;
+    write("report.html", html(run, series))
+}
+
+pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<T, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
+}
+
+fn strike_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
+    let Finding { code: _, sentence, evidence, refuted_by, advice } = finding;
+    let evidence = evidence.iter_mut().map(|evidence| &mut evidence.says);
+    [sentence, refuted_by, advice].into_iter().chain(evidence).for_each(|text| *text = strike(text));
+}
+
+/// A name as it may stand in a link: letters, digits, `_` and `-`.
+fn slug(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
 fn strike_json(value: &mut Value, strike: &dyn Fn(&str) -> String) {

@@ -1,154 +1,279 @@
-//! Progress on a terminal: plain lines once a second, or one block that rewrites itself where there is a TTY. At
-//! most 80 columns, and no colour where NO_COLOR says so. Refuses to know where the figures come from.
+//! Where progress is shown: plain lines once a second, or on a terminal one block that rewrites itself, a dashboard
+//! where there is room for it. A thread of its own writes, and a frame that finds it busy is dropped: a terminal that
+//! is slow, or stopped with Ctrl-S, never holds the load up.
+//!
+//! The block is drawn by moving the cursor up over it and writing it again. No mode of the terminal is changed: there
+//! is nothing to restore, whichever way the program ends, and what stood before stays in the terminal's history.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+use std::io::{IsTerminal as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Run;
-use super::headline::headline;
-use super::words::{count, mebibytes};
-use crate::fold::Point;
-use crate::verdict::Verdict;
+use super::dashboard::{Dashboard, Size};
+use super::progress::Progress;
 
-/// Columns that a line may take; one less than 80, so that no terminal wraps it.
-const WIDTH: usize = 79;
+/// How long the end of a trial waits for a terminal to take the block away.
+const CLEAR_WITHIN: Duration = Duration::from_secs(1);
 
-/// A trial at one moment.
-#[derive(Clone, Debug, Default)]
-pub struct Progress {
-    /// Since the first moment of the plan.
-    pub elapsed: Duration,
-    /// Arrivals in the whole plan.
-    pub planned: u64,
-    /// Arrivals that are over.
-    pub done: u64,
-    /// Arrivals under way.
-    pub in_flight: u64,
-    /// Of those that are over: errors.
-    pub errors: u64,
-    /// Of those that are over: denied.
-    pub denied: u64,
-    /// Every kind of work.
-    pub work: Vec<(String, Point)>,
-    /// The target's memory.
-    pub server_rss_bytes: Option<u64>,
-}
-
-impl Progress {
-    /// One line about requests, one about each kind of work.
-    #[must_use]
-    pub fn lines(&self) -> Vec<String> {
-        let seconds = self.elapsed.as_secs();
-        let denied = if self.denied > 0 { format!(" · denied {}", count(self.denied)) } else { String::new() };
-        let memory = self.server_rss_bytes.map_or_else(String::new, |bytes| format!(" · server {}", mebibytes(bytes)));
-        let requests = format!(
-            "{seconds:>4} s · sent {} of {} · in flight {} · errors {}{denied}{memory}",
-            count(self.done),
-            count(self.planned),
-            count(self.in_flight),
-            count(self.errors),
-        );
-        let work = self.work.iter().map(|(name, point)| {
-            let Point { waiting, running, finished, failed, stuck, .. } = *point;
-            let odd = [("failed", failed), ("stuck", stuck)];
-            let odd: String =
-                odd.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!(" · {word} {}", count(*n))).collect();
-            let (waiting, running, finished) = (count(waiting), count(running), count(finished));
-            format!("       {name}: waiting {waiting} · running {running} · finished {finished}{odd}")
-        });
-        [requests].into_iter().chain(work).map(|line| line.chars().take(WIDTH).collect()).collect()
-    }
-}
+/// Columns of each part of a line in a file.
+const PLAIN_COLUMNS_MAX: usize = 200;
 
 /// Where progress is shown.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Screen {
-    kind: Kind,
-    /// Lines of the block that stands there now.
-    standing: usize,
+    painter: Option<Painting>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Quiet,
+/// The thread that writes.
+#[derive(Debug)]
+struct Painting {
+    frames: SyncSender<Progress>,
+    /// Whether the block goes when there are no more frames.
+    erase: Arc<AtomicBool>,
+    /// Behind a lock only so that a screen may be borrowed by several threads.
+    ended: Mutex<Receiver<()>>,
+}
+
+/// What progress looks like.
+#[derive(Debug)]
+enum Look {
+    /// One line a frame, for a file or a pipe.
     Plain,
-    Rewriting,
+    /// One block that rewrites itself.
+    Block { dashboard: Box<Dashboard>, standing: Standing },
+}
+
+/// The block that stands on the terminal.
+#[derive(Clone, Copy, Debug, Default)]
+struct Standing {
+    lines: usize,
+    columns: u16,
 }
 
 impl Screen {
     /// Shows nothing.
     #[must_use]
     pub fn quiet() -> Self {
-        Self { kind: Kind::Quiet, standing: 0 }
+        Self::default()
     }
 
     /// Shows progress on stderr, as fits what stands behind it.
     #[must_use]
     pub fn stderr() -> Self {
-        let kind = if std::io::stderr().is_terminal() { Kind::Rewriting } else { Kind::Plain };
-        Self { kind, standing: 0 }
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let is_smart = std::io::stderr().is_terminal() && variable("TERM").is_some_and(|term| term != "dumb");
+        let look = if is_smart { Look::block(variable("NO_COLOR").is_none()) } else { Look::Plain };
+        Self::onto(std::io::stderr(), look, size_of_stderr)
     }
 
-    /// Shows the trial at this moment.
+    fn onto(mut out: impl Write + Send + 'static, mut look: Look, size: fn() -> Option<Size>) -> Self {
+        let (frames, next) = sync_channel::<Progress>(1);
+        let (over, ended) = sync_channel(1);
+        let erase = Arc::new(AtomicBool::new(false));
+        let wanted = erase.clone();
+        let paint = move || {
+            let mut write = |text: String| {
+                // Nobody may be listening any more; the trial goes on.
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            };
+            next.iter().for_each(|progress| write(look.paint(&progress, size())));
+            if wanted.load(Ordering::Relaxed) {
+                write(look.erased());
+            }
+            let _ = over.send(());
+        };
+        let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
+        // Without a thread there is no progress, which is no reason to have no trial.
+        Self { painter: thread.ok().map(|_| Painting { frames, erase, ended: Mutex::new(ended) }) }
+    }
+
+    /// Shows the trial at this moment, unless the last one is still being written.
     pub fn show(&mut self, progress: &Progress) {
-        let lines = progress.lines();
-        match self.kind {
-            Kind::Quiet => {}
-            Kind::Plain => {
-                let line: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
-                write_out(&format!("{}\n", line.join(" · ")));
-            }
-            Kind::Rewriting => {
-                let standing = std::mem::replace(&mut self.standing, lines.len());
-                write_out(&format!("{}{}\n", erased(standing), lines.join("\n")));
-            }
+        if let Some(painter) = &self.painter {
+            let _ = painter.frames.try_send(progress.clone());
         }
     }
 
     /// Takes the block away, to make room for what is said last.
     pub fn clear(&mut self) {
-        let standing = std::mem::take(&mut self.standing);
-        if standing > 0 {
-            write_out(&erased(standing));
+        if let Some(Painting { frames, erase, ended }) = self.painter.take() {
+            erase.store(true, Ordering::Relaxed);
+            drop(frames);
+            let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let _ = ended.recv_timeout(CLEAR_WITHIN);
         }
     }
 }
 
-/// Up by so many lines, and everything below erased.
-fn erased(lines: usize) -> String {
-    if lines == 0 { String::new() } else { format!("\x1b[{lines}A\r\x1b[J") }
-}
-
-/// Nobody may be listening any more; the trial goes on.
-fn write_out(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
-}
-
-/// What a trial says at its end: the two numbers, the verdict, the gates that do not hold, where the report is.
-#[must_use]
-pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
-    let headline = headline(run);
-    let code = match run.verdict {
-        Verdict::Passed => "32",
-        Verdict::Failed => "31",
-        Verdict::Void | Verdict::Interrupted => "33",
-    };
-    let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.stands) } else { headline.stands };
-    let mut lines = vec![headline.took, headline.lasted, stands];
-    for gate in run.gates.iter().filter(|gate| !gate.ok) {
-        let value = match &gate.value {
-            serde_json::Value::Null => "no figure".to_owned(),
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        lines.push(format!("  {} {}: found {value}", gate.name, gate.limit));
+impl Drop for Screen {
+    /// The words of a panic stand below the block by now, and stay.
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.clear();
+        }
     }
-    lines.extend(
-        run.errors
-            .iter()
-            .map(|group| format!("  {} x {} in {}: {}", count(group.count), group.kind, group.journey, group.sample)),
-    );
-    lines.push(format!("Report: {}", dir.join("report.md").display()));
-    lines.join("\n") + "\n"
+}
+
+impl Look {
+    fn block(colour: bool) -> Self {
+        Self::Block { dashboard: Box::new(Dashboard::new(colour)), standing: Standing::default() }
+    }
+
+    /// What to write so that this frame is shown. Where the terminal's size is unknown, it is one of 80 columns.
+    fn paint(&mut self, progress: &Progress, size: Option<Size>) -> String {
+        match self {
+            Self::Plain => {
+                let lines = progress.lines_within(PLAIN_COLUMNS_MAX);
+                let line: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
+                line.join(" · ") + "\n"
+            }
+            Self::Block { dashboard, standing } => {
+                let size = size.unwrap_or_default();
+                dashboard.remember(progress);
+                let lines = dashboard.lines(progress, size).unwrap_or_else(|| plain_lines(progress, size));
+                let up = standing.up(size.columns);
+                *standing = Standing { lines: lines.len(), columns: size.columns };
+                let lines: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
+                format!("{up}{lines}\x1b[J")
+            }
+        }
+    }
+
+    fn erased(&mut self) -> String {
+        match self {
+            Self::Plain => String::new(),
+            Self::Block { standing, .. } => {
+                let Standing { columns, .. } = *standing;
+                std::mem::take(standing).up(columns) + "\x1b[J"
+            }
+        }
+    }
+}
+
+impl Standing {
+    /// To the first line of the block. After a change of width nobody knows how many lines the terminal made of it:
+    /// then it stays where it is, and the next one begins below.
+    fn up(self, columns: u16) -> String {
+        if self.lines == 0 || self.columns != columns { "\r".to_owned() } else { format!("\x1b[{}A\r", self.lines) }
+    }
+}
+
+/// Lines that the terminal neither wraps nor scrolls away.
+fn plain_lines(progress: &Progress, size: Size) -> Vec<String> {
+    let (columns, rows) = (usize::from(size.columns.max(2)) - 1, usize::from(size.rows.max(2)) - 1);
+    let lines = progress.lines_within(columns).into_iter().take(rows);
+    lines.map(|line| line.chars().take(columns).collect()).collect()
+}
+
+fn size_of_stderr() -> Option<Size> {
+    let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
+    (size.ws_col > 0 && size.ws_row > 0).then_some(Size { columns: size.ws_col, rows: size.ws_row })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{self, Sender};
+
+    use super::*;
+
+    /// Keeps what was written.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Kept {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// A terminal that takes nothing before it is told to.
+    struct Stopped {
+        asked: Sender<()>,
+        go_on: Receiver<()>,
+    }
+
+    impl Write for Stopped {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _ = self.asked.send(());
+            let _ = self.go_on.recv();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn progress(done: u64) -> Progress {
+        Progress { done, planned: 100, ..Progress::default() }
+    }
+
+    const WIDE: Option<Size> = Some(Size { columns: 80, rows: 24 });
+    const NARROW: Option<Size> = Some(Size { columns: 40, rows: 24 });
+
+    #[test]
+    fn a_file_gets_one_line_a_frame() {
+        let kept = Kept::default();
+        let mut screen = Screen::onto(kept.clone(), Look::Plain, || None);
+        screen.show(&progress(7));
+        screen.clear();
+        assert_eq!(kept.text(), "0 s · sent 7 of 100 · in flight 0 · errors 0 · ok 0 a second\n");
+    }
+
+    #[test]
+    fn a_stopped_terminal_stops_nobody() {
+        let (asked, seen) = mpsc::channel();
+        let (resume, go_on) = mpsc::channel();
+        let mut screen = Screen::onto(Stopped { asked, go_on }, Look::block(false), || WIDE);
+        screen.show(&progress(1));
+        seen.recv().unwrap();
+        // The thread now waits in its first write; were these to wait for it, this test would never end.
+        (2..10).for_each(|done| screen.show(&progress(done)));
+        drop(resume);
+        screen.clear();
+    }
+
+    #[test]
+    fn the_block_is_written_over_and_taken_away() {
+        let mut look = Look::block(false);
+        let first = look.paint(&progress(1), WIDE);
+        let lines = first.matches('\n').count();
+        assert!(first.starts_with('\r') && lines >= 8, "{first:?}");
+        let second = look.paint(&progress(2), WIDE);
+        assert!(second.starts_with(&format!("\x1b[{lines}A\r")), "{second:?}");
+        assert_eq!(look.erased(), format!("\x1b[{lines}A\r\x1b[J"));
+        assert_eq!(look.erased(), "\r\x1b[J");
+    }
+
+    #[test]
+    fn a_window_of_another_width_gets_a_new_block() {
+        let mut look = Look::block(false);
+        look.paint(&progress(1), WIDE);
+        assert!(look.paint(&progress(2), NARROW).starts_with('\r'));
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_a_dashboard_there_are_lines() {
+        for size in [Size { columns: 40, rows: 24 }, Size { columns: 80, rows: 6 }, Size { columns: 1, rows: 1 }] {
+            let text = Look::block(true).paint(&progress(1), Some(size));
+            let lines: Vec<&str> = text.trim_start_matches('\r').trim_end_matches("\x1b[J").lines().collect();
+            assert!(lines.len() <= 2, "{size:?} {lines:?}");
+            for line in lines {
+                assert!(line.trim_end_matches("\x1b[K").chars().count() < usize::from(size.columns.max(2)), "{line:?}");
+            }
+        }
+    }
 }

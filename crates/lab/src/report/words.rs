@@ -1,7 +1,10 @@
-//! Numbers and tables for people: separators, units, aligned columns. Refuses to know what they are about.
+//! Numbers, moments and sentences for people. Refuses to know what they are about.
+
+/// What stands where a text from outside had a character that would steer a terminal or turn a line around.
+const STRUCK: char = '\u{fffd}';
 
 /// `6501` → `6,501`.
-pub(super) fn count(number: u64) -> String {
+pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -14,7 +17,7 @@ pub(super) fn count(number: u64) -> String {
 }
 
 /// A number with as many digits as a reader needs; a dash for none.
-pub(super) fn number(value: Option<f64>) -> String {
+pub(crate) fn number(value: Option<f64>) -> String {
     let Some(value) = value else { return "-".to_owned() };
     match value.abs() {
         magnitude if magnitude >= 1000.0 && value > 0.0 => count(value.round() as u64),
@@ -27,12 +30,62 @@ pub(super) fn number(value: Option<f64>) -> String {
 }
 
 /// Mebibytes with one digit.
-pub(super) fn mebibytes(bytes: u64) -> String {
+pub(crate) fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
 }
 
+/// Gibibytes with one digit.
+pub(super) fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / (1024.0 * 1024.0 * 1024.0))
+}
+
+/// As many of the parts, from the first, as fit into `width` with a separator between them. A part is shown whole or
+/// not at all: half a number is another number.
+pub(super) fn fitting(parts: &[String], separator: &str, width: usize) -> String {
+    let mut line = String::new();
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        let between = if line.is_empty() { "" } else { separator };
+        if line.chars().count() + between.chars().count() + part.chars().count() > width {
+            break;
+        }
+        line.push_str(between);
+        line.push_str(part);
+    }
+    line
+}
+
+/// How many of a hundred, with one digit where it is needed. Only all is `100`, only none is `0`; a dash where there
+/// is nothing to be a part of.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let tenths = u128::from(part) * 1000 / u128::from(whole);
+    match (tenths / 10, tenths % 10) {
+        (0, 0) if part > 0 => "<0.1".to_owned(),
+        (percents, 0) => percents.to_string(),
+        (percents, tenth) => format!("{percents}.{tenth}"),
+    }
+}
+
+/// A moment of a trial in whole seconds: `1:05`, `1:02:03`.
+pub(super) fn clock(t_s: f64) -> String {
+    let seconds = t_s.max(0.0).round() as u64;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+}
+
+/// A text from outside without what would steer a terminal or turn the direction of a line around; every white space
+/// is one blank.
+pub(super) fn clean(text: &str) -> String {
+    let steers = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let struck = |c: char| if c.is_control() || steers(c) { STRUCK } else { c };
+    let words = text.split_whitespace().map(|word| word.chars().map(struck).collect());
+    words.collect::<Vec<String>>().join(" ")
+}
+
 /// A Markdown table whose columns also line up in a terminal; all but the first `left` columns to the right.
-pub(super) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([heading[column].chars().count(), 2]).max().unwrap_or(2)
@@ -54,22 +107,31 @@ pub(super) fn table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> Stri
     [line(&heading), format!("|{rules}\n"), rows.iter().map(|row| line(row)).collect()].concat()
 }
 
-/// A sentence broken into lines of at most `width` characters; later lines start with `indent`.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let mut out = String::new();
-    let mut line = String::new();
+/// A sentence broken into lines of at most `width` characters; later lines start with `indent`. A word that is longer
+/// than a line is broken as well.
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
-        let fits = line.chars().count() + 1 + word.chars().count() <= width;
-        if !line.trim().is_empty() && !fits {
-            out.push_str(line.trim_end());
-            out.push('\n');
-            line = indent.to_owned();
-        } else if !line.trim().is_empty() {
-            line.push(' ');
+        let mut rest: Vec<char> = word.chars().collect();
+        loop {
+            let line = lines.last_mut().expect("it begins with one line and only grows");
+            let begun = !line.trim().is_empty();
+            let used = line.chars().count() + usize::from(begun);
+            if used + rest.len() <= width {
+                line.extend(begun.then_some(' '));
+                line.extend(rest);
+                break;
+            }
+            if begun {
+                lines.push(indent.to_owned());
+                continue;
+            }
+            let room = width.saturating_sub(used).max(1);
+            line.extend(rest.drain(..room.min(rest.len())));
+            lines.push(indent.to_owned());
         }
-        line.push_str(word);
     }
-    out + line.trim_end()
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -95,6 +157,39 @@ mod tests {
     }
 
     #[test]
+    fn only_all_is_a_hundred_percent_and_only_none_is_zero() {
+        let rows = [
+            ((0, 0), "-"),
+            ((0, 7), "0"),
+            ((1, 100_000), "<0.1"),
+            ((377, 8668), "4.3"),
+            ((1, 2), "50"),
+            ((99_999, 100_000), "99.9"),
+            ((u64::MAX, u64::MAX), "100"),
+        ];
+        rows.iter().for_each(|((part, whole), text)| assert_eq!(percent(*part, *whole), *text));
+    }
+
+    #[test]
+    fn no_number_is_cut_in_half() {
+        let parts = ["sent 12", "", "errors 345"].map(str::to_owned);
+        let rows = [(30, "sent 12 · errors 345"), (20, "sent 12 · errors 345"), (19, "sent 12"), (3, "")];
+        rows.iter().for_each(|(width, text)| assert_eq!(fitting(&parts, " · ", *width), *text));
+    }
+
+    #[test]
+    fn moments() {
+        let rows = [(-1.0, "0:00"), (4.6, "0:05"), (65.0, "1:05"), (3599.4, "59:59"), (3723.0, "1:02:03")];
+        rows.iter().for_each(|(t_s, text)| assert_eq!(clock(*t_s), *text));
+    }
+
+    #[test]
+    fn what_steers_is_struck() {
+        assert_eq!(clean("a\x1b[2Jb\u{202e}c\n\td\0"), "a\u{fffd}[2Jb\u{fffd}c d\u{fffd}");
+        assert_eq!(clean("naïve 日本"), "naïve 日本");
+    }
+
+    #[test]
     fn tables_line_up() {
         let rows = vec![vec!["a".to_owned(), "1".to_owned()], vec!["longer".to_owned(), "2,000".to_owned()]];
         let expected = "| name   |     n |\n|--------|------:|\n| a      |     1 |\n| longer | 2,000 |\n";
@@ -104,7 +199,8 @@ mod tests {
     #[test]
     fn long_sentences_break() {
         assert_eq!(wrapped("one two three four", 9, "  "), "one two\n  three\n  four");
-        assert_eq!(wrapped("unbreakable", 4, "  "), "unbreakable");
+        assert_eq!(wrapped("a unbreakable b", 5, "  "), "a\n  unb\n  rea\n  kab\n  le\n  b");
+        assert_eq!(wrapped("word", 1, ""), "w\no\nr\nd");
         assert_eq!(wrapped("", 4, "  "), "");
     }
 }

@@ -10,12 +10,14 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-const BUILTINS: [Builtin; 5] = [
+const BUILTINS: [Builtin; 7] = [
     Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml") },
     Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml") },
     Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml") },
     Builtin { name: "games-300-instant", text: include_str!("../../../../scenarios/games-300-instant.toml") },
     Builtin { name: "leaderboard", text: include_str!("../../../../scenarios/leaderboard.toml") },
+    Builtin { name: "leaderboard-kill", text: include_str!("../../../../scenarios/leaderboard-kill.toml") },
+    Builtin { name: "leaderboard-sweep", text: include_str!("../../../../scenarios/leaderboard-sweep.toml") },
 ];
 
 /// All of them, by name.

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
 use super::mistakes::{Mistakes, Origin};
+use super::vars;
 use crate::limits::SCENARIO_BYTES_MAX;
 
 /// The word that asks for a free loopback port as the value of a variable.
@@ -77,6 +78,8 @@ impl Node {
 pub struct Document {
     pub(crate) root: Node,
     digest: Sha256,
+    text_digest: Sha256,
+    text: String,
     settings: Vec<String>,
 }
 
@@ -96,11 +99,12 @@ impl Document {
         })?;
         let origin = |at: usize| Origin::Line(line_of(text, at));
         let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
-        Ok(Self { root, digest: Sha256::new_with_prefix(text), settings: Vec::new() })
+        let text_digest = Sha256::new_with_prefix(text);
+        Ok(Self { root, digest: text_digest.clone(), text_digest, text: text.to_owned(), settings: Vec::new() })
     }
 
-    /// Applies one `KEY=VALUE` of the command line: a variable by its name, or any key by its dotted path, where
-    /// the tables of a list are named by their `name`.
+    /// Applies one `KEY=VALUE` of the command line: a variable by its dotted name, or any key by its dotted path, where
+    /// the tables of a list are named by their `name`. Where both are there, the variable is meant.
     ///
     /// # Errors
     /// The path leads nowhere, or the variable does not exist.
@@ -110,7 +114,8 @@ impl Document {
             return Err(Mistakes::one(origin, "", "expected KEY=VALUE"));
         };
         let node = Node { value: typed(text, &origin), origin: origin.clone() };
-        let path = if self.is_variable(key) { format!("vars.{key}") } else { key.to_owned() };
+        let is_variable = vars::find_mut(&mut self.root, key).is_some();
+        let path = if is_variable { format!("vars.{key}") } else { key.to_owned() };
         put_at(&mut self.root, "", &path, node).map_err(|message| Mistakes::one(origin, key, message))?;
         self.digest.update(b"\0set\0");
         self.digest.update(setting);
@@ -121,12 +126,12 @@ impl Document {
     /// Aims the trial at a service that runs already: nothing is spawned for it.
     pub fn set_target(&mut self, url: &str) {
         let origin = Origin::Argument(format!("--target {url}"));
-        let url = Node { value: Value::Text(url.to_owned()), origin };
-        if let Some(target) = self.root.get_mut("target") {
-            target.put("url", url);
-            target.remove("spawn");
-            target.remove("env");
-        }
+        let node = Node { value: Value::Text(url.to_owned()), origin };
+        let Some(target) = self.root.get_mut("target") else { return };
+        target.put("url", node);
+        let of_process = ["spawn", "env"];
+        let of_tls = ["ca", "insecure"].into_iter().filter(|_| !url.starts_with("https://"));
+        of_process.into_iter().chain(of_tls).for_each(|key| target.remove(key));
     }
 
     /// What the trial does, in the scenario's own sentence.
@@ -141,14 +146,12 @@ impl Document {
     /// The variables whose value is `free`: each asks for a loopback port that nobody listens on.
     #[must_use]
     pub fn free_ports(&self) -> Vec<String> {
-        let Some(Value::Table(vars)) = self.root.get("vars").map(|node| &node.value) else { return Vec::new() };
-        let free = |entry: &&Entry| matches!(&entry.node.value, Value::Text(text) if text == FREE);
-        vars.iter().filter(free).map(|entry| entry.key.clone()).collect()
+        vars::with_text(&self.root, FREE)
     }
 
     /// Fills in the port of one such variable. Which port it is does not change the scenario's identity.
     pub fn set_port(&mut self, variable: &str, port: u16) {
-        if let Some(node) = self.root.get_mut("vars").and_then(|vars| vars.get_mut(variable)) {
+        if let Some(node) = vars::find_mut(&mut self.root, variable) {
             node.value = Value::Int(i64::from(port));
         }
     }
@@ -156,7 +159,19 @@ impl Document {
     /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.
     #[must_use]
     pub fn hash(&self) -> String {
-        self.digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hexadecimal(&self.digest)
+    }
+
+    /// The text as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// SHA-256 of the text alone, in hexadecimal: two runs with the same value ran the same scenario, whatever was set.
+    #[must_use]
+    pub fn text_hash(&self) -> String {
+        hexadecimal(&self.text_digest)
     }
 
     /// The settings that were applied, in their order.
@@ -164,10 +179,10 @@ impl Document {
     pub fn settings(&self) -> &[String] {
         &self.settings
     }
+}
 
-    fn is_variable(&self, key: &str) -> bool {
-        self.root.get("vars").is_some_and(|vars| vars.get(key).is_some())
-    }
+fn hexadecimal(digest: &Sha256) -> String {
+    digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn line_of(text: &str, at: usize) -> usize {
@@ -227,7 +242,7 @@ fn typed(text: &str, origin: &Origin) -> Value {
 fn put_at(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
     match node.value {
         Value::Table(_) if node.get(path).is_some() || !path.contains('.') || walked == "gates" => {
-            if walked == "vars" && node.get(path).is_none() {
+            if vars::holds(walked) && node.get(path).is_none() {
                 return Err("is not a variable of this scenario".to_owned());
             }
             if walked.is_empty() && node.get(path).is_none() {

@@ -79,6 +79,53 @@ impl Formula {
     }
 }
 
+/// The formula as people write it, with no more parentheses than it needs.
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Figure(path) => f.write_str(path),
+            Self::Minus(of) => write!(f, "-{}", Within { formula: of, rank: Rank::Atom }),
+            Self::Join(left, join, right) => {
+                // What is joined from left to right needs parentheses only on the right.
+                let (sign, rank, rank_right) = match join {
+                    Join::Plus => ("+", Rank::Sum, Rank::Product),
+                    Join::Less => ("-", Rank::Sum, Rank::Product),
+                    Join::Times => ("*", Rank::Product, Rank::Atom),
+                    Join::Over => ("/", Rank::Product, Rank::Atom),
+                };
+                let (left, right) = (Within { formula: left, rank }, Within { formula: right, rank: rank_right });
+                write!(f, "{left} {sign} {right}")
+            }
+        }
+    }
+}
+
+/// How strongly a formula holds together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Sum,
+    Product,
+    Atom,
+}
+
+/// A formula inside another, in parentheses where it holds together less than `rank`.
+struct Within<'a> {
+    formula: &'a Formula,
+    rank: Rank,
+}
+
+impl fmt::Display for Within<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rank = match self.formula {
+            Formula::Join(_, Join::Plus | Join::Less, _) => Rank::Sum,
+            Formula::Join(_, Join::Times | Join::Over, _) => Rank::Product,
+            Formula::Number(_) | Formula::Figure(_) | Formula::Minus(_) => Rank::Atom,
+        };
+        if rank < self.rank { write!(f, "({})", self.formula) } else { write!(f, "{}", self.formula) }
+    }
+}
+
 /// What remains to be read.
 struct Rest<'a> {
     text: &'a str,
@@ -189,5 +236,22 @@ mod tests {
         check("1.2.3", Err("expected a plain number before here at character 6, found `1.2.3`"));
         check("a & 1", Err("expected the end or one of + - * / at character 3, found `&`"));
         check(&"(".repeat(401), Err("a formula has at most 400 characters"));
+    }
+
+    #[track_caller]
+    fn check_written(text: &str, expected: &str) {
+        let formula = Formula::parse(text).unwrap();
+        assert_eq!(formula.to_string(), expected);
+        assert_eq!(Formula::parse(expected), Ok(formula));
+    }
+
+    #[test]
+    fn a_formula_is_written_with_the_parentheses_that_it_needs() {
+        check_written("run_s*1000/(turns*200)", "run_s * 1000 / (turns * 200)");
+        check_written("((a+b))*c", "(a + b) * c");
+        check_written("a+b-c-(d-e)", "a + b - c - (d - e)");
+        check_written("a*b+c/d", "a * b + c / d");
+        check_written("-(a+1)*-b", "-(a + 1) * -b");
+        check_written("0.25", "0.25");
     }
 }

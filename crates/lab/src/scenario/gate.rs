@@ -1,5 +1,7 @@
 //! Gates: a figure, a comparison, a limit. Refuses to judge: the verdict does.
 
+use std::collections::BTreeSet;
+
 use super::formula::Formula;
 use super::reader::At;
 
@@ -98,4 +100,40 @@ impl Gate {
         }
         gates
     }
+}
+
+/// Every figure that a trial will have, and the first words of those that nobody knows about, because what they belong
+/// to could not be read.
+pub(crate) struct KnownFigures {
+    pub(crate) paths: BTreeSet<String>,
+    pub(crate) unread: BTreeSet<String>,
+}
+
+impl KnownFigures {
+    /// Reads the gates of a trial with these figures.
+    pub(crate) fn gates(&self, at: &At<'_>) -> Vec<Gate> {
+        let known = |path: &str| self.check(path);
+        at.named().unwrap_or_default().iter().flat_map(|(name, at)| Gate::read(name, at, &known)).collect()
+    }
+
+    fn check(&self, path: &str) -> Result<(), String> {
+        let first = first_word(path);
+        if self.paths.contains(path) || self.unread.contains(first) {
+            return Ok(());
+        }
+        let lacks = format!("is a figure that this trial does not have: `{path}`");
+        let near: Vec<&str> = self.paths.iter().map(String::as_str).filter(|near| first_word(near) == first).collect();
+        if near.is_empty() {
+            let mut roots: Vec<&str> = self.paths.iter().map(|path| first_word(path)).collect();
+            roots.dedup();
+            return Err(format!("{lacks} must start with {}", roots.join(", ")));
+        }
+        let mut parts: Vec<&str> = near.iter().filter_map(|near| near.split('.').nth(1)).collect();
+        parts.dedup();
+        Err(format!("{lacks}; `{first}` has {}", parts.join(", ")))
+    }
+}
+
+fn first_word(path: &str) -> &str {
+    path.split('.').next().unwrap_or_default()
 }

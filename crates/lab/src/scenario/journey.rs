@@ -1,11 +1,14 @@
 //! Requests: one step of a journey or of the setup, and what its answers mean. Refuses to know when a journey
 //! is taken and over which connection.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::{HeaderName, Method};
 
-use super::reader::{At, Fields, name_of, pointer_of};
+use super::chance::{Purpose, draw, unit};
+use super::document::Value;
+use super::reader::{At, Fields, check_template_name, name_of, pointer_of};
 use super::template::{Names, Template};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
 
@@ -108,7 +111,36 @@ impl Journey {
             None => {}
         }
         fields.close();
+        refuse_twins(at, &steps);
         Some(Self { name: name?, steps })
+    }
+
+    /// The same journey with the values of the run filled in: what is left to fill in for each arrival is its own.
+    #[must_use]
+    pub fn bind(&self, globals: &BTreeMap<String, String>) -> Self {
+        let is_kept = |name: &str| self.steps.iter().flat_map(|step| &step.keep).any(|keep| keep.name == name);
+        let bind = |template: &Template| template.bind(globals, &is_kept);
+        let step = |step: &Step| Step {
+            path: bind(&step.path),
+            headers: step.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
+            body: step.body.as_ref().map(|body| match body {
+                Body::Json(json) => Body::Json(bind(json)),
+                Body::Text(text) => Body::Text(bind(text)),
+            }),
+            ..step.clone()
+        };
+        Self { name: self.name.clone(), steps: self.steps.iter().map(step).collect() }
+    }
+}
+
+/// Figures of a step are found under its name.
+fn refuse_twins(at: &At<'_>, steps: &[Step]) {
+    for (place, step) in steps.iter().enumerate() {
+        let same = |other: &&Step| other.name == step.name;
+        // Once for each name, where it stands a second time.
+        if steps[..place].iter().filter(same).count() == 1 {
+            at.wrong(format!("has two steps called \"{}\": give each a `name`, figures are found under it", step.name));
+        }
     }
 }
 
@@ -120,7 +152,12 @@ impl Step {
         let request = fields.need("request", "method and path, such as \"POST /api/games\"");
         let request = request.and_then(|at| request_of(&at, names));
         let headers = fields.take("headers").map_or_else(Vec::new, |at| headers_of(&at, names));
-        let json = fields.take("json").and_then(|at| Template::read_json(&at, names));
+        let json = fields.take("json").map(|at| Template::read_json(&at, names));
+        let text = fields.take("body").map(|at| Template::read(&at, names));
+        if json.is_some() && text.is_some() {
+            at.wrong("has `json` and `body`: a request has one body");
+        }
+        let pause = fields.take("pause").and_then(|at| pause_of(&at, names));
         let expect = Statuses(fields.take("expect").map_or_else(Vec::new, |at| statuses_of(&at)));
         let denied = fields.take("denied").map_or_else(Vec::new, |at| statuses_of(&at));
         let keep = fields.take("keep").map_or_else(Vec::new, |at| keep_of(&at));
@@ -135,8 +172,8 @@ impl Step {
             method,
             path,
             headers,
-            body: json.map(Body::Json),
-            pause: None,
+            body: json.flatten().map(Body::Json).or(text.flatten().map(Body::Text)),
+            pause,
             expect,
             denied,
             keep,
@@ -148,6 +185,13 @@ impl Step {
             at.wrong("has `retry`, but a repeat could do its work twice: give it an `idempotency-key` header");
         }
         Some(step)
+    }
+
+    /// The pause before it for an arrival with this seed; `number` is its place in the journey.
+    #[must_use]
+    pub fn pause_for(&self, seed: u64, number: usize) -> Duration {
+        let Some((from, to)) = self.pause else { return Duration::ZERO };
+        from + to.saturating_sub(from).mul_f64(unit(draw(seed, Purpose::Pause, number as u64)))
     }
 
     /// Whether sending it twice does what sending it once does.
@@ -200,14 +244,48 @@ fn statuses_of(at: &At<'_>) -> Vec<u16> {
     at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
 }
 
+/// `"1s"`, or `{ from, to }` for one that is drawn evenly.
+fn pause_of(at: &At<'_>, names: &Names) -> Option<(Duration, Duration)> {
+    if !names.arrival {
+        at.wrong("has no meaning here: only the steps of a journey pause");
+    }
+    let range = Duration::ZERO..=WAIT_MAX;
+    if !matches!(at.node.value, Value::Table(_)) {
+        return at.duration(range).map(|pause| (pause, pause));
+    }
+    let fields = at.fields()?;
+    let from = fields.need("from", "the shortest pause").and_then(|at| at.duration(range.clone()));
+    let to = fields.need("to", "the longest pause").and_then(|at| at.duration(range));
+    fields.close();
+    let (from, to) = (from?, to?);
+    if from > to {
+        at.wrong("must have a `from` that is not above its `to`");
+    }
+    Some((from, to))
+}
+
 fn keep_of(at: &At<'_>) -> Vec<Keep> {
     let kept = |(name, at): (&str, At<'_>)| {
-        if !super::reader::is_name(name) {
-            at.wrong("must be named with small letters, digits and _");
-        }
-        Some(Keep { name: name.to_owned(), from: Source::Json(pointer_of(&at)?) })
+        check_template_name(&at, name);
+        Some(Keep { name: name.to_owned(), from: source_of(&at)? })
     };
     at.named().unwrap_or_default().into_iter().filter_map(kept).collect()
+}
+
+/// `"/pointer"`, or `{ header = "name" }`.
+fn source_of(at: &At<'_>) -> Option<Source> {
+    if !matches!(at.node.value, Value::Table(_)) {
+        return pointer_of(at).map(Source::Json);
+    }
+    let fields = at.fields()?;
+    let header = fields.need("header", "the header that holds it, such as { header = \"location\" }");
+    fields.close();
+    let header = header?;
+    let name = HeaderName::from_bytes(header.text()?.as_bytes()).ok();
+    if name.is_none() {
+        header.wrong("is not the name of a header");
+    }
+    name.map(Source::Header)
 }
 
 fn starts_of(at: &At<'_>, keep: &[Keep], works: &[String]) -> Option<String> {

@@ -65,15 +65,24 @@ impl std::error::Error for Mistakes {}
 
 /// The notebook that every reader of a scenario writes into.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(RefCell<Vec<Mistake>>);
+pub(crate) struct Notes {
+    mistakes: RefCell<Vec<Mistake>>,
+    /// For every table that was read: the keys that may stand there, and those that do.
+    #[cfg(test)]
+    pub(crate) tables: RefCell<Vec<(Vec<&'static str>, Vec<&'static str>)>>,
+}
 
 impl Notes {
     pub(crate) fn add(&self, origin: &Origin, key: &str, message: impl Into<String>) {
-        self.0.borrow_mut().push(Mistake { origin: origin.clone(), key: key.to_owned(), message: message.into() });
+        self.mistakes.borrow_mut().push(Mistake {
+            origin: origin.clone(),
+            key: key.to_owned(),
+            message: message.into(),
+        });
     }
 
     pub(crate) fn close(self) -> Result<(), Mistakes> {
-        let mut all = self.0.into_inner();
+        let mut all = self.mistakes.into_inner();
         all.sort();
         all.dedup();
         if all.is_empty() { Ok(()) } else { Err(Mistakes(all)) }

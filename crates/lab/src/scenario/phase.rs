@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::reader::{At, name_of};
-use crate::limits::{ARRIVALS_MAX, IN_FLIGHT_MAX, WAIT_MAX};
+use super::arrivals;
+use super::reader::{At, Fields, name_of};
+use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, WAIT_MAX};
+use crate::plan::due_within;
 
 /// A stretch of the trial with one kind of load.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,8 @@ pub struct Phase {
     pub journey: usize,
     /// The pause after the phase before.
     pub after: Duration,
+    /// Its own first moment, from the start of the plan, where it runs beside the others instead of after them.
+    pub at: Option<Duration>,
     /// When connections are given up.
     pub reconnect: Reconnect,
 }
@@ -147,47 +151,80 @@ pub struct EdgeArrivals {
     pub backlog: bool,
 }
 
+/// Above the mean of a Poisson process by so many standard deviations, and so many arrivals where the mean is small: a
+/// count beyond it is rarer than one in 10^15.
+const POISSON_MARGIN: (f64, f64) = (8.0, 16.0);
+
 impl Arrivals {
-    /// How many there are in all; a closed loop for a time, and a search, are bounded by their limits alone.
+    /// The most that can come of it; none where only the bounds of the run end it: closed loops for a time, and a
+    /// search. For independent arrivals, which are counted as they come, a number that no run ever reaches.
     #[must_use]
-    pub fn count(&self) -> u64 {
-        match *self {
-            Self::Batch { batch, times, .. } => batch.saturating_mul(times),
-            // Arrival k is due at k / rate, so the last one is due before the end.
-            Self::Rate { rate_per_s, lasting } => (rate_per_s * lasting.as_secs_f64()).ceil() as u64,
-            _ => 0,
+    pub fn count(&self) -> Option<u64> {
+        match self {
+            Self::Batch { batch, times, .. } => Some(batch.saturating_mul(*times)),
+            Self::Rate { rate_per_s, lasting } => Some(due_within(rate_per_s * lasting.as_secs_f64())),
+            Self::Ramp { from_per_s, to_per_s, lasting } => {
+                Some(due_within((from_per_s + to_per_s) / 2.0 * lasting.as_secs_f64()))
+            }
+            Self::Poisson { rate_per_s, lasting } => {
+                let mean = rate_per_s * lasting.as_secs_f64();
+                Some((mean + POISSON_MARGIN.0 * mean.sqrt() + POISSON_MARGIN.1) as u64)
+            }
+            Self::Clients { clients, each: Each::Requests(requests) } => Some(clients.saturating_mul(*requests)),
+            Self::Ladder { levels, each: Each::Requests(requests), .. } => {
+                Some(levels.iter().map(|level| level.saturating_mul(*requests)).fold(0, u64::saturating_add))
+            }
+            Self::Hold { connections, open_per_s, rate_per_s, lasting } => {
+                let rest = lasting.as_secs_f64() - open_per_s.map_or(0.0, |open| *connections as f64 / open);
+                Some(rate_per_s.map_or(0, |rate| due_within(rate * rest)))
+            }
+            Self::Clients { .. } | Self::Ladder { .. } | Self::Edge(_) => None,
         }
     }
 
-    fn read(at: &At<'_>) -> Option<Self> {
-        let fields = at.fields()?;
-        let positive = Duration::from_micros(1)..=WAIT_MAX;
-        let arrivals = match (fields.take("batch"), fields.take("rate")) {
-            (Some(batch), None) => {
-                let times = fields.take("times").map_or(Some(1), |at| at.int(1..=ARRIVALS_MAX));
-                let every = fields.take("every").map(|at| at.duration(positive));
-                if times.is_some_and(|times| times > 1) && every.is_none() {
-                    at.wrong("needs `every` beside `times`: the time from one burst to the next");
-                }
-                let (batch, every) = (batch.int(1..=ARRIVALS_MAX), every.unwrap_or(Some(Duration::ZERO)));
-                fields.close();
-                Self::Batch { batch: batch?, every: Every::Time(every?), times: times? }
-            }
-            (None, Some(rate)) => {
-                let lasting = fields.need("for", "how long, such as \"30s\"").and_then(|at| at.duration(positive));
-                let rate = rate.positive();
-                fields.close();
-                Self::Rate { rate_per_s: rate?, lasting: lasting? }
-            }
-            _ => {
-                at.wrong("must be { batch, every, times } or { rate, for }");
-                return None;
-            }
+    /// Parts of the trial that have figures of their own: bursts, levels, or the whole phase.
+    #[must_use]
+    pub fn parts(&self) -> u32 {
+        let parts = match self {
+            Self::Batch { times, .. } => *times,
+            Self::Ladder { levels, .. } => levels.len() as u64,
+            Self::Edge(_) => EDGE_LEVELS_MAX as u64,
+            _ => 1,
         };
-        if arrivals.count() > ARRIVALS_MAX {
-            at.wrong(format!("must be at most {ARRIVALS_MAX} arrivals, these are {}", arrivals.count()));
+        u32::try_from(parts).unwrap_or(u32::MAX)
+    }
+
+    /// What is under way at once in a load that bounds itself.
+    #[must_use]
+    pub fn in_flight(&self) -> Option<u64> {
+        match self {
+            Self::Clients { clients, .. } => Some(*clients),
+            Self::Ladder { levels, .. } => levels.iter().max().copied(),
+            Self::Hold { connections, .. } => Some(*connections),
+            _ => None,
         }
-        Some(arrivals)
+    }
+
+    /// From its first moment to its end, where that is known, or what of it is.
+    #[must_use]
+    pub fn lasting_min(&self) -> Duration {
+        let times = |each: Duration, times: usize| each.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX));
+        match self {
+            Self::Batch { every: Every::Time(every), times: bursts, .. } => {
+                times(*every, (*bursts as usize).saturating_sub(1))
+            }
+            Self::Rate { lasting, .. }
+            | Self::Ramp { lasting, .. }
+            | Self::Poisson { lasting, .. }
+            | Self::Hold { lasting, .. }
+            | Self::Clients { each: Each::Lasting(lasting), .. } => *lasting,
+            Self::Ladder { levels, each, pause } => {
+                let level = if let Each::Lasting(lasting) = each { *lasting } else { Duration::ZERO };
+                times(level, levels.len()).saturating_add(times(*pause, levels.len().saturating_sub(1)))
+            }
+            Self::Edge(edge) => edge.level.saturating_add(edge.hold),
+            Self::Batch { every: Every::Done, .. } | Self::Clients { .. } => Duration::ZERO,
+        }
     }
 }
 
@@ -195,12 +232,21 @@ impl Phase {
     pub(crate) fn read(at: &At<'_>, journeys: &[String]) -> Option<Self> {
         let fields = at.fields()?;
         let name = fields.need("name", "the report calls it so").and_then(|at| name_of(&at));
-        let arrivals = fields.need("arrivals", "{ batch, every, times } or { rate, for }");
-        let arrivals = arrivals.and_then(|at| Arrivals::read(&at));
-        let in_flight = fields.need("in_flight_max", "how many arrivals may be under way at once");
-        let in_flight = in_flight.and_then(|at| at.int(1..=IN_FLIGHT_MAX));
+        let written = fields.need("arrivals", arrivals::EXPECTED);
+        let bounds_itself = written.as_ref().is_some_and(arrivals::bounds_itself);
+        let arrivals = written.and_then(|at| arrivals::read(&at));
+        let in_flight = in_flight_of(&fields, bounds_itself);
+        let in_flight = arrivals.as_ref().and_then(Arrivals::in_flight).or(in_flight);
         let journey = fields.need("journey", "what each arrival does").and_then(|at| journey_of(&at, journeys));
         let after = fields.take("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+        let own = fields.take("at");
+        if let (Some(own), true) = (&own, after.is_some()) {
+            own.wrong("stands beside `after`: a phase has a moment of its own, or follows the one before");
+        }
+        let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+        let reconnects =
+            [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
+        let reconnect = fields.take("reconnect").and_then(|at| at.choice(&reconnects));
         fields.close();
         Some(Self {
             name: name?,
@@ -208,9 +254,21 @@ impl Phase {
             in_flight_max: in_flight?,
             journey: journey?,
             after: after.unwrap_or_default(),
-            reconnect: Reconnect::Never,
+            at: own.unwrap_or_default(),
+            reconnect: reconnect.unwrap_or_default(),
         })
     }
+}
+
+fn in_flight_of(fields: &Fields<'_>, bounds_itself: bool) -> Option<u64> {
+    if !bounds_itself {
+        let written = fields.need("in_flight_max", "how many arrivals may be under way at once");
+        return written.and_then(|at| at.int(1..=IN_FLIGHT_MAX));
+    }
+    if let Some(written) = fields.take("in_flight_max") {
+        written.wrong("is for open loops alone: clients and held connections bound themselves");
+    }
+    None
 }
 
 fn journey_of(at: &At<'_>, journeys: &[String]) -> Option<usize> {

@@ -7,6 +7,10 @@ use std::time::Duration;
 
 use super::document::{Entry, Node, Value, join};
 use super::mistakes::Notes;
+use crate::limits::RATE_PER_S_MAX;
+
+/// First words of the names that templates have by themselves.
+const OWN_NAMES: [&str; 6] = ["run", "pick", "feed", "key", "uuid", "index"];
 
 /// One value, its path, and the notebook for complaints about it.
 #[derive(Clone)]
@@ -61,18 +65,55 @@ impl<'a> At<'a> {
         int
     }
 
-    /// A number above zero.
-    pub(crate) fn positive(&self) -> Option<f64> {
+    pub(crate) fn number(&self, range: RangeInclusive<f64>) -> Option<f64> {
+        let (low, high) = (range.start(), range.end());
         let number = match self.node.value {
             Value::Int(int) => int as f64,
             Value::Float(float) => float,
-            _ => return self.expected("a number"),
+            _ => return self.expected(&format!("a number from {low} to {high}")),
         };
-        if number.is_finite() && number > 0.0 {
+        if range.contains(&number) {
             return Some(number);
         }
-        self.wrong("must be above 0");
+        self.wrong(format!("must be from {low} to {high}"));
         None
+    }
+
+    /// A number per second above zero.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        let rate = self.number(0.0..=RATE_PER_S_MAX)?;
+        if rate == 0.0 {
+            self.wrong("must be above 0");
+        }
+        (rate > 0.0).then_some(rate)
+    }
+
+    /// An amount of memory in powers of 1024.
+    pub(crate) fn bytes(&self, range: RangeInclusive<u64>) -> Option<u64> {
+        let expected = "a size such as \"64KiB\", \"512MiB\" or \"2GiB\"";
+        let Value::Text(text) = &self.node.value else { return self.expected(expected) };
+        match parse_bytes(text) {
+            Some(bytes) if range.contains(&bytes) => Some(bytes),
+            Some(_) => {
+                self.wrong(format!("must be from {} to {}", size(*range.start()), size(*range.end())));
+                None
+            }
+            None => {
+                self.wrong(format!("must be {expected}, not \"{text}\""));
+                None
+            }
+        }
+    }
+
+    /// One of a few words, each with its meaning.
+    pub(crate) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
+        let words = || choices.iter().map(|(word, _)| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+        let Value::Text(text) = &self.node.value else { return self.expected(&format!("one of {}", words())) };
+        let found = choices.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning);
+        if found.is_none() {
+            self.wrong(format!("must be one of {}, not \"{text}\"", words()));
+        }
+        found
     }
 
     pub(crate) fn duration(&self, range: RangeInclusive<Duration>) -> Option<Duration> {
@@ -151,9 +192,18 @@ impl<'a> Fields<'a> {
         found
     }
 
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|entry| entry.key == key)
+    }
+
     /// Refuses the keys that nobody asked for.
     pub(crate) fn close(self) {
         let asked = self.asked.into_inner();
+        #[cfg(test)]
+        self.at.notes.tables.borrow_mut().push({
+            let used = asked.iter().copied().filter(|key| self.entries.iter().any(|entry| entry.key == *key));
+            (asked.clone(), used.collect())
+        });
         for entry in self.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
             self.at.entry(entry).wrong(format!("is not a key that stands here; known: {}", asked.join(", ")));
         }
@@ -170,6 +220,16 @@ pub(crate) fn name_of(at: &At<'_>) -> Option<String> {
     None
 }
 
+/// A name that templates use; some they have by themselves.
+pub(crate) fn check_template_name(at: &At<'_>, name: &str) {
+    if !is_name(name) {
+        at.wrong("must be named with small letters, digits and _");
+    }
+    if OWN_NAMES.contains(&name) {
+        at.wrong(format!("must be called otherwise: {} are the lab's own names", OWN_NAMES.join(", ")));
+    }
+}
+
 pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
@@ -183,7 +243,20 @@ pub(crate) fn pointer_of(at: &At<'_>) -> Option<String> {
     }
 }
 
-fn parse_duration(text: &str) -> Option<Duration> {
+/// The larger ones first, for writing.
+const SIZES: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+
+fn size(bytes: u64) -> String {
+    let (name, unit) = SIZES.into_iter().find(|(_, unit)| bytes.is_multiple_of(*unit)).unwrap_or((" bytes", 1));
+    format!("{}{name}", bytes / unit)
+}
+
+fn parse_bytes(text: &str) -> Option<u64> {
+    let (number, unit) = SIZES.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
+    number.trim().parse::<u64>().ok()?.checked_mul(unit)
+}
+
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| c.is_ascii_alphabetic())?;
     let number: f64 = text[..split].trim().parse().ok()?;
     let seconds_each = match &text[split..] {

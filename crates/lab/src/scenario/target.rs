@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use http::HeaderName;
 
-use super::extra::TargetLimits;
+use super::fault::not_started;
 use super::journey::{command_of, env_of, headers_of, request_of};
 use super::reader::{At, Fields, name_of};
 use super::template::{Names, Template};
-use crate::limits::{READY_WITHIN, WAIT_MAX};
+use crate::limits::{
+    READY_WITHIN, TARGET_CPU_MAX, TARGET_CPU_MIN, TARGET_MEMORY_BYTES_MAX, TARGET_MEMORY_BYTES_MIN,
+    TARGET_OPEN_FILES_MAX, TARGET_OPEN_FILES_MIN, WAIT_MAX,
+};
 
 /// The service under test.
 #[derive(Clone, Debug)]
@@ -34,6 +37,17 @@ pub struct Target {
     pub insecure: bool,
     /// What it may use, where the lab starts it.
     pub limits: TargetLimits,
+}
+
+/// What the target may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TargetLimits {
+    /// Memory of all its processes; beyond it the kernel kills.
+    pub memory_bytes: Option<u64>,
+    /// Processor time, in cores.
+    pub cpu_share: Option<f64>,
+    /// Open files of a process.
+    pub open_files: Option<u64>,
 }
 
 /// A process that the trial needs beside the target.
@@ -81,18 +95,18 @@ impl Base {
     pub fn parse(url: &str) -> Result<(Self, String), String> {
         let uri: http::Uri =
             url.parse().map_err(|_| format!("must be a URL such as \"http://127.0.0.1:4000\", not \"{url}\""))?;
-        match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => return Err("must start with http://: this lab does not speak TLS".to_owned()),
-            _ => return Err(format!("must start with http://, not \"{url}\"")),
-        }
+        let tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(format!("must start with http:// or https://, not \"{url}\"")),
+        };
         let authority = uri.authority().ok_or_else(|| format!("must name a host, not \"{url}\""))?;
         if authority.as_str().contains('@') {
             return Err("must not carry a user name: use `headers` and a secret".to_owned());
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = authority.port_u16().unwrap_or(80);
-        let base = Self { tls: false, host, port, authority: authority.as_str().to_owned() };
+        let port = authority.port_u16().unwrap_or(if tls { 443 } else { 80 });
+        let base = Self { tls, host, port, authority: authority.as_str().to_owned() };
         Ok((base, uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned())))
     }
 
@@ -115,23 +129,42 @@ impl Target {
         let metrics = fields.take("metrics").and_then(|at| path_of(&at));
         let config = fields.take("config").and_then(|at| get_of(&at, names));
         let headers = fields.take("headers").map_or_else(Vec::new, |at| headers_of(&at, names));
+        let ca_at = fields.take("ca");
+        let ca = ca_at.as_ref().and_then(At::text).map(str::to_owned);
+        let insecure_at = fields.take("insecure");
+        let insecure = insecure_at.as_ref().and_then(At::flag).unwrap_or(false);
+        let limits = fields.take("limits").and_then(|at| TargetLimits::read(&at, not_started(fields.at.node)));
         fields.close();
         if argv.is_some() && ready.is_none() {
             at.wrong("needs `ready` beside `spawn`: the path that answers 2xx when the service is ready");
         }
+        let url = url?.0;
+        for tls in [ca_at, insecure_at].into_iter().flatten().filter(|_| !url.tls) {
+            tls.wrong("is about TLS, but the url does not start with https://");
+        }
+        if ca.is_some() && insecure {
+            at.wrong("has `ca` and `insecure`: whom to trust says nothing where everybody is trusted");
+        }
         let spawn = argv.map(|argv| Command { argv, env });
-        Some(Self {
-            url: url?.0,
-            spawn,
-            ready,
-            ready_within,
-            metrics,
-            config,
-            headers,
-            ca: None,
-            insecure: false,
-            limits: TargetLimits::default(),
-        })
+        let limits = limits.unwrap_or_default();
+        Some(Self { url, spawn, ready, ready_within, metrics, config, headers, ca, insecure, limits })
+    }
+}
+
+impl TargetLimits {
+    fn read(at: &At<'_>, not_started: Option<String>) -> Option<Self> {
+        let fields = at.fields()?;
+        let memory = fields.take("memory");
+        let memory_bytes = memory.and_then(|at| at.bytes(TARGET_MEMORY_BYTES_MIN..=TARGET_MEMORY_BYTES_MAX));
+        let cpu_share = fields.take("cpu").and_then(|at| at.number(TARGET_CPU_MIN..=TARGET_CPU_MAX));
+        let open_files = fields.take("open_files");
+        let open_files = open_files.and_then(|at| at.int(TARGET_OPEN_FILES_MIN..=TARGET_OPEN_FILES_MAX));
+        fields.close();
+        let limits = Self { memory_bytes, cpu_share, open_files };
+        if let Some(reason) = not_started.filter(|_| limits != Self::default()) {
+            at.wrong(format!("can only be set for a process that the lab starts, but {reason}"));
+        }
+        Some(limits)
     }
 }
 
@@ -157,18 +190,18 @@ fn ready_within_of(fields: &Fields<'_>) -> Duration {
     within.unwrap_or(READY_WITHIN)
 }
 
-fn base_of(at: &At<'_>, bare: bool) -> Option<(Base, String)> {
-    match Base::parse(at.text()?) {
-        Ok((_, path)) if bare && path != "/" => {
-            at.wrong(format!("must end with the port: requests carry their own paths, not \"{path}\""));
-            None
+/// Where the target answers; where a helper is asked whether it is ready, with the path of the question.
+fn base_of(at: &At<'_>, is_target: bool) -> Option<(Base, String)> {
+    let message = match Base::parse(at.text()?) {
+        Ok((_, path)) if is_target && path != "/" => {
+            format!("must end with the port: requests carry their own paths, not \"{path}\"")
         }
-        Ok(parts) => Some(parts),
-        Err(message) => {
-            at.wrong(message);
-            None
-        }
-    }
+        Ok((base, _)) if !is_target && base.tls => "must start with http://: helpers are asked in the clear".to_owned(),
+        Ok(parts) => return Some(parts),
+        Err(message) => message,
+    };
+    at.wrong(message);
+    None
 }
 
 fn path_of(at: &At<'_>) -> Option<String> {

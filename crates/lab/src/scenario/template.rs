@@ -2,14 +2,18 @@
 //! (secrets, kept values, the arrival's own draws) is filled in for each request. Refuses to know clocks and
 //! dice: the same arrival renders the same text, on a retry and in a second run with the same id and seed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
-use sha2::{Digest, Sha256};
-
+use super::chance::{Purpose, below, draw};
 use super::document::{Node, Value};
+use super::feed::FeedOrder;
+use super::keys::{KeyDraw, Keys};
 use super::reader::At;
+use super::scope::Scope;
+use crate::limits::KEY_DRAWS_MAX;
 
 /// A text with places to fill in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +33,14 @@ enum Part {
         draw: u64,
         json: bool,
     },
+    /// A column of the arrival's row of a feed.
+    Column {
+        feed: usize,
+        column: usize,
+        order: FeedOrder,
+        json: bool,
+    },
+    Key(KeyDraw),
     Uuid,
     Index,
 }
@@ -40,47 +52,23 @@ pub(crate) struct Names {
     pub(crate) known: BTreeSet<String>,
     /// Lists to pick from, in their order.
     pub(crate) picks: Vec<String>,
-    /// Whether an arrival stands behind the text, with its index, uuid and picks.
+    /// Feeds, in their order.
+    pub(crate) feeds: Vec<FeedNames>,
+    /// Keys to draw from, in their order.
+    pub(crate) keys: Vec<Keys>,
+    /// Whether an arrival stands behind the text, with its index, uuid, picks, rows and keys.
     pub(crate) arrival: bool,
     /// Picks so far: each has its own draw.
     pub(crate) draws: Cell<u64>,
 }
 
-/// What one arrival is made of, besides the moment it is due.
-#[derive(Clone, Copy, Debug)]
-pub struct Draw<'a> {
-    /// The id of the run: uuids differ between runs, and stay for the retries of one.
-    pub run_id: &'a str,
-    /// The part of the trial.
-    pub part: u32,
-    /// The arrival's place in its leg, counted from 0.
-    pub index: u64,
-    /// The arrival's own seed, from the plan.
-    pub seed: u64,
-}
-
-/// The rows of a feed: each has a value for each column.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
-    /// The names of the columns.
-    pub columns: Vec<String>,
-    /// The values.
-    pub rows: Vec<Vec<Box<str>>>,
-}
-
-/// Where a template's names find their values.
-#[derive(Clone, Copy, Debug)]
-pub struct Scope<'a> {
-    /// Values of the whole run: its id, secrets, what the setup kept.
-    pub globals: &'a BTreeMap<String, String>,
-    /// What this journey kept so far; the latest of a name counts.
-    pub kept: &'a [(String, String)],
-    /// The lists to pick from, filled in.
-    pub picks: &'a [Vec<String>],
-    /// The rows of every feed.
-    pub feeds: &'a [Rows],
-    /// The arrival, where there is one.
-    pub draw: Option<Draw<'a>>,
+/// A feed, as templates know it.
+#[derive(Clone, Debug)]
+pub(crate) struct FeedNames {
+    pub(crate) name: String,
+    pub(crate) order: FeedOrder,
+    /// The columns that any template has used so far: their places are those of the rows at run time.
+    pub(crate) columns: Rc<RefCell<Vec<String>>>,
 }
 
 impl Template {
@@ -139,16 +127,19 @@ impl Template {
     }
 
     fn push_text(&mut self, text: &str, json: bool) {
-        let text = if json { escaped(text) } else { text.to_owned() };
         match self.0.last_mut() {
             _ if text.is_empty() => {}
-            Some(Part::Text(last)) => last.push_str(&text),
-            _ => self.0.push(Part::Text(text)),
+            Some(Part::Text(last)) => push_value(last, text, json),
+            _ => {
+                self.0.push(Part::Text(String::new()));
+                self.push_text(text, json);
+            }
         }
     }
 
     fn push_json(&mut self, node: &Node, names: &Names) -> Result<(), String> {
         match &node.value {
+            Value::Text(text) if is_number_by_nature(text) => self.push(text, names, false)?,
             Value::Text(text) => {
                 self.push_text("\"", false);
                 self.push(text, names, true)?;
@@ -170,7 +161,9 @@ impl Template {
                 self.push_text("{", false);
                 for (i, entry) in entries.iter().enumerate() {
                     let comma = if i == 0 { "" } else { "," };
-                    self.push_text(&format!("{comma}\"{}\":", escaped(&entry.key)), false);
+                    self.push_text(&format!("{comma}\""), false);
+                    self.push_text(&entry.key, true);
+                    self.push_text("\":", false);
                     self.push_json(&entry.node, names)?;
                 }
                 self.push_text("}", false);
@@ -197,6 +190,23 @@ impl Template {
         self.0.iter().try_for_each(|part| part.render(scope, out))
     }
 
+    /// The same template with the values of the run filled in, so that an arrival copies them with the text around
+    /// them. Names that a journey keeps by itself stay open: the kept value counts.
+    #[must_use]
+    pub fn bind(&self, globals: &BTreeMap<String, String>, is_kept: &dyn Fn(&str) -> bool) -> Self {
+        let mut bound = Self::default();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => bound.push_text(text, false),
+                Part::Name { name, json } if !is_kept(name) && globals.contains_key(name) => {
+                    bound.push_text(&globals[name], *json);
+                }
+                other => bound.0.push(other.clone()),
+            }
+        }
+        bound
+    }
+
     /// The text, where it is the same for every arrival and needs nothing of the run.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
@@ -210,139 +220,137 @@ impl Template {
 
 impl Part {
     fn render(&self, scope: &Scope<'_>, out: &mut String) -> Result<(), String> {
-        let draw = || scope.draw.ok_or("a value of an arrival was asked for outside of one");
+        let arrival = || scope.draw.ok_or("a value of an arrival was asked for outside of one");
         match self {
             Self::Text(text) => out.push_str(text),
             Self::Name { name, json } => push_value(out, scope.value(name)?, *json),
             Self::Pick { list, draw: ordinal, json } => {
                 let items = scope.picks.get(*list).filter(|items| !items.is_empty()).ok_or("an empty list to pick")?;
-                let arrival = draw()?;
-                let chosen = mix(arrival.seed, ordinal.wrapping_add(1)) % items.len() as u64;
+                let chosen = below(draw(arrival()?.seed, Purpose::Pick, *ordinal), items.len() as u64);
                 push_value(out, &items[chosen as usize], *json);
             }
-            Self::Uuid => out.push_str(&draw()?.uuid()),
-            Self::Index => {
-                let _ = write!(out, "{}", draw()?.index);
+            Self::Column { feed, column, order, json } => {
+                let rows = &scope.feeds.get(*feed).ok_or("a feed without rows")?.rows;
+                let row = order.row(&arrival()?, *feed, rows.len()).ok_or("a feed without rows")?;
+                push_value(out, rows[row].get(*column).ok_or("a row without this column")?, *json);
             }
+            Self::Key(key) => push_number(out, key.key(arrival()?.seed)),
+            Self::Uuid => arrival()?.push_uuid(out),
+            Self::Index => push_number(out, arrival()?.index),
         }
         Ok(())
     }
 }
 
-impl<'a> Scope<'a> {
-    /// The values of the whole run alone.
-    #[must_use]
-    pub fn of_run(globals: &'a BTreeMap<String, String>) -> Self {
-        Self { globals, kept: &[], picks: &[], feeds: &[], draw: None }
-    }
-
-    fn value(&self, name: &str) -> Result<&'a str, String> {
-        let kept = self.kept.iter().rev().find(|(kept, _)| kept == name).map(|(_, value)| value);
-        kept.or_else(|| self.globals.get(name)).map(String::as_str).ok_or_else(|| format!("`{name}` has no value yet"))
-    }
-}
-
-impl Draw<'_> {
-    /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's place in it.
-    #[must_use]
-    pub fn uuid(&self) -> String {
-        let digest = Sha256::new_with_prefix(self.run_id)
-            .chain_update(u64::from(self.part).to_be_bytes())
-            .chain_update(self.index.to_be_bytes())
-            .finalize();
-        let mut bytes: [u8; 16] = std::array::from_fn(|i| digest[i]);
-        bytes[6] = 0x80 | (bytes[6] & 0x0f);
-        bytes[8] = 0x80 | (bytes[8] & 0x3f);
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-    }
-}
-
-/// Two words of 64 bits into one, so that neighbours share nothing (the finalizer of SplitMix64).
-#[must_use]
-pub(crate) fn mix(seed: u64, word: u64) -> u64 {
-    let mut z = seed.wrapping_add(word.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
-}
-
 fn part(name: &str, names: &Names, json: bool) -> Result<Part, String> {
-    let arrival = matches!(name, "uuid" | "index") || name.starts_with("pick.");
-    if arrival && !names.arrival {
+    let (kind, rest) = name.split_once('.').unwrap_or((name, ""));
+    let of_arrival = match (kind, rest) {
+        ("uuid" | "index", "") | ("pick" | "feed" | "key", _) => true,
+        _ => return known_name(name, names, json),
+    };
+    if of_arrival && !names.arrival {
         return Err(format!("uses `{{{{{name}}}}}`, which only the steps of a journey have"));
     }
-    if let Some(list) = name.strip_prefix("pick.") {
-        let list = names.picks.iter().position(|pick| pick == list);
-        let list = list.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but [pick] has no such list"))?;
-        let draw = names.draws.get();
-        names.draws.set(draw + 1);
-        return Ok(Part::Pick { list, draw, json });
-    }
-    match name {
+    match kind {
         "uuid" => Ok(Part::Uuid),
         "index" => Ok(Part::Index),
-        name if names.known.contains(name) => Ok(Part::Name { name: name.to_owned(), json }),
-        name => {
-            let known: Vec<_> = names.known.iter().map(String::as_str).collect();
-            Err(format!("uses `{{{{{name}}}}}`, which nothing has set before; known here: {}", known.join(", ")))
-        }
+        "pick" => pick(name, rest, names, json),
+        "feed" => column_of(name, rest, names, json),
+        _ => key(name, rest, names),
     }
+}
+
+fn known_name(name: &str, names: &Names, json: bool) -> Result<Part, String> {
+    if names.known.contains(name) {
+        return Ok(Part::Name { name: name.to_owned(), json });
+    }
+    let known: Vec<_> = names.known.iter().map(String::as_str).collect();
+    Err(format!("uses `{{{{{name}}}}}`, which nothing has set before; known here: {}", known.join(", ")))
+}
+
+fn pick(name: &str, list: &str, names: &Names, json: bool) -> Result<Part, String> {
+    let list = names.picks.iter().position(|pick| pick == list);
+    let list = list.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but [pick] has no such list"))?;
+    let draw = names.draws.get();
+    names.draws.set(draw + 1);
+    Ok(Part::Pick { list, draw, json })
+}
+
+fn column_of(name: &str, path: &str, names: &Names, json: bool) -> Result<Part, String> {
+    let (feed, column) = path
+        .split_once('.')
+        .filter(|(_, column)| !column.is_empty())
+        .ok_or_else(|| format!("uses `{{{{{name}}}}}`, which names no column: write {{{{feed.NAME.COLUMN}}}}"))?;
+    let place = names.feeds.iter().position(|known| known.name == feed);
+    let place = place.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [feed.{feed}]"))?;
+    let mut columns = names.feeds[place].columns.borrow_mut();
+    let used = columns.iter().position(|known| known == column);
+    let column = used.unwrap_or_else(|| {
+        columns.push(column.to_owned());
+        columns.len() - 1
+    });
+    Ok(Part::Column { feed: place, column, order: names.feeds[place].order, json })
+}
+
+/// `key.NAME` draws once for the whole arrival, `key.NAME.2` a second time, and so on.
+fn key(name: &str, path: &str, names: &Names) -> Result<Part, String> {
+    let (key, ordinal) = path.split_once('.').unwrap_or((path, "1"));
+    let place = names.keys.iter().position(|known| known.name == key);
+    let place = place.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [key.{key}]"))?;
+    let ordinal = ordinal.parse().ok().filter(|ordinal| (1..=KEY_DRAWS_MAX).contains(ordinal)).ok_or_else(|| {
+        format!("uses `{{{{{name}}}}}`, but its draws are numbered: {{{{key.{key}.2}}}} up to {KEY_DRAWS_MAX}")
+    })?;
+    Ok(Part::Key(KeyDraw::new(&names.keys[place], place, ordinal)))
+}
+
+/// Whether a text of a JSON document is one name alone whose value is a number: it stays one, as a variable does.
+fn is_number_by_nature(text: &str) -> bool {
+    let alone = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
+    alone.is_some_and(|name| (name == "index" || name.starts_with("key.")) && !name.contains("}}"))
+}
+
+fn push_number(out: &mut String, number: u64) {
+    // Writing to a string never fails.
+    let _ = write!(out, "{number}");
 }
 
 fn push_value(out: &mut String, value: &str, json: bool) {
-    if json { out.push_str(&escaped(value)) } else { out.push_str(value) }
+    if json { push_escaped(out, value) } else { out.push_str(value) }
 }
 
-fn escaped(text: &str) -> String {
-    let quoted = serde_json::Value::String(text.to_owned()).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-/// Fills in the scenario's variables, everywhere below `node`. A text that is nothing but one variable takes
-/// the variable's type, so that a number stays a number.
-pub(crate) fn fill(node: &mut Node, vars: &BTreeMap<String, Value>) {
-    match &mut node.value {
-        Value::Text(text) => {
-            if let Some(value) = filled(text, vars) {
-                node.value = value;
+/// The inside of a JSON string (RFC 8259, section 7).
+fn push_escaped(out: &mut String, text: &str) {
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate().filter(|(_, byte)| *byte < 0x20 || matches!(byte, b'"' | b'\\')) {
+        out.push_str(&text[plain..at]);
+        plain = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => {
+                let _ = write!(out, "\\u{control:04x}");
             }
         }
-        Value::List(items) => items.iter_mut().for_each(|item| fill(item, vars)),
-        Value::Table(entries) => entries.iter_mut().for_each(|entry| fill(&mut entry.node, vars)),
-        Value::Int(_) | Value::Float(_) | Value::Flag(_) => {}
     }
+    out.push_str(&text[plain..]);
 }
 
-fn filled(text: &str, vars: &BTreeMap<String, Value>) -> Option<Value> {
-    let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
-    if let Some(value) = whole.and_then(|name| vars.get(name)) {
-        return Some(value.clone());
-    }
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, inner)) = rest.split_once("{{") {
-        out.push_str(before);
-        let Some((name, after)) = inner.split_once("}}") else {
-            rest = &rest[before.len()..];
-            break;
-        };
-        match vars.get(name.trim()) {
-            Some(value) => out.push_str(&plain(value)),
-            None => out.extend(["{{", name, "}}"]),
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn an_escaped_text_is_the_inside_of_a_json_string(text in "(?s)[\u{0}-\u{7f}é\u{2028}🐍]*") {
+            let mut out = "\"".to_owned();
+            push_escaped(&mut out, &text);
+            out.push('"');
+            prop_assert_eq!(serde_json::from_str::<String>(&out).ok(), Some(text));
         }
-        rest = after;
-    }
-    out.push_str(rest);
-    (out != text).then_some(Value::Text(out))
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Text(text) => text.clone(),
-        Value::Int(int) => int.to_string(),
-        Value::Float(float) => float.to_string(),
-        Value::Flag(flag) => flag.to_string(),
-        Value::List(_) | Value::Table(_) => String::new(),
     }
 }

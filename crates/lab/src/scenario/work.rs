@@ -56,6 +56,8 @@ pub struct Reading {
     pub figures: Vec<(String, String)>,
     /// Figures whose change is progress, by their place in `figures`.
     pub progress: Vec<usize>,
+    /// Who holds it, such as a node, where the server says so: stuck pieces are grouped by it.
+    pub group: Option<String>,
 }
 
 /// The state of a piece of work in the lab's words.
@@ -134,7 +136,8 @@ impl Reading {
         let times = fields.take("times").map(|at| times_of(&at)).unwrap_or_default();
         let figures = fields.take("figures").map_or_else(Vec::new, |at| figures_of(&at));
         let progress = fields.take("progress").map_or_else(Vec::new, |at| progress_of(&at, &figures));
-        Self { items, id: id.unwrap_or_default(), state, states, times, figures, progress }
+        let group = fields.take("group").and_then(|at| pointer_of(&at));
+        Self { items, id: id.unwrap_or_default(), state, states, times, figures, progress, group }
     }
 
     /// The meaning of a word of the server. `cancelled` counts as failed unless the scenario says otherwise.

@@ -2,46 +2,42 @@
 //! The first two and the last three are pure; this is the edge that gives them clocks, sockets and files, and
 //! that stops everything it started in every way out.
 
+mod conductor;
+mod ending;
 mod fleet;
+mod needs;
+mod observe;
 mod prepare;
 mod pulse;
+mod search;
 mod secrets;
+mod stage;
 mod watched;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub use fleet::{Fleet, Order, Roster, orders};
 pub use secrets::Secrets;
+pub(crate) use stage::Log;
 
 use crate::clock::{rfc3339, unix_ms_now};
-use crate::drive::{Client, Drive};
+use crate::drive::Client;
 use crate::flag::raised;
-use crate::fold::{Fold, ProcessFigures, Results, ServerFigures, TotalsFigures, round};
-use crate::machine::{Host, Machine};
-use crate::plan::{Plan, plan};
-use crate::record::{Lines, Recorder, SampleFile};
-use crate::report::{Run, ScenarioRecord, Screen, markdown};
-use crate::scenario::{Scenario, Scope, Work};
+use crate::fold::{Fold, Results, Timeline, round};
+use crate::guard::Guard;
+use crate::machine::Machine;
+use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
+use crate::safety;
+use crate::scenario::{Scenario, Scope};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
-use crate::work::{Board, Follow, reconcile};
-use prepare::{Prepared, prepare, totals};
-use pulse::{GENERATOR, Pulse, SERVER};
-use watched::{Kin, Watched};
-
-/// From the end of the preparations to the first moment of the plan.
-const LEAD: Duration = Duration::from_millis(20);
-
-/// Looks at the server's totals before a difference counts: a counter may be a moment behind the work it counts.
-const RECONCILE_LOOKS: usize = 3;
-
-/// From one such look to the next.
-const RECONCILE_EVERY: Duration = Duration::from_secs(1);
+use prepare::prepare;
+use stage::Stage;
 
 /// The trial could not be carried out; the sentence says why and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,8 +49,14 @@ pub struct CouldNotRun(pub String);
 pub struct Trial {
     /// What to do.
     pub scenario: Scenario,
+    /// The text of the scenario, kept beside the record.
+    pub text: String,
+    /// Where its relative files are found.
+    pub beside: PathBuf,
     /// The scenario's identity.
     pub hash: String,
+    /// The identity of the scenario's text, whatever was set.
+    pub text_hash: String,
     /// What the command line changed.
     pub settings: Vec<String>,
     /// Where the directory of the run is made.
@@ -65,6 +67,14 @@ pub struct Trial {
     pub pid: Option<u32>,
     /// Whether every sample is written.
     pub samples: bool,
+    /// Hosts besides this machine that the user may load.
+    pub may_load: Vec<String>,
+    /// What keeps children from outliving the lab, and within their limits.
+    pub guard: Option<Guard>,
+    /// The program that carries workers in processes of their own: this executable, where it knows how.
+    pub worker_program: Option<PathBuf>,
+    /// The version and the commit of this program.
+    pub program: String,
     /// Becomes true when somebody wants the trial to end.
     pub interrupt: watch::Receiver<bool>,
     /// Where progress is shown.
@@ -81,10 +91,12 @@ pub struct Finished {
 }
 
 /// How the driving ended.
-enum End {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
     Done,
     Interrupted,
     Died(String),
+    OutOfBounds(String),
 }
 
 /// Carries a trial out and writes its record.
@@ -93,55 +105,67 @@ enum End {
 /// The trial could not begin, or its record could not be written. Whatever was started has been stopped.
 pub async fn run(mut trial: Trial) -> Result<Finished, CouldNotRun> {
     let id = new_id()?;
+    let addresses = permitted(&trial).await?;
     let dir = trial.out.join(&id);
     std::fs::create_dir_all(&dir).map_err(|error| CouldNotRun(format!("{}: {error}", dir.display())))?;
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
-    let mut fleet = Fleet::default();
-    let outcome = carry_out(&mut trial, &id, &dir, &secrets, &mut fleet).await;
+    let mut fleet = trial.guard.clone().map_or_else(Fleet::default, Fleet::guarded);
+    fleet.confine(&trial.scenario.target.limits, &id)?;
+    let outcome = carry_out(&mut trial, &id, &dir, addresses, &secrets, &mut fleet).await;
     fleet.stop().await;
-    let run = outcome.map_err(|error| CouldNotRun(secrets.strike(&error.0)))?;
+    let (run, timeline) = outcome.map_err(|error| CouldNotRun(secrets.strike(&error.0)))?;
     let run = run.struck(&|text| secrets.strike(text));
-    write_record(&run, &dir)?;
+    write_reports(&run, &timeline.series, &dir).map_err(CouldNotRun)?;
     Ok(Finished { run, dir })
+}
+
+/// The target's addresses, once it is certain that they may be loaded.
+async fn permitted(trial: &Trial) -> Result<Vec<SocketAddr>, CouldNotRun> {
+    let base = &trial.scenario.target.url;
+    let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
+    let found = found.map_err(|error| CouldNotRun(format!("the target's host {} is not known: {error}", base.host)))?;
+    let addresses: Vec<SocketAddr> = found.collect();
+    let ips: Vec<_> = addresses.iter().map(SocketAddr::ip).collect();
+    safety::allowed(&base.host, &ips, &trial.may_load).map_err(CouldNotRun)?;
+    Ok(addresses)
 }
 
 async fn carry_out(
     trial: &mut Trial,
     id: &str,
     dir: &Path,
+    addresses: Vec<SocketAddr>,
     secrets: &Secrets,
     fleet: &mut Fleet,
-) -> Result<Run, CouldNotRun> {
+) -> Result<(Run, Timeline), CouldNotRun> {
     let scenario = Arc::new(trial.scenario.clone());
-    let record = Beginning::new(trial, id, Machine::inspect(dir));
+    let mut record = Beginning::new(trial, id, Machine::inspect(dir));
+    record.start.write(dir, &trial.text).map_err(CouldNotRun)?;
+    record.notes = needs::preflight(trial, &addresses, dir)?;
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
-    let scope = Scope::of_run(&globals);
 
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
-        fleet.start(&scenario, &scope, dir).await?;
+        fleet.start(&scenario, &Scope::of_run(&globals), dir).await?;
         let client = Client::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
-        let prepared = prepare(&scenario, &client, globals.clone(), secrets).await?;
-        Ok((client, prepared))
+        prepare(&scenario, &trial.beside, Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
         biased;
         () = raised(&mut interrupt) => None,
         prepared = preparing => Some(prepared?),
     };
-    let Some((client, prepared)) = prepared else { return Ok(record.interrupted_early(&scenario)) };
-    let stage = Stage::set(trial, scenario, id, dir, client, prepared).await?;
+    let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
+    let stage = Stage::set(trial, scenario, id, dir, addresses, prepared)?;
     stage.play(trial, fleet, record).await
 }
 
 /// What is known of a run before it starts.
-struct Beginning {
-    id: String,
-    scenario: ScenarioRecord,
-    machine: Machine,
-    started_unix_ms: i64,
+pub(crate) struct Beginning {
+    pub(crate) start: Start,
+    pub(crate) notes: Vec<String>,
     begun: Instant,
 }
 
@@ -151,280 +175,39 @@ impl Beginning {
             name: trial.scenario.name.clone(),
             summary: trial.scenario.summary.clone(),
             hash: trial.hash.clone(),
+            text_hash: trial.text_hash.clone(),
             seed: trial.seed,
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),
+            formulas: trial.scenario.formulas(),
         };
-        Self { id: id.to_owned(), scenario, machine, started_unix_ms: unix_ms_now(), begun: Instant::now() }
+        let start = Start {
+            format: Run::FORMAT,
+            id: id.to_owned(),
+            program: trial.program.clone(),
+            scenario,
+            started_at: rfc3339(unix_ms_now()),
+            machine,
+        };
+        Self { start, notes: Vec::new(), begun: Instant::now() }
     }
 
-    fn into_run(self, results: Results, gates: Vec<Judged>, circumstances: Circumstances) -> Run {
-        Run {
-            format: Run::FORMAT,
-            id: self.id,
-            verdict: verdict(&gates, circumstances),
-            scenario: self.scenario,
-            started_at: rfc3339(self.started_unix_ms),
-            duration_s: round(self.begun.elapsed().as_secs_f64()),
-            gates,
-            results,
-            parts: Vec::new(),
-            capacity: BTreeMap::new(),
-            findings: Vec::new(),
-            faults: Vec::new(),
-            errors: Vec::new(),
-            notes: Vec::new(),
-            machine: self.machine,
-        }
+    pub(crate) fn into_run(self, results: Results, gates: Vec<Judged>, circumstances: Circumstances) -> Run {
+        let verdict = verdict(&gates, circumstances);
+        let mut run = self.start.into_run(results, gates, verdict);
+        run.duration_s = round(self.begun.elapsed().as_secs_f64());
+        run.notes = self.notes;
+        run
     }
 
     /// The record of a run that was ended before its first arrival.
     fn interrupted_early(self, scenario: &Scenario) -> Run {
         let fold = Fold::new(&scenario.journeys);
         let generator = fold.generator(scenario.generator.lag_p99_max);
-        let results = Results { journeys: fold.journeys(), generator, ..Results::default() };
+        let results = Results { journeys: fold.journeys(None), generator, ..Results::default() };
         let gates = judge_gates(&scenario.gates, &results.to_json());
         self.into_run(results, gates, Circumstances { interrupted: true, behind: false })
     }
-}
-
-/// A trial that is ready for its first arrival.
-struct Stage {
-    scenario: Arc<Scenario>,
-    drive: Arc<Drive>,
-    follow: Arc<Follow>,
-    recorder: Arc<Recorder>,
-    timeline: Arc<Mutex<Lines>>,
-    before: Prepared,
-}
-
-impl Stage {
-    async fn set(
-        trial: &Trial,
-        scenario: Arc<Scenario>,
-        id: &str,
-        dir: &Path,
-        client: Client,
-        before: Prepared,
-    ) -> Result<Self, CouldNotRun> {
-        let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
-        let samples = trial.samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
-        let timeline = Arc::new(Mutex::new(Lines::create(&dir.join("timeline.jsonl")).map_err(file)?));
-        let recorder = Arc::new(Recorder::new(Fold::new(&scenario.journeys), samples));
-        let board = Arc::new(Board::new(&scenario.works));
-        let observer = Client::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
-        let start = Instant::now() + LEAD;
-        let drive = Arc::new(Drive {
-            scenario: scenario.clone(),
-            client,
-            headers: before.headers.clone(),
-            globals: before.globals.clone(),
-            picks: before.picks.clone(),
-            run_id: id.to_owned(),
-            recorder: recorder.clone(),
-            board: board.clone(),
-            start,
-        });
-        let follow = Arc::new(Follow {
-            scenario: scenario.clone(),
-            client: observer,
-            headers: before.headers.clone(),
-            globals: before.globals.clone(),
-            board,
-            timeline: timeline.clone(),
-            start,
-            misread: Mutex::default(),
-        });
-        Ok(Self { scenario, drive, follow, recorder, timeline, before })
-    }
-
-    /// Drives, follows, watches; then folds and judges.
-    async fn play(self, trial: &mut Trial, fleet: &mut Fleet, record: Beginning) -> Result<Run, CouldNotRun> {
-        let plans = plan(&self.scenario.phases, trial.seed);
-        let watched = Mutex::new(self.watch(trial.pid, fleet));
-        let (stop, stopped) = watch::channel(false);
-        let (over, ended) = watch::channel(false);
-        let mut pulse = Pulse {
-            drive: self.drive.clone(),
-            follow: self.follow.clone(),
-            timeline: self.timeline.clone(),
-            watched: &watched,
-            roster: fleet.roster(),
-            host: Host::look(),
-            screen: &mut trial.screen,
-            planned: plans.iter().map(|plan| plan.len() as u64).sum(),
-        };
-        let load = async {
-            let end = self.load(plans, fleet, &mut trial.interrupt, &stop, &stopped).await;
-            over.send_replace(true);
-            end
-        };
-        let ((), end) = tokio::join!(pulse.run(ended), load);
-        trial.screen.clear();
-        Watched::look_all(&mut watched.lock().unwrap_or_else(PoisonError::into_inner));
-        let now = self.drive.start.elapsed();
-        let after = match end {
-            End::Done => self.totals_after(now).await,
-            End::Interrupted | End::Died(_) => vec![None; self.scenario.works.len()],
-        };
-        let watched = watched.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let results = self.results(now, &after, &watched);
-        Ok(self.judge(record, results, &end))
-    }
-
-    /// The load and the work behind it, until both are over or something ends them.
-    async fn load(
-        &self,
-        plans: Vec<Plan>,
-        fleet: &mut Fleet,
-        interrupt: &mut watch::Receiver<bool>,
-        stop: &watch::Sender<bool>,
-        stopped: &watch::Receiver<bool>,
-    ) -> End {
-        let (driven, seen_driven) = watch::channel(false);
-        let mut following = tokio::task::JoinSet::new();
-        for place in 0..self.scenario.works.len() {
-            let (follow, driven, stopped) = (self.follow.clone(), seen_driven.clone(), stopped.clone());
-            following.spawn(async move { follow.run(place, driven, stopped).await });
-        }
-        let work = async {
-            self.drive.run(plans, stopped).await;
-            driven.send_replace(true);
-            while let Some(ended) = following.join_next().await {
-                if let Err(error) = ended
-                    && error.is_panic()
-                {
-                    std::panic::resume_unwind(error.into_panic());
-                }
-            }
-        };
-        tokio::pin!(work);
-        let end = tokio::select! {
-            () = &mut work => return End::Done,
-            () = raised(interrupt) => End::Interrupted,
-            death = fleet.first_death() => End::Died(death),
-        };
-        stop.send_replace(true);
-        work.await;
-        end
-    }
-
-    fn watch(&self, pid: Option<u32>, fleet: &Fleet) -> Vec<Watched> {
-        let own = [Watched::new(GENERATOR, std::process::id(), Kin::Alone)];
-        let given = pid.map(|pid| Watched::new(SERVER, pid, Kin::Descendants));
-        let started = fleet.pids().map(|(name, pid)| Watched::new(name, pid, Kin::Group));
-        own.into_iter().chain(given).chain(started).flatten().collect()
-    }
-
-    /// What the server's totals rose by, for each kind of work.
-    async fn totals_after(&self, now: Duration) -> Vec<Option<TotalsFigures>> {
-        let mut rises = vec![None; self.scenario.works.len()];
-        for look in 0..RECONCILE_LOOKS {
-            if look > 0 {
-                tokio::time::sleep(RECONCILE_EVERY).await;
-            }
-            let follow = &self.follow;
-            let after = totals(&self.scenario, &follow.client, &self.before.headers, &self.before.globals).await;
-            let Ok(after) = after else { continue };
-            let rise =
-                |(after, before): (Option<TotalsFigures>, &Option<TotalsFigures>)| Some(after?.since((*before)?));
-            rises = after.into_iter().zip(&self.before.totals).map(rise).collect();
-            if self.mismatches(now, &rises).is_empty() {
-                break;
-            }
-        }
-        rises
-    }
-
-    fn mismatches(&self, now: Duration, rises: &[Option<TotalsFigures>]) -> Vec<String> {
-        let mut found = Vec::new();
-        for (place, work) in self.scenario.works.iter().enumerate() {
-            let Some(totals) = &work.totals else { continue };
-            let figures = self.follow.board.tracker(place).figures(now, rises[place]);
-            found.extend(reconcile(totals, &figures).into_iter().map(|mismatch| {
-                let server = mismatch.server.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
-                format!("{} {}: lab {}, server {server}", work.name, mismatch.count, mismatch.lab)
-            }));
-        }
-        found
-    }
-
-    fn results(&self, now: Duration, rises: &[Option<TotalsFigures>], watched: &[Watched]) -> Results {
-        let fold = self.recorder.fold();
-        let process = |name: &str| {
-            let found = watched.iter().find(|process| process.name() == name);
-            found.map_or_else(ProcessFigures::default, Watched::figures)
-        };
-        let work = |(place, work): (usize, &Work)| {
-            (work.name.clone(), self.follow.board.tracker(place).figures(now, rises[place]))
-        };
-        let own = process(GENERATOR);
-        let mut generator = fold.generator(self.scenario.generator.lag_p99_max);
-        (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
-        let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
-        Results {
-            journeys: fold.journeys(),
-            work: self.scenario.works.iter().enumerate().map(work).collect(),
-            generator,
-            server: ServerFigures { process: process(SERVER), config: self.before.config.clone() },
-            processes: others.map(|process| (process.name().to_owned(), process.figures())).collect(),
-        }
-    }
-
-    fn judge(&self, record: Beginning, results: Results, end: &End) -> Run {
-        let mut gates = judge_gates(&self.scenario.gates, &results.to_json());
-        if self.scenario.works.iter().any(|work| work.totals.is_some()) {
-            let rises: Vec<_> = self.scenario.works.iter().map(|work| results.work[&work.name].totals).collect();
-            gates.push(reconciled(&self.mismatches(self.drive.start.elapsed(), &rises)));
-        }
-        if self.scenario.spawns() {
-            gates.push(alive(end));
-        }
-        let lag = results.generator.schedule_lag_ms.p99;
-        let circumstances = Circumstances {
-            interrupted: matches!(end, End::Interrupted),
-            behind: lag.is_some_and(|lag| lag > results.generator.lag_p99_max_ms),
-        };
-        let mut run = record.into_run(results, gates, circumstances);
-        run.errors = self.recorder.fold().errors();
-        run.notes = self.notes();
-        run
-    }
-
-    /// What a reader must know about the record itself.
-    fn notes(&self) -> Vec<String> {
-        let misread = self.follow.misread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
-        let samples = self.recorder.close().err().map(|error| format!("samples.csv is not complete: {error}"));
-        let timeline = self.timeline.lock().unwrap_or_else(PoisonError::into_inner).failure();
-        let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
-        [misread, samples, timeline].into_iter().flatten().collect()
-    }
-}
-
-fn reconciled(mismatches: &[String]) -> Judged {
-    let limit = "= server's totals";
-    match mismatches {
-        [] => Judged::implicit("reconciled", limit, "equal", true),
-        found => Judged::implicit("reconciled", limit, &found.join("; "), false),
-    }
-}
-
-fn alive(end: &End) -> Judged {
-    let limit = "until the end";
-    match end {
-        End::Done | End::Interrupted => Judged::implicit("alive", limit, "yes", true),
-        End::Died(death) => Judged::implicit("alive", limit, death, false),
-    }
-}
-
-fn write_record(run: &Run, dir: &Path) -> Result<(), CouldNotRun> {
-    let write = |name: &str, text: String| {
-        let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| CouldNotRun(format!("{}: {error}", path.display())))
-    };
-    write("run.json", run.to_json_text())?;
-    write("report.md", markdown(run))
 }
 
 /// Sorts by time, and tells two runs of one second apart.

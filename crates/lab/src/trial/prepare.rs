@@ -2,6 +2,8 @@
 //! totals and configuration before anything happens. Refuses to drive load.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -9,8 +11,9 @@ use serde_json::Value;
 use super::{CouldNotRun, Secrets};
 use crate::drive::{Answer, Client, perform, target_headers};
 use crate::fold::TotalsFigures;
+use crate::limits::FEED_BYTES_MAX;
 use crate::record::Trouble;
-use crate::scenario::{Scenario, Scope};
+use crate::scenario::{Feed, Rows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
 
 /// Everything that arrivals need to know.
@@ -18,7 +21,9 @@ use crate::work::{read_json, read_totals};
 pub(crate) struct Prepared {
     pub(crate) globals: BTreeMap<String, String>,
     pub(crate) picks: Vec<Vec<String>>,
+    pub(crate) feeds: Vec<Rows>,
     pub(crate) headers: HeaderMap,
+    pub(crate) client: Arc<Client>,
     pub(crate) config: Option<Value>,
     /// One for each kind of work.
     pub(crate) totals: Vec<Option<TotalsFigures>>,
@@ -27,15 +32,16 @@ pub(crate) struct Prepared {
 /// Takes the requests of the setup, one after the other.
 pub(crate) async fn prepare(
     scenario: &Scenario,
-    client: &Client,
+    beside: &Path,
+    client: Arc<Client>,
     mut globals: BTreeMap<String, String>,
     secrets: &Secrets,
 ) -> Result<Prepared, CouldNotRun> {
+    let feeds: Vec<Rows> = scenario.feeds.iter().map(|feed| rows_of(feed, beside)).collect::<Result<_, _>>()?;
     let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
     for step in &scenario.setup {
         let scope = Scope::of_run(&globals);
-        let exchange = perform(client, step, &headers, &scope).await;
-        match exchange.outcome {
+        match perform(&client, step, &headers, &scope).await {
             Ok(Answer::Ok(kept)) => globals.extend(kept),
             Ok(Answer::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
             Err(failure) => {
@@ -52,11 +58,23 @@ pub(crate) async fn prepare(
     let picks: Vec<Vec<String>> =
         scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(CouldNotRun)?;
     let config = match &scenario.target.config {
-        Some(path) => Some(read_json(client, path, &headers, &globals).await.map_err(CouldNotRun)?),
+        Some(path) => Some(read_json(&client, path, &headers, &globals).await.map_err(CouldNotRun)?),
         None => None,
     };
-    let totals = totals(scenario, client, &headers, &globals).await.map_err(CouldNotRun)?;
-    Ok(Prepared { globals, picks, headers, config, totals })
+    let totals = totals(scenario, &client, &headers, &globals).await.map_err(CouldNotRun)?;
+    Ok(Prepared { globals, picks, feeds, headers, client, config, totals })
+}
+
+/// The rows of a feed's file, which stands beside the scenario.
+fn rows_of(feed: &Feed, beside: &Path) -> Result<Rows, CouldNotRun> {
+    let path = beside.join(&feed.file);
+    let failed = |why: String| CouldNotRun(format!("the feed `{}` ({}): {why}", feed.name, path.display()));
+    let size = std::fs::metadata(&path).map_err(|error| failed(error.to_string()))?.len();
+    if size > FEED_BYTES_MAX as u64 {
+        return Err(failed(format!("has {size} bytes, a feed has at most {FEED_BYTES_MAX}")));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+    feed.rows(&text).map_err(failed)
 }
 
 /// The server's totals of every kind of work that has some.

@@ -1,27 +1,28 @@
-//! Once a second: memory and processor time of every process, the target's metrics, what is in flight; onto the
+//! Once a second: every process and the machine, the target's metrics, the observers' figures, the load; onto the
 //! timeline beside the rows of work, and onto the screen. Refuses to decide anything.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Method;
-use serde::Serialize;
+use http::{HeaderMap, Method};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-use crate::drive::{Call, Drive};
+use super::conductor::Conductor;
+use super::fleet::Roster;
+use super::observe::{Latest, Observers};
+use super::stage::{Log, Stage};
+use super::watched::Watched;
+use crate::drive::{Call, Client};
 use crate::flag::raised;
 use crate::fold::round;
 use crate::limits::PULSE;
 use crate::machine::Host;
 use crate::metrics;
-use crate::record::Lines;
+use crate::record::timeline::{PulseRow, Row};
 use crate::report::{Progress, Screen};
-use crate::work::Follow;
-
-use super::watched::Watched;
 
 /// The name under which the lab itself is watched.
 pub(crate) const GENERATOR: &str = "generator";
@@ -29,94 +30,145 @@ pub(crate) const GENERATOR: &str = "generator";
 /// The name under which the target is watched.
 pub(crate) const SERVER: &str = "server";
 
-/// One row of the timeline.
-#[derive(Debug, Serialize)]
-struct Row<'a> {
-    kind: &'static str,
-    t_s: f64,
-    in_flight: u64,
-    ok: u64,
-    denied: u64,
-    errors: u64,
-    processes: BTreeMap<&'a str, BTreeMap<String, f64>>,
-    machine: BTreeMap<String, f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    metrics: Option<BTreeMap<String, f64>>,
-}
+/// How long the target's metrics may take; a later answer belongs to no second.
+const SCRAPE_WITHIN: Duration = Duration::from_millis(900);
 
 /// The pulse of a running trial.
 pub(crate) struct Pulse<'a> {
-    pub(crate) drive: Arc<Drive>,
-    pub(crate) follow: Arc<Follow>,
-    pub(crate) timeline: Arc<Mutex<Lines>>,
-    pub(crate) watched: &'a Mutex<Vec<Watched>>,
-    /// Who bears which name now: what was started again has another process id.
-    pub(crate) roster: watch::Receiver<Vec<(String, u32)>>,
-    /// The machine at the last beat.
-    pub(crate) host: Host,
-    pub(crate) screen: &'a mut Screen,
-    pub(crate) planned: u64,
+    conductor: Arc<Conductor>,
+    log: Arc<Log>,
+    client: Arc<Client>,
+    headers: HeaderMap,
+    globals: BTreeMap<String, String>,
+    roster: watch::Receiver<Roster>,
+    watched: Vec<Watched>,
+    host: Host,
+    latest: Latest,
+    planned: u64,
+    screen: &'a mut Screen,
 }
 
-impl Pulse<'_> {
-    /// Beats until it is dropped.
-    pub(crate) async fn run(&mut self, mut ended: watch::Receiver<bool>) {
-        let mut ticks = tokio::time::interval_at(self.drive.start, PULSE);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = raised(&mut ended) => return,
-                _ = ticks.tick() => self.beat().await,
-            }
+impl<'a> Pulse<'a> {
+    pub(crate) fn new(
+        stage: &Stage,
+        watched: Vec<Watched>,
+        roster: watch::Receiver<Roster>,
+        screen: &'a mut Screen,
+    ) -> Self {
+        let phases = &stage.scenario.phases;
+        Self {
+            conductor: stage.conductor.clone(),
+            log: stage.log.clone(),
+            client: stage.before.client.clone(),
+            headers: stage.before.headers.clone(),
+            globals: stage.before.globals.clone(),
+            roster,
+            watched,
+            host: Host::look(),
+            latest: Latest::default(),
+            planned: phases.iter().map(|phase| phase.arrivals.count()).sum::<Option<u64>>().unwrap_or(0),
+            screen,
         }
+    }
+
+    /// Beats until the trial is over.
+    pub(crate) async fn run(&mut self, mut ended: watch::Receiver<bool>) {
+        let observers = Observers {
+            client: self.client.clone(),
+            headers: self.headers.clone(),
+            globals: self.globals.clone(),
+            start: self.conductor.start,
+            latest: self.latest.clone(),
+        };
+        let scenario = self.conductor.scenario.clone();
+        let observing = observers.run(&scenario.observers, ended.clone());
+        let beating = async {
+            let mut ticks = tokio::time::interval_at(self.conductor.start, PULSE);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    () = raised(&mut ended) => return,
+                    _ = ticks.tick() => self.beat().await,
+                }
+            }
+        };
+        tokio::join!(beating, observing);
+    }
+
+    /// Looks a last time; gives what was watched.
+    pub(crate) fn finish(mut self) -> Vec<Watched> {
+        self.screen.clear();
+        Watched::look_all(&mut self.watched);
+        self.watched
     }
 
     async fn beat(&mut self) {
         let metrics = self.scrape().await;
-        let now = self.drive.start.elapsed();
-        let (ok, denied, errors) = self.drive.recorder.fold().counts();
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        Watched::follow_all(&mut watched, &self.roster.borrow_and_update());
-        Watched::look_all(&mut watched);
-        let host = std::mem::replace(&mut self.host, Host::look());
-        let row = Row {
-            kind: "pulse",
+        let now = self.conductor.start.elapsed();
+        self.conductor.recorder.close_seconds(now).iter().for_each(|row| self.log.write(row));
+        Watched::follow_all(&mut self.watched, &self.roster.borrow());
+        Watched::look_all(&mut self.watched);
+        let row = self.row(now, metrics);
+        let progress = self.progress(now, &row);
+        self.log.write(&Row::Pulse(row));
+        self.screen.show(&progress);
+    }
+
+    fn row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> PulseRow {
+        let gauges = self.conductor.crew.gauges();
+        let (ok, denied, errors) = self.conductor.recorder.fold(|fold| fold.counts());
+        let host = Host::look();
+        let machine = host.since(&self.host).by_name();
+        self.host = host;
+        PulseRow {
             t_s: round(now.as_secs_f64()),
-            in_flight: self.drive.recorder.in_flight(),
+            in_flight: gauges.in_flight,
+            queued: gauges.queued,
+            connections: gauges.connections,
             ok,
             denied,
             errors,
-            processes: watched.iter().map(|process| (process.name(), process.now())).collect(),
-            machine: self.host.since(&host).by_name(),
-            metrics,
-        };
-        self.timeline.lock().unwrap_or_else(PoisonError::into_inner).write(&row);
-        let server = watched.iter().find(|process| process.name() == SERVER);
-        let progress = Progress {
+            lag_p99_ms: self.conductor.recorder.now().lag_p99_ms,
+            processes: self.watched.iter().map(|watched| (watched.name().to_owned(), watched.now())).collect(),
+            machine,
+            metrics: metrics.unwrap_or_default(),
+            observed: self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    fn progress(&self, now: Duration, row: &PulseRow) -> Progress {
+        let latest = self.conductor.recorder.now();
+        let of_server = |figure: &str| row.processes.get(SERVER).and_then(|server| server.get(figure)).copied();
+        Progress {
             elapsed: now,
             planned: self.planned,
-            done: ok + denied + errors,
+            done: row.ok + row.denied + row.errors,
             in_flight: row.in_flight,
-            errors,
-            denied,
-            work: self.drive.board.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
-            server_rss_bytes: server.map(Watched::rss_bytes),
-        };
-        self.screen.show(&progress);
+            errors: row.errors,
+            denied: row.denied,
+            work: self.conductor.board.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
+            server_rss_bytes: of_server("rss_bytes").map(|bytes| bytes as u64),
+            throughput_per_s: latest.ok_per_s,
+            latency_p99_ms: latest.latency_p99_ms,
+            queued: row.queued,
+            connections: row.connections,
+            part: self.conductor.recorder.book(|book| book.current(now).map(|spec| spec.label.clone())),
+            ..Progress::default()
+        }
     }
 
     /// A target that does not answer in time has no metrics in this row.
     async fn scrape(&self) -> Option<BTreeMap<String, f64>> {
-        let path = self.drive.scenario.target.metrics.as_deref()?;
+        let path = self.conductor.scenario.target.metrics.as_deref()?;
         let call = Call {
             method: Method::GET,
             path: path.parse().ok()?,
-            headers: self.drive.headers.clone(),
+            headers: self.headers.clone(),
             body: Bytes::new(),
-            timeout: Duration::from_millis(900),
+            timeout: SCRAPE_WITHIN,
             repeatable: true,
         };
-        let reply = self.follow.client.send(&call).await.ok().filter(|reply| reply.status == 200)?;
+        let reply = self.client.send(&call).await.ok().filter(|reply| reply.status == 200)?;
         Some(metrics::parse(&String::from_utf8_lossy(&reply.body)))
     }
 }

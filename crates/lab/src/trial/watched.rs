@@ -95,12 +95,6 @@ impl Watched {
         }
     }
 
-    /// Resident memory at the latest look.
-    #[must_use]
-    pub(crate) fn rss_bytes(&self) -> u64 {
-        self.latest.rss_bytes
-    }
-
     fn follow(&mut self, pid: u32) {
         self.cpu_ended_s += self.cpu_total_s() - self.cpu_before_s;
         (self.pid, self.identity) = (pid, identity(pid));

@@ -15,8 +15,9 @@ use super::Board;
 use crate::drive::{Call, Client, excerpt};
 use crate::flag::raised;
 use crate::limits::REQUEST_TIMEOUT;
-use crate::record::{Lines, WorkRow};
+use crate::record::timeline::{Row, WorkRow};
 use crate::scenario::{Scenario, Scope, Work};
+use crate::trial::Log;
 
 /// Everything that rounds share.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub struct Follow {
     /// The trial.
     pub scenario: Arc<Scenario>,
     /// The target, over connections that carry no load.
-    pub client: Client,
+    pub client: Arc<Client>,
     /// Headers of every request.
     pub headers: HeaderMap,
     /// Values of the whole run.
@@ -32,7 +33,7 @@ pub struct Follow {
     /// The trackers.
     pub board: Arc<Board>,
     /// Where rows go.
-    pub timeline: Arc<Mutex<Lines>>,
+    pub(crate) log: Arc<Log>,
     /// The moment that the plan counts from.
     pub start: Instant,
     /// The first answer that could not be understood, for the report.
@@ -40,6 +41,11 @@ pub struct Follow {
 }
 
 impl Follow {
+    /// The first answer that could not be understood.
+    pub(crate) fn take_misread(&self) -> Option<String> {
+        self.misread.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Follows the work at that place until, after the last arrival, nothing is left that could still move, or
     /// the scenario gives up, or `stop` says so.
     pub async fn run(&self, place: usize, driven: watch::Receiver<bool>, mut stop: watch::Receiver<bool>) {
@@ -66,8 +72,7 @@ impl Follow {
             let poll_errors = self.round(place, work).await;
             let now = self.start.elapsed();
             let point = self.board.tracker(place).mark(now);
-            let row = WorkRow { kind: "work", work: &work.name, point, poll_errors };
-            self.timeline.lock().unwrap_or_else(PoisonError::into_inner).write(&row);
+            self.log.write(&Row::Work(WorkRow { work: work.name.clone(), point, poll_errors }));
             let Some(since) = driven_since else { continue };
             if self.board.tracker(place).is_settled(now) || since.elapsed() >= work.give_up_after {
                 return;

@@ -2,6 +2,7 @@
 //! server's own totals that it is reconciled with. Refuses to know journeys and gates.
 
 mod follow;
+mod holders;
 mod totals;
 mod tracker;
 
@@ -9,11 +10,10 @@ mod tracker;
 mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 pub use follow::Follow;
-pub(crate) use totals::read_json;
 pub use totals::{Mismatch, read_totals, reconcile};
+pub(crate) use totals::{read_json, read_json_within};
 pub use tracker::Tracker;
 
 use crate::scenario::Work;
@@ -27,13 +27,6 @@ impl Board {
     #[must_use]
     pub fn new(works: &[Work]) -> Self {
         Self(works.iter().map(|work| (work.name.clone(), Mutex::new(Tracker::new(work)))).collect())
-    }
-
-    /// Starts to follow a piece.
-    pub fn started(&self, work: &str, id: &str, due: Duration, now: Duration) {
-        if let Some((_, tracker)) = self.0.iter().find(|(name, _)| name == work) {
-            lock(tracker).started(id, due, now);
-        }
     }
 
     /// The tracker of the work at that place of the scenario.

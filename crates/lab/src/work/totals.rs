@@ -2,6 +2,7 @@
 //! was done that nobody asked for, or some was lost or counted twice.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -30,13 +31,24 @@ pub(crate) async fn read_json(
     headers: &HeaderMap,
     globals: &BTreeMap<String, String>,
 ) -> Result<Value, String> {
+    read_json_within(client, path, headers, globals, REQUEST_TIMEOUT).await
+}
+
+/// A JSON document of the target, if it comes in time.
+pub(crate) async fn read_json_within(
+    client: &Client,
+    path: &Template,
+    headers: &HeaderMap,
+    globals: &BTreeMap<String, String>,
+    timeout: Duration,
+) -> Result<Value, String> {
     let path = path.render(&Scope::of_run(globals))?;
     let call = Call {
         method: Method::GET,
         path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
         headers: headers.clone(),
         body: Bytes::new(),
-        timeout: REQUEST_TIMEOUT,
+        timeout,
         repeatable: true,
     };
     let reply = client.send(&call).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::holders::{Holder, Holders};
 use crate::clock::parse_rfc3339;
 use crate::fold::{Curve, Point, Summary, TotalsFigures, WorkFigures, round};
 use crate::scenario::{Formula, Reading, State, Work};
@@ -26,6 +27,7 @@ pub struct Tracker {
     first_due: Option<Duration>,
     last_due: Duration,
     last_end: Duration,
+    holders: Holders,
     tally: Tally,
     curve: Curve,
 }
@@ -37,6 +39,8 @@ struct Piece {
     due: Duration,
     progress_at: Duration,
     progress: Vec<Option<f64>>,
+    /// Who held it at the last look.
+    holder: Option<Holder>,
 }
 
 /// What ended pieces add up to.
@@ -73,6 +77,7 @@ impl Tracker {
             first_due: None,
             last_due: Duration::ZERO,
             last_end: Duration::ZERO,
+            holders: Holders::default(),
             tally,
             curve: Curve::default(),
         }
@@ -85,7 +90,7 @@ impl Tracker {
             return;
         }
         let progress = vec![None; self.reading.progress.len()];
-        self.live.insert(id.into(), Piece { state: State::Waiting, due, progress_at: now, progress });
+        self.live.insert(id.into(), Piece { state: State::Waiting, due, progress_at: now, progress, holder: None });
         self.first_due = Some(self.first_due.map_or(due, |first| first.min(due)));
         self.last_due = self.last_due.max(due);
     }
@@ -122,6 +127,7 @@ impl Tracker {
             self.queue_moved_at = now;
         }
         piece.state = state;
+        piece.holder = self.reading.group.as_deref().and_then(|pointer| self.holders.of(item.pointer(pointer)?));
         if matches!(state, State::Finished | State::Failed) {
             let due = piece.due;
             self.end(id, state, item, due, now);
@@ -201,6 +207,12 @@ impl Tracker {
         self.live.values().all(|piece| self.is_stuck(piece, now))
     }
 
+    /// Pieces in the server's queue, as far as it was asked.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.live.values().filter(|piece| piece.state == State::Waiting).count() as u64
+    }
+
     /// Pieces created so far.
     #[must_use]
     pub fn created(&self) -> u64 {
@@ -222,6 +234,7 @@ impl Tracker {
             finished: point.finished,
             failed: point.failed,
             stuck: point.stuck,
+            stuck_by: self.stuck_by(now),
             waiting: point.waiting,
             running: point.running,
             duplicates: tally.duplicates,
@@ -236,6 +249,17 @@ impl Tracker {
             totals,
             drain_curve: self.curve.points(),
         }
+    }
+
+    /// Stuck pieces by who held them at the last look; empty where the scenario does not say how to see it.
+    fn stuck_by(&self, now: Duration) -> BTreeMap<String, u64> {
+        let mut by = BTreeMap::new();
+        if self.reading.group.is_some() {
+            for piece in self.live.values().filter(|piece| self.is_stuck(piece, now)) {
+                *by.entry(self.holders.name(piece.holder).to_owned()).or_insert(0) += 1;
+            }
+        }
+        by
     }
 
     fn drained_in(&self) -> Option<Duration> {

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod engine;
 mod fleet;
 mod processes;
+mod scripted;
 mod stub;
 mod trial;

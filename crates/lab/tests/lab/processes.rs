@@ -65,6 +65,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
     let trial = Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
         hash: document.hash(),
+        text_hash: document.text_hash(),
         settings: Vec::new(),
         out: out.to_owned(),
         seed: 1,
@@ -72,6 +73,12 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
         samples: false,
         interrupt: never,
         screen: Screen::quiet(),
+        text: document.text().to_owned(),
+        beside: PathBuf::new(),
+        may_load: Vec::new(),
+        guard: None,
+        worker_program: None,
+        program: "0.0.0 (test)".to_owned(),
     };
     lab::trial::run(trial).await
 }

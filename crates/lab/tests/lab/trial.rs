@@ -84,6 +84,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
     Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
         hash: document.hash(),
+        text_hash: document.text_hash(),
         settings: document.settings().to_vec(),
         out: out.to_owned(),
         seed: 1,
@@ -91,6 +92,12 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         samples: true,
         interrupt,
         screen: Screen::quiet(),
+        text: document.text().to_owned(),
+        beside: PathBuf::new(),
+        may_load: Vec::new(),
+        guard: None,
+        worker_program: None,
+        program: "0.0.0 (test)".to_owned(),
     }
 }
 

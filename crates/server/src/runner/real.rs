@@ -10,6 +10,8 @@ use engine::ids::MatchId;
 use engine::matches::entry::Face;
 use engine::rows::LogRow;
 use engine::time::UnixMs;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
 
@@ -19,6 +21,7 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct Real {
     app: App,
+    address: Arc<str>,
     bots: Bots,
 }
 
@@ -27,8 +30,15 @@ impl Real {
         let config = &app.config;
         let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, app.metrics.clone());
         tokio::spawn(sweep(bots.clone(), app.clone()));
-        Self { app, bots }
+        let address = reachable(config.address, &rustix::system::uname().nodename().to_string_lossy()).into();
+        Self { app, address, bots }
     }
+}
+
+/// Where others reach who listens on `address`. "Every interface" is no place to them, and on every node the same: the machine's
+/// name stands for it.
+fn reachable(address: SocketAddr, machine: &str) -> String {
+    if address.ip().is_unspecified() { format!("{machine}:{}", address.port()) } else { address.to_string() }
 }
 
 async fn sweep(bots: Bots, app: App) {
@@ -50,7 +60,7 @@ impl Outside for Real {
     }
 
     fn address(&self) -> String {
-        self.app.config.address.to_string()
+        self.address.to_string()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
@@ -80,5 +90,24 @@ impl Outside for Real {
 
     fn metrics(&self) -> &Metrics {
         &self.app.metrics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(address: &str, want: &str) {
+        assert_eq!(reachable(address.parse().unwrap(), "node-a"), want, "{address}");
+    }
+
+    #[test]
+    fn who_listens_everywhere_is_reached_by_the_machines_name() {
+        check("127.0.0.1:4000", "127.0.0.1:4000");
+        check("10.0.0.7:80", "10.0.0.7:80");
+        check("[::1]:4000", "[::1]:4000");
+        check("0.0.0.0:4000", "node-a:4000");
+        check("[::]:4001", "node-a:4001");
     }
 }

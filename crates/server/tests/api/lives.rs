@@ -113,3 +113,39 @@ async fn games_are_called_off_by_their_owner_or_an_operator() {
         house.call(&line.replace("{}", "x")).by("operator").check("400 bad_id").await;
     }
 }
+
+/// Whoever finds a game that does not get on must be able to say where to look, also when nobody holds it any more.
+#[tokio::test]
+async fn a_game_names_the_node_that_holds_it_or_held_it_last() {
+    let house = House::open().await;
+    let id = two_snakes(&house).await;
+    check_node(&house, id, "waiting", Value::Null).await;
+    let node = json!("127.0.0.1:4000");
+    assert_eq!(house.claim().await, [id]);
+    check_node(&house, id, "running", node.clone()).await;
+    let now = house.app.clock.now();
+    assert_eq!(house.commit(Command::EndLease { worker: WORKER }).await, Outcome::Done);
+    check_node(&house, id, "running", node.clone()).await;
+    let fail = Command::Fail { id, epoch: 1, reason: "poison".to_owned(), now };
+    assert_eq!(house.commit(fail).await, Outcome::Done);
+    check_node(&house, id, "failed", node.clone()).await;
+    let requeued = house.call(&format!("POST /api/admin/games/{id}/requeue")).by("operator").check("200").await.body;
+    assert_eq!((&requeued["status"], &requeued["node"]), (&json!("waiting"), &node));
+    let cancelled = house.call(&format!("POST /api/games/{id}/cancel")).check("200").await.body;
+    assert_eq!((&cancelled["status"], &cancelled["node"]), (&json!("cancelled"), &node));
+}
+
+/// Everywhere that a game is shown alone or its status is.
+#[track_caller]
+fn check_shown(shown: &Value, status: &str, node: &Value) {
+    assert_eq!((&shown["status"], shown.get("node")), (&json!(status), Some(node)), "{shown}");
+}
+
+async fn check_node(house: &House, id: MatchId, status: &str, node: Value) {
+    let ask = json!({ "game_ids": [id.to_string()] });
+    let statuses = house.call("POST /api/games/status").json(&ask).check("200").await.body;
+    check_shown(&statuses[0], status, &node);
+    check_shown(&details(house, id).await, status, &node);
+    let inspected = house.call(&format!("GET /api/admin/games/{id}")).by("operator").check("200").await.body;
+    check_shown(&inspected, status, &node);
+}

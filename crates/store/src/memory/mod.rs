@@ -9,7 +9,6 @@ mod retire;
 mod tables;
 
 use crate::contract::{Backend, BotFilter, Database, MatchFilter, Reader, RememberedAnswer, StoreError};
-use crate::laws::Claimant;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::rows::{Account, Bot, LogPage, MatchRow, MatchStatus, Stats, Token};
@@ -84,8 +83,7 @@ impl Tables {
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
             Command::Claim { worker, number, now, max, attempts_max } => {
-                let by = Claimant { worker: *worker, number: *number };
-                self.claim(by, *now, *max, *attempts_max)
+                self.claim(*worker, *number, *now, *max, *attempts_max)
             }
             Command::Append(append) => self.append(append),
             Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now)?,

@@ -101,10 +101,16 @@ impl Tables {
         Outcome::Done
     }
 
-    pub(super) fn claim(&mut self, by: Claimant, now: UnixMs, max: usize, attempts_max: u32) -> Outcome {
-        if !self.lease_holds(by.worker, now) {
-            return Outcome::LeaseLost;
-        }
+    pub(super) fn claim(
+        &mut self,
+        worker: WorkerId,
+        number: u64,
+        now: UnixMs,
+        max: usize,
+        attempts_max: u32,
+    ) -> Outcome {
+        let Some(node) = self.lease_address(worker, now) else { return Outcome::LeaseLost };
+        let by = Claimant { worker, number, node: &node };
         match self.workers.get_mut(&by.worker) {
             Some(entry) if entry.claims < by.number => entry.claims = by.number,
             Some(_) | None => return Outcome::Claimed(self.claimed_before(by)),
@@ -126,13 +132,13 @@ impl Tables {
     }
 
     /// What the claim of this number took and its worker still holds.
-    fn claimed_before(&self, by: Claimant) -> Vec<Claimed> {
+    fn claimed_before(&self, by: Claimant<'_>) -> Vec<Claimed> {
         let held = self.running.range((Some(by.worker), MatchId(0))..=(Some(by.worker), MatchId(u128::MAX)));
         held.filter_map(|(_, id)| self.matches.get(id)).filter(|entry| entry.claim == by.number).map(claimed).collect()
     }
 
     /// `None` for an orphan that is out of attempts: it failed instead.
-    fn claim_orphan(&mut self, id: MatchId, by: Claimant, now: UnixMs, attempts_max: u32) -> Option<Claimed> {
+    fn claim_orphan(&mut self, id: MatchId, by: Claimant<'_>, now: UnixMs, attempts_max: u32) -> Option<Claimed> {
         self.change(id, |entry| {
             if attempts(entry) <= attempts_max {
                 return Some(take(entry, by, now));
@@ -150,7 +156,7 @@ fn attempts(entry: &MatchEntry) -> u32 {
     laws::attempts_after_claim(status.attempts_charged, entry.claimed_version, status.version)
 }
 
-fn take(entry: &mut MatchEntry, by: Claimant, now: UnixMs) -> Claimed {
+fn take(entry: &mut MatchEntry, by: Claimant<'_>, now: UnixMs) -> Claimed {
     let attempts_charged = attempts(entry);
     if entry.row.status.state != State::Running {
         entry.move_to(State::Running, now);
@@ -159,6 +165,7 @@ fn take(entry: &mut MatchEntry, by: Claimant, now: UnixMs) -> Claimed {
     entry.claim = by.number;
     let status = &mut entry.row.status;
     status.worker = Some(by.worker);
+    status.node = Some(by.node.to_owned());
     status.epoch += 1;
     status.attempts_charged = attempts_charged;
     claimed(entry)
@@ -185,6 +192,7 @@ fn new_entry(spec: &MatchSpec, account: AccountId, fair_tag: u64, now: UnixMs) -
         epoch: 0,
         failure: None,
         worker: None,
+        node: None,
     };
     let row = MatchRow { spec: spec.clone(), account, status, result: None };
     MatchEntry { row, fair_tag, claimed_version: 0, claim: 0, log: Log::Live(Vec::new()) }

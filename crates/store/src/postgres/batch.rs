@@ -4,7 +4,6 @@ use super::plan::{self, Run};
 use super::session::{PgId, Session, Trouble};
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
-use crate::laws::Claimant;
 use crate::tally::Tally;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, MatchId};
@@ -126,8 +125,7 @@ impl Batch<'_> {
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
             Command::Claim { worker, number, now, max, attempts_max } => {
-                let by = Claimant { worker: *worker, number: *number };
-                self.claim(by, *now, *max, *attempts_max)
+                self.claim(*worker, *number, *now, *max, *attempts_max)
             }
             Command::Append(append) => self.append_all(&[append]).map(only),
             Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),

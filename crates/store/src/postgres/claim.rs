@@ -29,6 +29,9 @@ const CLAIMED_BEFORE: &str = "
     WHERE state = 'running' AND worker = $1
       AND id IN (SELECT id FROM matches WHERE state = 'running' AND worker = $1 AND claim = $2)
     ORDER BY id";
+/// The address in a worker's lease, if the lease holds.
+pub(super) const LEASE_ADDRESS: &str = "
+    SELECT address FROM workers WHERE id = $1 AND lease_until > $2 AND NOT is_given_up";
 const ORPHANS: &str = "
     SELECT id, state, attempts_charged, claimed_version, 0::bigint FROM matches
     WHERE state = 'running' AND (worker IS NULL OR worker = ANY ($1))
@@ -77,18 +80,17 @@ impl Batch<'_> {
 
     pub(super) fn claim(
         &mut self,
-        by: Claimant,
+        worker: WorkerId,
+        number: u64,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
     ) -> Result<Outcome, Trouble> {
-        let worker = PgId(by.worker.0);
-        let lease = "SELECT 1 FROM workers WHERE id = $1 AND lease_until > $2 AND NOT is_given_up";
-        if !self.session.exists(lease, &[&worker, &now.0])? {
-            return Ok(Outcome::LeaseLost);
-        }
+        let node = self.session.first(LEASE_ADDRESS, &[&PgId(worker.0), &now.0], |row| row.text())?;
+        let Some(node) = node else { return Ok(Outcome::LeaseLost) };
+        let by = Claimant { worker, number, node: &node };
         let count = "UPDATE workers SET claims = $2 WHERE id = $1 AND claims < $2";
-        if self.session.run(count, &[&worker, &(by.number as i64)])? == 0 {
+        if self.session.run(count, &[&PgId(worker.0), &(number as i64)])? == 0 {
             return self.claimed_before(by).map(Outcome::Claimed);
         }
         let mut claimed = Vec::new();
@@ -98,7 +100,7 @@ impl Batch<'_> {
     }
 
     /// What the claim of this number took and its worker still holds.
-    fn claimed_before(&mut self, by: Claimant) -> Result<Vec<Claimed>, Trouble> {
+    fn claimed_before(&mut self, by: Claimant<'_>) -> Result<Vec<Claimed>, Trouble> {
         let held = self.session.all(CLAIMED_BEFORE, &[&PgId(by.worker.0), &(by.number as i64)], |row| {
             Ok((MatchId(row.id()?), row.number()?, row.number()?, row.number()?))
         })?;
@@ -114,7 +116,7 @@ impl Batch<'_> {
     fn claim_orphans(
         &mut self,
         claimed: &mut Vec<Claimed>,
-        by: Claimant,
+        by: Claimant<'_>,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
@@ -146,7 +148,7 @@ impl Batch<'_> {
     fn claim_waiting(
         &mut self,
         claimed: &mut Vec<Claimed>,
-        by: Claimant,
+        by: Claimant<'_>,
         now: UnixMs,
         max: usize,
     ) -> Result<(), Trouble> {
@@ -178,7 +180,7 @@ impl Batch<'_> {
     }
 
     /// Writes the claim of matches in this state, and reads what is played, in the order given.
-    fn take(&mut self, taken: &[Taken], from: State, by: Claimant, now: UnixMs) -> Result<Vec<Claimed>, Trouble> {
+    fn take(&mut self, taken: &[Taken], from: State, by: Claimant<'_>, now: UnixMs) -> Result<Vec<Claimed>, Trouble> {
         if taken.is_empty() {
             return Ok(Vec::new());
         }
@@ -190,10 +192,19 @@ impl Batch<'_> {
         let epochs = self.session.all(
             "UPDATE matches SET state = $4, worker = $5, epoch = epoch + 1, fair_tag = NULL,
                attempts_charged = taken.attempts, claimed_version = taken.version, updated_at = coalesce($6, updated_at),
-               claim = $7
+               claim = $7, node = $8
              FROM unnest($1::uuid[], $2::bigint[], $3::bigint[]) AS taken (id, attempts, version)
              WHERE matches.id = taken.id RETURNING matches.id, epoch",
-            &[&ids, &attempts, &versions, &next.name(), &PgId(by.worker.0), &updated_at, &(by.number as i64)],
+            &[
+                &ids,
+                &attempts,
+                &versions,
+                &next.name(),
+                &PgId(by.worker.0),
+                &updated_at,
+                &(by.number as i64),
+                &by.node,
+            ],
             |row| Ok((MatchId(row.id()?), row.number()?)),
         )?;
         let epochs: BTreeMap<MatchId, u32> = epochs.into_iter().collect();

@@ -1,6 +1,6 @@
 //! Views of what is committed. A call that asks several questions asks them in one repeatable-read transaction.
 
-use super::claim::LOST_HOLDERS;
+use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
 use super::session::{PgId, Session, Trouble};
 use crate::columns::{self, BareMatch, Columns, SeatRow};
 use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, StoreError};
@@ -125,8 +125,7 @@ impl Reader for PostgresReader {
     }
 
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT address FROM workers WHERE id = $1 AND lease_until > $2 AND NOT is_given_up";
-        Ok(self.session.first(sql, &[&PgId(worker.0), &now.0], |row| row.text())?)
+        Ok(self.session.first(LEASE_ADDRESS, &[&PgId(worker.0), &now.0], |row| row.text())?)
     }
 
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {

@@ -6,7 +6,6 @@ use super::connection::OrStoreError;
 use super::rows::Session;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
-use crate::laws::Claimant;
 use crate::tally::Tally;
 use engine::commands::{Command, Outcome};
 use rusqlite::{Connection, TransactionBehavior};
@@ -82,8 +81,7 @@ impl Batch<'_> {
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
             Command::Claim { worker, number, now, max, attempts_max } => {
-                let by = Claimant { worker: *worker, number: *number };
-                self.claim(by, *now, *max, *attempts_max)
+                self.claim(*worker, *number, *now, *max, *attempts_max)
             }
             Command::Append(append) => self.append(append),
             Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),

@@ -31,6 +31,9 @@ pub(super) const RUNNING_OF: &str = "
 /// What a worker's claim of one number took, and the worker still holds.
 pub(super) const CLAIMED_BEFORE: &str = "
     SELECT id, epoch, attempts_charged FROM matches WHERE state = 'running' AND worker = ?1 AND claim = ?2 ORDER BY id";
+/// The address in a worker's lease, if the lease holds.
+pub(super) const LEASE_ADDRESS: &str = "
+    SELECT address FROM workers WHERE id = ?1 AND lease_until > ?2 AND NOT is_given_up";
 pub(super) const WAITING: &str = "
     SELECT id, fair_tag FROM matches WHERE state = 'waiting' ORDER BY fair_tag, id LIMIT ?1";
 
@@ -66,15 +69,15 @@ impl Batch<'_> {
 
     pub(super) fn claim(
         &mut self,
-        by: Claimant,
+        worker: WorkerId,
+        number: u64,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
     ) -> Result<Outcome, StoreError> {
-        let lease = "SELECT 1 FROM workers WHERE id = ?1 AND lease_until > ?2 AND NOT is_given_up";
-        if !self.session.exists(lease, (by.worker.to_bytes(), now.0))? {
-            return Ok(Outcome::LeaseLost);
-        }
+        let node = self.session.first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())?;
+        let Some(node) = node else { return Ok(Outcome::LeaseLost) };
+        let by = Claimant { worker, number, node: &node };
         let count = "UPDATE workers SET claims = ?2 WHERE id = ?1 AND claims < ?2";
         if self.session.run(count, (by.worker.to_bytes(), by.number as i64))? == 0 {
             return self.claimed_before(by).map(Outcome::Claimed);
@@ -85,7 +88,7 @@ impl Batch<'_> {
         Ok(Outcome::Claimed(claimed))
     }
 
-    fn claimed_before(&self, by: Claimant) -> Result<Vec<Claimed>, StoreError> {
+    fn claimed_before(&self, by: Claimant<'_>) -> Result<Vec<Claimed>, StoreError> {
         let key = (by.worker.to_bytes(), by.number as i64);
         let held =
             self.session.all(CLAIMED_BEFORE, key, |row| Ok((MatchId(row.id()?), row.number()?, row.number()?)))?;
@@ -100,7 +103,7 @@ impl Batch<'_> {
     fn claim_orphans(
         &mut self,
         claimed: &mut Vec<Claimed>,
-        by: Claimant,
+        by: Claimant<'_>,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
@@ -138,7 +141,7 @@ impl Batch<'_> {
     fn claim_waiting(
         &mut self,
         claimed: &mut Vec<Claimed>,
-        by: Claimant,
+        by: Claimant<'_>,
         now: UnixMs,
         max: usize,
     ) -> Result<(), StoreError> {
@@ -165,13 +168,13 @@ impl Batch<'_> {
         candidate.ok_or_else(|| StoreError::Corrupt { why: format!("an index knows match {id}, its table does not") })
     }
 
-    fn take(&mut self, candidate: &Candidate, by: Claimant, now: UnixMs) -> Result<Claimed, StoreError> {
+    fn take(&mut self, candidate: &Candidate, by: Claimant<'_>, now: UnixMs) -> Result<Claimed, StoreError> {
         let &Candidate { id, state, attempts: attempts_charged, end } = candidate;
         let next = state.on(Event::Claim).unwrap_or(State::Running);
         let updated_at = (state != next).then_some(now.0);
         let epoch = self.session.first(
             "UPDATE matches SET state = ?2, worker = ?3, epoch = epoch + 1, fair_tag = NULL,
-               attempts_charged = ?4, claimed_version = ?5, updated_at = coalesce(?6, updated_at), claim = ?7
+               attempts_charged = ?4, claimed_version = ?5, updated_at = coalesce(?6, updated_at), claim = ?7, node = ?8
              WHERE id = ?1 RETURNING epoch",
             (
                 id.to_bytes(),
@@ -181,6 +184,7 @@ impl Batch<'_> {
                 end.version,
                 updated_at,
                 by.number as i64,
+                by.node,
             ),
             |row| row.number(),
         )?;

@@ -4,7 +4,7 @@ use super::claim::{CLAIMED_BEFORE, HOLDERS, RUNNING_OF, WAITING};
 use super::connection::{self, Access};
 use super::log::APPEND;
 use super::migrate;
-use super::reader::{COUNTS, FAILURES, RUNNING_COUNT, WINDOWS, match_ids};
+use super::reader::{COUNTS, FAILURES, RUNNING_COUNT, WINDOWS, match_ids, status_by_id};
 use super::retire::{OLDEST, OLDEST_ARCHIVES};
 use crate::contract::MatchFilter;
 use engine::ids::{AccountId, BotId, MatchId};
@@ -53,6 +53,15 @@ fn the_queue_is_read_from_its_indexes() {
 fn an_append_finds_its_match_and_the_end_of_its_log() {
     check(APPEND, "PRIMARY KEY (id=?)");
     check(APPEND, "PRIMARY KEY (match_id=? AND version=?)");
+}
+
+#[test]
+fn a_status_is_one_row() {
+    assert_eq!(
+        plan(&database(), &status_by_id()),
+        ["SEARCH matches USING PRIMARY KEY (id=?)"],
+        "nothing is joined to it"
+    );
 }
 
 #[test]

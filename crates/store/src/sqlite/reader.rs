@@ -1,6 +1,7 @@
 //! Views of what is committed. A call that asks several questions asks them in one read transaction.
 
 use super::batch::limit_pages;
+use super::claim::LEASE_ADDRESS;
 use super::connection::{self, Access, OrStoreError};
 use super::rows::Session;
 use crate::columns::{self, BareMatch, Columns};
@@ -130,8 +131,7 @@ impl Reader for SqliteReader {
     }
 
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT address FROM workers WHERE id = ?1 AND lease_until > ?2 AND NOT is_given_up";
-        self.session().first(sql, (worker.to_bytes(), now.0), |row| row.text())
+        self.session().first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())
     }
 
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
@@ -208,9 +208,14 @@ fn completed(session: Session<'_>, mut row: BareMatch) -> Result<MatchRow, Store
     Ok(row.seated(session.seats(id)?))
 }
 
+pub(super) fn status_by_id() -> String {
+    format!("SELECT {} FROM matches WHERE id = ?1", columns::STATUS)
+}
+
 fn status(session: Session<'_>, id: MatchId) -> Result<Option<MatchStatus>, StoreError> {
-    let sql = format!("SELECT {} FROM matches WHERE id = ?1", columns::STATUS);
-    let Some((mut status, is_log_live)) = session.first(&sql, [id.to_bytes()], |row| columns::status(row))? else {
+    let Some((mut status, is_log_live)) =
+        session.first(&status_by_id(), [id.to_bytes()], |row| columns::status(row))?
+    else {
         return Ok(None);
     };
     if is_log_live {

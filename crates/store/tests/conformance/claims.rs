@@ -128,6 +128,7 @@ pub(crate) fn attempts_without_progress_add_up(database: &dyn Database) {
     let status = held.status(1);
     assert_eq!((status.state, status.ended_at, status.epoch), (State::Failed, Some(now), 3));
     assert!(status.failure.is_some_and(|why| why.contains("3 attempts without progress")));
+    assert_eq!(status.node.as_deref(), Some("10.0.0.3:4000"), "who lost it last, not who gave it up");
 }
 
 pub(crate) fn progress_clears_the_attempts(database: &dyn Database) {
@@ -191,4 +192,53 @@ pub(crate) fn a_repeated_claim_takes_nothing_new(database: &dyn Database) {
     held.did(first, Outcome::LeaseLost);
     held.did(lease(2, at(2)), Outcome::Done);
     held.takes(claim(2, at(2), 9), &[(1, 2, 1), (4, 2, 2), (6, 1, 1)]);
+}
+
+pub(crate) fn the_node_that_held_a_match_last_is_remembered(database: &dyn Database) {
+    let mut held = Held::new(database);
+    #[track_caller]
+    fn check(held: &mut Held, n: u128, state: State, worker: Option<u128>) {
+        let node = worker.map(|worker| format!("10.0.0.{worker}:4000"));
+        let status = held.status(n);
+        assert_eq!((status.state, status.node), (state, node.clone()), "the status of match {n}");
+        let row = held.reader.match_by_id(match_id(n)).expect("the store is there").expect("the match is known");
+        assert_eq!(row.status.node, node, "the row of match {n}");
+    }
+    held.did(lease(1, at(0)), Outcome::Done);
+    held.did(create(1, 1..=6, at(0)), Outcome::Done);
+    held.takes(claim(1, at(0), 5), &[(1, 1, 1), (2, 1, 1), (3, 1, 1), (4, 1, 1), (5, 1, 1)]);
+    check(&mut held, 5, State::Running, Some(1));
+    check(&mut held, 6, State::Waiting, None);
+    // However its hold on them ends.
+    for ending in
+        [finish(1, 1, 0, 3, at(1)), fail(2, 1, at(1)), cancel(3, at(1)), release(4, 1, false), cancel(6, at(1))]
+    {
+        held.did(ending, Outcome::Done);
+    }
+    let afterwards = [
+        (1, State::Finished, Some(1)),
+        (2, State::Failed, Some(1)),
+        (3, State::Cancelled, Some(1)),
+        (4, State::Running, Some(1)),
+        (6, State::Cancelled, None),
+    ];
+    for (n, state, worker) in afterwards {
+        check(&mut held, n, state, worker);
+    }
+    held.did(requeue(2, at(2)), Outcome::Done);
+    check(&mut held, 2, State::Waiting, Some(1));
+    // Another one takes over what the first has lost, and what waits.
+    held.did(lease(2, at(5_000)), Outcome::Done);
+    check(&mut held, 5, State::Running, Some(1));
+    held.takes(claim(2, at(5_000), 9), &[(4, 2, 2), (5, 2, 2), (2, 2, 1)]);
+    for n in [2, 4, 5] {
+        check(&mut held, n, State::Running, Some(2));
+    }
+    // Matches outlive what is remembered of workers.
+    held.did(fail(5, 2, at(5_001)), Outcome::Done);
+    let later = UnixMs(at(0).0 + 3 * 24 * 3_600_000);
+    held.did(crate::retire::call(later, None, None, 9), Outcome::Retired(0));
+    check(&mut held, 5, State::Failed, Some(2));
+    check(&mut held, 4, State::Running, Some(2));
+    check(&mut held, 1, State::Finished, Some(1));
 }

@@ -25,6 +25,7 @@ pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
         epoch: 0,
         failure: None,
         worker: None,
+        node: None,
     };
     let want = MatchRow { spec: spec(2), account: account_id(1), status, result: None };
     assert_eq!(held.reader.match_by_id(match_id(2)), Ok(Some(want)));

@@ -61,6 +61,7 @@ laws! {
         an_orphan_out_of_attempts_is_failed_and_not_counted
         a_refund_gives_the_attempt_back_once
         a_repeated_claim_takes_nothing_new
+        the_node_that_held_a_match_last_is_remembered
     }
     logs {
         entries_are_read_back

@@ -197,6 +197,9 @@ pub struct GameDetails {
     pub failure: Option<String>,
     /// Times that it was taken up without getting any further.
     pub attempts: u32,
+    /// The node that runs it or ran it last, as `host:port`; null before it was first taken up.
+    #[schema(required)]
+    pub node: Option<String>,
     /// Every frame so far.
     pub frames: Vec<Frame>,
 }
@@ -235,4 +238,7 @@ pub struct GameStatus {
     /// Why it failed.
     #[schema(required)]
     pub failure: Option<String>,
+    /// The node that runs it or ran it last, as `host:port`; null before it was first taken up.
+    #[schema(required)]
+    pub node: Option<String>,
 }

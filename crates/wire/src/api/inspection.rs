@@ -38,6 +38,9 @@ pub struct Inspection {
     /// Who runs it now, while somebody does.
     #[schema(required)]
     pub worker: Option<InspectionWorker>,
+    /// The node that runs it or ran it last, as `host:port`; null before it was first taken up.
+    #[schema(required)]
+    pub node: Option<String>,
     /// The end of its log.
     pub log: InspectionLog,
 }

@@ -47,6 +47,7 @@ fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: &[LogRow])
         failure: status.failure.clone(),
         attempts: InspectionAttempts { epoch: status.epoch, charged: status.attempts_charged },
         worker,
+        node: status.node.clone(),
         log: InspectionLog { version: status.version, tail: tail.iter().map(log_entry).collect() },
     }
 }

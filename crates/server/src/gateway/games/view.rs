@@ -56,6 +56,7 @@ pub(super) fn details(row: &MatchRow, frames: Vec<Frame>) -> GameDetails {
         late_moves: status.late_moves,
         failure: status.failure.clone(),
         attempts: status.attempts_charged,
+        node: status.node.clone(),
         frames,
     }
 }
@@ -73,6 +74,7 @@ pub(super) fn status(status: &MatchStatus) -> GameStatus {
         turns: status.turns,
         late_moves: status.late_moves,
         failure: status.failure.clone(),
+        node: status.node.clone(),
     }
 }
 

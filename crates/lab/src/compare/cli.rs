@@ -1,0 +1,150 @@
+//! The command line of a comparison: from arguments to an exit code. Knows files and the terminal, so that the rest
+//! does not have to.
+//!
+//! Exit codes: 0 compared · 1 a record could not be read, or a file not written · 2 usage, and runs that cannot be
+//! compared · 3 a regression beyond the threshold that was given.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Comparison, Options, Side, compare, json, junit, load, markdown};
+
+const COULD_NOT: u8 = 1;
+const USAGE: u8 = 2;
+const REGRESSION: u8 = 3;
+
+/// What the options alone do not say.
+const HELP: &str = "\
+A regression is a figure whose difference is called (its interval leaves \"equal\" out), is for the worse, and is larger
+than the threshold by its point estimate. Of all comparisons without a difference at most 5 % call one anywhere.
+
+Exit codes: 0 compared, 1 a record could not be read or a file not written, 2 usage or runs that cannot be compared,
+3 a regression beyond the threshold.";
+
+/// Hold runs of one trial against each other, and say which figures differ by more than their noise.
+#[derive(Clone, Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub struct CompareArgs {
+    /// Directories of runs: the first is what the others are held against. Repeats of one configuration go together,
+    /// with commas between them: runs/a1,runs/a2 runs/b1,runs/b2
+    #[arg(required = true, num_args = 2.., value_name = "RUN[,RUN...]")]
+    pub sides: Vec<String>,
+    /// Write the comparison as Markdown, fit for a pull request
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// Write the comparison as JUnit XML: one test for each figure and each gate
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Write the comparison as JSON
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Exit with 3 when any figure is worse beyond the noise and by more than this, such as 5%
+    #[arg(long, value_name = "PERCENT", value_parser = threshold)]
+    pub fail_on_regression: Option<f64>,
+    /// Compare runs of different scenarios all the same, with a warning on top
+    #[arg(long)]
+    pub across_scenarios: bool,
+}
+
+/// Why there is no comparison.
+enum Stopped {
+    Usage(String),
+    CouldNot(String),
+}
+
+/// Compares, prints, writes.
+#[must_use]
+pub fn run(args: CompareArgs) -> ExitCode {
+    let threshold = args.fail_on_regression;
+    match carry_out(args) {
+        Ok(comparison) => {
+            // Nobody may be listening any more; the exit code says it all the same.
+            let _ = std::io::stdout().write_all(markdown(&comparison).as_bytes());
+            verdict(&comparison, threshold)
+        }
+        Err(Stopped::Usage(message)) => fail(USAGE, &message),
+        Err(Stopped::CouldNot(message)) => fail(COULD_NOT, &message),
+    }
+}
+
+fn carry_out(args: CompareArgs) -> Result<Comparison, Stopped> {
+    let paths: Vec<Vec<PathBuf>> = args.sides.iter().map(|side| paths(side)).collect::<Result<_, _>>()?;
+    if paths.len() > LABELS.len() {
+        return Err(Stopped::Usage(format!("at most {} sides can be compared at once", LABELS.len())));
+    }
+    let records = load(&paths).map_err(Stopped::CouldNot)?;
+    let sides =
+        LABELS.chars().zip(records).map(|(label, records)| Side { label: label.to_string(), records }).collect();
+    let options = Options { across_scenarios: args.across_scenarios };
+    let comparison = compare(sides, options).map_err(|reasons| Stopped::Usage(reasons.join("\n")))?;
+    let limit = args.fail_on_regression.unwrap_or(0.0);
+    write(args.markdown, || markdown(&comparison))?;
+    write(args.junit, || junit(&comparison, limit))?;
+    write(args.json, || json(&comparison))?;
+    Ok(comparison)
+}
+
+/// What sides are called, in the order in which they are given.
+const LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+fn paths(side: &str) -> Result<Vec<PathBuf>, Stopped> {
+    let parts: Vec<&str> = side.split(',').map(str::trim).collect();
+    if parts.iter().any(|part| part.is_empty()) {
+        return Err(Stopped::Usage(format!("`{side}`: expected directories of runs with single commas between them")));
+    }
+    Ok(parts.into_iter().map(PathBuf::from).collect())
+}
+
+fn write(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), Stopped> {
+    let Some(path) = path else { return Ok(()) };
+    std::fs::write(&path, text()).map_err(|error| Stopped::CouldNot(format!("{}: {error}", path.display())))
+}
+
+fn verdict(comparison: &Comparison, threshold: Option<f64>) -> ExitCode {
+    let Some(threshold) = threshold else { return ExitCode::SUCCESS };
+    let found = comparison.regressions(threshold).count();
+    if found == 0 {
+        return ExitCode::SUCCESS;
+    }
+    let percent = 100.0 * threshold;
+    fail(REGRESSION, &format!("{found} figures are worse by more than {percent} %, beyond the noise"))
+}
+
+/// `5%` or `5`: a share in percent.
+fn threshold(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
+    let percent: f64 = number.parse().map_err(|_| "expected a number of percent, such as 5%".to_owned())?;
+    if (0.0..=10_000.0).contains(&percent) { Ok(percent / 100.0) } else { Err("expected 0% to 10000%".to_owned()) }
+}
+
+fn fail(code: u8, message: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "gauntlet compare: {message}");
+    ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<f64>) {
+        assert_eq!(threshold(text).ok(), expected, "{text}");
+    }
+
+    #[test]
+    fn thresholds() {
+        check("5%", Some(0.05));
+        check(" 2.5 % ", Some(0.025));
+        check("0", Some(0.0));
+        check("-1%", None);
+        check("NaN", None);
+        check("5 percent", None);
+    }
+
+    #[test]
+    fn sides_are_lists() {
+        let found = |side: &str| paths(side).ok().map(|paths| paths.len());
+        assert_eq!([found("a"), found("a,b , c"), found("a,,b"), found("")], [Some(1), Some(3), None, None]);
+    }
+}

@@ -1,0 +1,93 @@
+//! From the directory of a run to its record: the only file of the comparison that knows files. Refuses to judge
+//! what it reads.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use super::times::Times;
+use crate::limits::{COMPARE_UNITS_MAX, RECORD_BYTES_MAX};
+use crate::record::hlog;
+use crate::record::timeline::Row;
+use crate::report::Run;
+
+/// A run as it was recorded.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Its figures.
+    pub run: Run,
+    /// What happened when.
+    pub times: Times,
+}
+
+/// What every version of a record says of itself.
+#[derive(serde::Deserialize)]
+struct Form {
+    format: u64,
+}
+
+/// Reads every run of every side. All are cut into the same units of time: seconds, or as many of them as keep the
+/// longest run within [`COMPARE_UNITS_MAX`].
+///
+/// # Errors
+/// A sentence about the first record that cannot be read.
+pub fn load(sides: &[Vec<PathBuf>]) -> Result<Vec<Vec<Record>>, String> {
+    let read_side = |side: &Vec<PathBuf>| side.iter().map(|dir| read_run(dir)).collect::<Result<Vec<_>, _>>();
+    let runs = sides.iter().map(read_side).collect::<Result<Vec<_>, _>>()?;
+    let longest_s = runs.iter().flatten().map(|(_, run)| run.duration_s).fold(0.0, f64::max);
+    let unit_s = ((longest_s / COMPARE_UNITS_MAX as f64).ceil() as u64).max(1);
+    let with_times = |(dir, run): (PathBuf, Run)| {
+        let times = read_times(&dir, unit_s)?;
+        Ok(Record { dir, run, times })
+    };
+    runs.into_iter().map(|side| side.into_iter().map(with_times).collect()).collect()
+}
+
+/// Reads the figures of a run. The path names its directory, or the `run.json` in it.
+///
+/// # Errors
+/// A sentence that says what is wrong with which file.
+pub fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
+    let is_file = path.file_name().is_some_and(|name| name == "run.json");
+    let dir = if is_file { path.parent().unwrap_or(Path::new(".")) } else { path };
+    let file = dir.join("run.json");
+    let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let bytes = std::fs::metadata(&file).map_err(|error| wrong(&error))?.len();
+    if bytes > RECORD_BYTES_MAX {
+        return Err(wrong(&format!("{bytes} bytes are too many for a run; at most {RECORD_BYTES_MAX} are read")));
+    }
+    let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error))?;
+    let no_record = |error: serde_json::Error| wrong(&format!("this is no record of a run: {error}"));
+    let Form { format: found } = serde_json::from_str(&text).map_err(no_record)?;
+    if found != Run::FORMAT {
+        let read = Run::FORMAT;
+        return Err(wrong(&format!("written in format {found}, and this program reads {read}: run the trial again")));
+    }
+    let run = serde_json::from_str(&text).map_err(no_record)?;
+    Ok((dir.to_owned(), run))
+}
+
+/// What the timeline and the histograms say; a run without them still has its figures.
+fn read_times(dir: &Path, unit_s: u64) -> Result<Times, String> {
+    let mut times = Times::new(unit_s);
+    let timeline = dir.join("timeline.jsonl");
+    if timeline.exists() {
+        let wrong = |error: std::io::Error| format!("{}: {error}", timeline.display());
+        let file = std::fs::File::open(&timeline).map_err(wrong)?;
+        for line in BufReader::new(file).lines() {
+            // A row that was cut off, or is of a kind that came later, says nothing to this comparison.
+            if let Ok(row) = serde_json::from_str::<Row>(&line.map_err(wrong)?) {
+                times.take_row(&row);
+            }
+        }
+    }
+    let intervals = dir.join("intervals.hlog");
+    if intervals.exists() {
+        let wrong = |error: std::io::Error| format!("{}: {error}", intervals.display());
+        for entry in hlog::read(&intervals).map_err(wrong)? {
+            times.take_entry(&entry.map_err(wrong)?);
+        }
+    }
+    Ok(times)
+}

@@ -1,0 +1,119 @@
+//! Before and after: runs of one trial held against each other, figure by figure. Only what is beyond the noise is
+//! called a difference; what cannot be compared is refused; how large a difference could have stayed unseen is said.
+//! Pure, but for `load` and `cli`. Refuses to run anything.
+//!
+//! ```text
+//! load        a run's directory -> its record
+//! times       the record over time, in units that can be resampled
+//! comparable  whether these sides may be held against each other, or every reason why not
+//! figures     what is compared, and which way is worse; asks `stats`
+//! evolution   the settings in which the sides differ
+//! view        Markdown, JUnit XML, JSON, and the verdict in a sentence
+//! ```
+
+mod asking;
+pub mod cli;
+mod comparable;
+mod evolution;
+mod figures;
+mod lanes;
+mod load;
+pub mod stats;
+mod times;
+mod view;
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use comparable::incomparable;
+pub use evolution::{Setting, evolution};
+pub use figures::{Figure, Kind, Outcome, Sense, Worse};
+pub use load::{Record, load, read_run};
+pub use times::{Counts, OpTimes, Rate, Times};
+pub use view::{json, junit, markdown, sentence};
+
+use crate::report::Run;
+use crate::verdict::Judged;
+
+/// One side of a comparison: one run, or several of one configuration.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// What it is called: `A`, `B`.
+    pub label: String,
+    /// Its runs.
+    pub records: Vec<Record>,
+}
+
+/// Sides held against the first of them.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The sides, the one that the others are held against first.
+    pub sides: Vec<Side>,
+    /// Why it should not have been made, where somebody insisted.
+    pub warnings: Vec<String>,
+    /// The settings in which the sides differ.
+    pub evolution: Vec<Setting>,
+    /// Every figure, with one outcome for each side after the first.
+    pub figures: Vec<Figure>,
+}
+
+/// What somebody wants of a comparison.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Compare runs of different scenarios all the same.
+    pub across_scenarios: bool,
+}
+
+/// Holds every side against the first.
+///
+/// # Errors
+/// Every reason why these sides cannot be compared, each a sentence that says what to do.
+pub fn compare(sides: Vec<Side>, options: Options) -> Result<Comparison, Vec<String>> {
+    let warnings = incomparable(&sides, options)?;
+    let figures = figures::judge(&sides, stats::Family::default());
+    if figures.is_empty() {
+        return Err(vec!["These runs have no figure in common: there is nothing to compare.".to_owned()]);
+    }
+    Ok(Comparison { warnings, evolution: evolution(&sides), figures, sides })
+}
+
+impl Comparison {
+    /// Figures that are worse beyond the noise, by more than this share; for each side after the first, by its place.
+    ///
+    /// A figure counts when three things hold: the difference is called, it is for the worse, and its point estimate
+    /// is beyond the threshold. A figure that was zero is beyond any.
+    pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = (usize, &Figure)> {
+        let sides = 0..self.sides.len() - 1;
+        sides.flat_map(move |side| {
+            let beyond = move |figure: &&Figure| figure.worsening(side).is_some_and(|by| by > threshold);
+            self.figures.iter().filter(beyond).map(move |figure| (side, figure))
+        })
+    }
+
+    /// The sides after the first.
+    #[must_use]
+    pub fn challengers(&self) -> &[Side] {
+        &self.sides[1..]
+    }
+}
+
+impl Side {
+    /// Its runs' figures.
+    pub fn runs(&self) -> impl Iterator<Item = &Run> {
+        self.records.iter().map(|record| &record.run)
+    }
+
+    /// A gate by its name, where any of the runs has it: the one that does not hold, if there is one.
+    #[must_use]
+    pub fn gate(&self, name: &str) -> Option<&Judged> {
+        let gates = || self.runs().flat_map(|run| &run.gates).filter(|gate| gate.name == name);
+        gates().find(|gate| !gate.ok).or_else(|| gates().next())
+    }
+
+    /// How many of its runs this gate holds in, and how many have it.
+    #[must_use]
+    pub fn gate_holds(&self, name: &str) -> (usize, usize) {
+        let gates = || self.runs().flat_map(|run| &run.gates).filter(|gate| gate.name == name);
+        (gates().filter(|gate| gate.ok).count(), gates().count())
+    }
+}

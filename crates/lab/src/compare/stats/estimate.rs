@@ -1,0 +1,258 @@
+//! Figures that can be taken of any draw of blocks: the ratio of two sums, and a percentile of merged histograms.
+//! Both stand on sums over time, so that a block costs two look-ups, however many answers it holds. Refuses to know
+//! what is counted.
+
+use super::blocks::Block;
+use super::series::Lane;
+
+/// Values that a distribution tells apart; beyond it, neighbours are counted as the higher of two. Bounds memory.
+const LEVELS_MAX: usize = 4_096;
+
+/// How often which value occurred in one unit of time: values ascending, each once.
+pub type Tally = Vec<(u64, u64)>;
+
+/// A figure of one run, of all its time or of any draw from it.
+pub trait Estimate {
+    /// Of all of it; none where there is nothing to take it of.
+    fn whole(&self) -> Option<f64>;
+    /// Of a draw.
+    #[doc(hidden)]
+    fn of(&self, blocks: &Drawn<'_>) -> Option<f64>;
+    /// What each unit of time adds to the figure, up to a factor; the sum is zero.
+    fn influence(&self) -> Vec<f64>;
+}
+
+/// A draw of blocks.
+#[derive(Debug)]
+pub struct Drawn<'a>(pub(super) &'a [Block]);
+
+/// A sum over another one: a rate, a share, a mean.
+#[derive(Clone, Debug)]
+pub struct Ratio {
+    top: Vec<f64>,
+    bottom: Vec<f64>,
+    units: usize,
+}
+
+impl Ratio {
+    /// From what each unit of time adds to both; missing units add nothing.
+    #[must_use]
+    pub fn new(lane: &Lane, top: &[f64], bottom: &[f64]) -> Self {
+        let running = |values: &[f64]| {
+            let mut values = values.to_vec();
+            values.resize(lane.blocks.units(), 0.0);
+            lane.blocks.running(&values)
+        };
+        Self { top: running(top), bottom: running(bottom), units: lane.blocks.units() }
+    }
+}
+
+impl Estimate for Ratio {
+    fn whole(&self) -> Option<f64> {
+        self.of(&Drawn(&[Block { start: 0, length: self.units }]))
+    }
+
+    fn of(&self, blocks: &Drawn<'_>) -> Option<f64> {
+        let sum = |sums: &[f64]| -> f64 {
+            blocks.0.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum()
+        };
+        let bottom = sum(&self.bottom);
+        (bottom > 0.0).then(|| sum(&self.top) / bottom)
+    }
+
+    fn influence(&self) -> Vec<f64> {
+        let whole = self.whole().unwrap_or(0.0);
+        let unit = |i: usize| self.top[i + 1] - self.top[i] - whole * (self.bottom[i + 1] - self.bottom[i]);
+        (0..self.units).map(unit).collect()
+    }
+}
+
+/// Histograms of one run over time.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    levels: Vec<u64>,
+    /// For each level: how many values up to it occurred from the beginning to each unit of time.
+    sums: Vec<u64>,
+    stride: usize,
+    units: usize,
+}
+
+impl Distribution {
+    /// From the tallies of all units of time; missing ones are empty.
+    #[must_use]
+    pub fn new(lane: &Lane, tallies: &[Tally]) -> Self {
+        let (units, stride) = (lane.blocks.units(), lane.blocks.units() + lane.blocks.length() + 1);
+        let levels = levels_of(tallies);
+        let mut sums = vec![0; levels.len() * stride];
+        for unit in 0..stride - 1 {
+            let tally = tallies.get(unit % units).map_or(&[][..], Vec::as_slice);
+            let mut counts = tally.iter().peekable();
+            let mut up_to = 0;
+            for (place, level) in levels.iter().enumerate() {
+                while let Some((_, count)) = counts.next_if(|(value, _)| value <= level) {
+                    up_to += count;
+                }
+                sums[place * stride + unit + 1] = sums[place * stride + unit] + up_to;
+            }
+        }
+        Self { levels, sums, stride, units }
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.up_to(self.levels.len(), &[Block { start: 0, length: self.units }])
+    }
+
+    /// How many values of a draw lie in the first `levels` levels.
+    fn up_to(&self, levels: usize, blocks: &[Block]) -> u64 {
+        let Some(place) = levels.checked_sub(1) else { return 0 };
+        let sums = &self.sums[place * self.stride..][..self.stride];
+        blocks.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum()
+    }
+
+    /// The place of the level at which this share of a draw is reached.
+    fn place(&self, quantile: f64, blocks: &[Block]) -> Option<usize> {
+        let count = self.up_to(self.levels.len(), blocks);
+        let rank = ((quantile * count as f64).ceil() as u64).max(1);
+        let (mut low, mut high) = (0, self.levels.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.up_to(middle + 1, blocks) < rank { low = middle + 1 } else { high = middle }
+        }
+        (count > 0).then_some(low)
+    }
+}
+
+/// Every value that occurs, thinned out to as many as are told apart.
+fn levels_of(tallies: &[Tally]) -> Vec<u64> {
+    let mut levels: Vec<u64> = tallies.iter().flatten().map(|(value, _)| *value).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    let step = levels.len().div_ceil(LEVELS_MAX).max(1);
+    let last = levels.len();
+    let kept = |place: &usize| (last - 1 - place).is_multiple_of(step);
+    (0..last).filter(kept).map(|place| levels[place]).collect()
+}
+
+/// A percentile of a distribution, by the nearest rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantile<'a> {
+    distribution: &'a Distribution,
+    quantile: f64,
+    unit: f64,
+}
+
+impl<'a> Quantile<'a> {
+    /// The quantile is between 0 and 1: 0.99 for p99. The figure is given in `unit`s of the tallies' values.
+    #[must_use]
+    pub fn new(distribution: &'a Distribution, quantile: f64, unit: f64) -> Self {
+        Self { distribution, quantile, unit }
+    }
+}
+
+impl Estimate for Quantile<'_> {
+    fn whole(&self) -> Option<f64> {
+        self.of(&Drawn(&[Block { start: 0, length: self.distribution.units }]))
+    }
+
+    fn of(&self, blocks: &Drawn<'_>) -> Option<f64> {
+        let place = self.distribution.place(self.quantile, blocks.0)?;
+        Some(self.distribution.levels[place] as f64 / self.unit)
+    }
+
+    /// A percentile rises where fewer than its share lie below it.
+    fn influence(&self) -> Vec<f64> {
+        let all = self.distribution;
+        let Some(place) = all.place(self.quantile, &[Block { start: 0, length: all.units }]) else {
+            return vec![0.0; all.units];
+        };
+        let share = all.up_to(place + 1, &[Block { start: 0, length: all.units }]) as f64 / all.count() as f64;
+        let unit = |start: usize| {
+            let unit = [Block { start, length: 1 }];
+            share * all.up_to(all.levels.len(), &unit) as f64 - all.up_to(place + 1, &unit) as f64
+        };
+        (0..all.units).map(unit).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::blocks::Blocks;
+    use super::*;
+
+    fn lane(units: usize) -> Lane {
+        Lane { seed: 1, blocks: Blocks::of(units).unwrap() }
+    }
+
+    /// The values of a draw, written out.
+    fn written_out(tallies: &[Tally], blocks: &[Block]) -> Vec<u64> {
+        let units = blocks.iter().flat_map(|block| block.start..block.start + block.length);
+        let tallies = units.map(|unit| &tallies[unit % tallies.len()]);
+        let mut values: Vec<u64> =
+            tallies.flatten().flat_map(|(value, count)| std::iter::repeat_n(*value, *count as usize)).collect();
+        values.sort_unstable();
+        values
+    }
+
+    fn tallies() -> impl Strategy<Value = Vec<Tally>> {
+        let tally = prop::collection::btree_map(0u64..50, 1u64..4, 0..6);
+        prop::collection::vec(tally.prop_map(|map| map.into_iter().collect()), 30..60)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn a_percentile_of_a_draw_is_that_of_its_values_written_out(tallies in tallies(), number in 0usize..1000) {
+            let lane = lane(tallies.len());
+            let distribution = Distribution::new(&lane, &tallies);
+            let mut blocks = Vec::new();
+            lane.blocks.draw(9, number, &mut blocks);
+            let values = written_out(&tallies, &blocks);
+            for quantile in [0.5, 0.9, 0.99] {
+                let rank = (quantile * values.len() as f64).ceil().max(1.0) as usize;
+                let expected = values.get(rank - 1).map(|value| *value as f64);
+                prop_assert_eq!(Quantile::new(&distribution, quantile, 1.0).of(&Drawn(&blocks)), expected);
+            }
+        }
+
+        #[test]
+        fn influences_add_up_to_nothing(tallies in tallies()) {
+            let lane = lane(tallies.len());
+            let distribution = Distribution::new(&lane, &tallies);
+            let counts: Vec<f64> = tallies.iter().map(|tally| tally.len() as f64).collect();
+            let ratio = Ratio::new(&lane, &counts, &vec![2.0; counts.len()]);
+            prop_assert!(Quantile::new(&distribution, 0.9, 1.0).influence().iter().sum::<f64>().abs() < 1e-6);
+            prop_assert!(ratio.influence().iter().sum::<f64>().abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn nothing_has_no_figure() {
+        let lane = lane(30);
+        let distribution = Distribution::new(&lane, &[]);
+        assert_eq!((distribution.count(), Quantile::new(&distribution, 0.5, 1.0).whole()), (0, None));
+        assert_eq!(Ratio::new(&lane, &[], &[]).whole(), None);
+    }
+
+    #[test]
+    fn missing_units_add_nothing() {
+        let lane = lane(40);
+        assert_eq!(Ratio::new(&lane, &[6.0, 2.0], &[1.0, 3.0]).whole(), Some(2.0));
+        assert_eq!(Distribution::new(&lane, &[vec![(7, 2)]]).count(), 2);
+    }
+
+    #[test]
+    fn many_values_are_thinned_out_upwards() {
+        let tally: Tally = (0..10_000).map(|value| (value, 1)).collect();
+        let levels = levels_of(std::slice::from_ref(&tally));
+        assert!(levels.len() <= LEVELS_MAX && levels.last() == Some(&9_999));
+        let distribution = Distribution::new(&lane(30), &[tally]);
+        assert_eq!(distribution.count(), 10_000);
+        let median = Quantile::new(&distribution, 0.5, 1.0).whole().unwrap();
+        assert!((5_000.0..5_003.0).contains(&median), "{median}");
+    }
+}

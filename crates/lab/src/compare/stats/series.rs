@@ -1,0 +1,195 @@
+//! One run a side, known second by second: the evidence of a figure from draws of blocks. Refuses to decide: the
+//! family does.
+
+use super::blocks::{Block, Blocks, UNITS_MIN};
+use super::estimate::{Drawn, Estimate};
+use super::memory::Memory;
+use super::student::two_sided;
+use super::{Reason, Scale};
+
+/// The correlation of two runs' counts over time from which on they follow the same plan.
+const SAME_PLAN: f64 = 0.5;
+
+/// How far the lengths of two runs that follow the same plan may be apart.
+const SAME_LENGTH: f64 = 0.1;
+
+/// The share of draws that may have no figure.
+const EMPTY_MAX: f64 = 0.05;
+
+/// The time of one run, in the units in which it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lane {
+    pub(super) seed: u64,
+    pub(super) blocks: Blocks,
+}
+
+/// The times of two runs, and how they are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The first side's.
+    pub before: Lane,
+    /// The second side's.
+    pub after: Lane,
+    /// Whether both follow one plan (bursts, a ramp, a ladder): then the same stretches are drawn of both, so that
+    /// what the plan does to both alike is not taken for noise.
+    pub paired: bool,
+}
+
+/// What a figure of two runs shows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Evidence {
+    /// The distance of the figures on their scale.
+    pub(super) distance: f64,
+    /// Its standard error.
+    pub(super) error: f64,
+    /// How well that is known.
+    pub(super) freedom: f64,
+    /// The probability of so large a distance where there is none.
+    pub(super) p: f64,
+    /// The distances of all draws around their mean, in standard deviations; empty where nothing was drawn.
+    pub(super) draws: Vec<f64>,
+}
+
+impl Frame {
+    /// From how much happened in each unit of time, and the seeds of the two runs.
+    ///
+    /// # Errors
+    /// A run is too short.
+    pub fn of(before: &[f64], after: &[f64], seeds: [u64; 2]) -> Result<Self, Reason> {
+        let paired = follow_one_plan(before, after);
+        let all = before.len().max(after.len());
+        let units = if paired { [all, all] } else { [before.len(), after.len()] };
+        let seeds = if paired { [seeds[0], seeds[0]] } else { seeds };
+        let lane = |side: usize| Blocks::of(units[side]).map(|blocks| Lane { seed: seeds[side], blocks });
+        let short = before.len().min(after.len()) < UNITS_MIN;
+        match (lane(0), lane(1)) {
+            (Some(before), Some(after)) if !short => Ok(Self { before, after, paired }),
+            _ => Err(Reason::TooShort),
+        }
+    }
+
+    /// The evidence of one figure. `grain` is the step to which either side's figure can be known at all, on the
+    /// scale.
+    pub(super) fn weigh(
+        &self,
+        scale: Scale,
+        sides: [&dyn Estimate; 2],
+        grain: f64,
+        resamples: usize,
+    ) -> Result<Evidence, Reason> {
+        let [before, after] = sides.map(|side| side.whole().and_then(|figure| scale.value(figure)));
+        let (Some(before), Some(after)) = (before, after) else { return Err(Reason::Missing) };
+        let distance = after - before;
+        let draws = self.draws(scale, sides, resamples)?;
+        let (variance, freedom) =
+            if self.paired { self.paired_variance(sides, &draws)? } else { self.separate_variance(sides, &draws)? };
+        let error = (variance + 2.0 * grain * grain).sqrt();
+        let t = if distance == 0.0 { 0.0 } else { (distance / error).abs() };
+        let distances: Vec<f64> = draws.before.iter().zip(&draws.after).map(|(before, after)| after - before).collect();
+        Ok(Evidence { distance, error, freedom, p: two_sided(t, freedom), draws: standardised(&distances) })
+    }
+
+    /// Both sides' figures in every draw that has both.
+    fn draws(&self, scale: Scale, sides: [&dyn Estimate; 2], resamples: usize) -> Result<Draws, Reason> {
+        let mut draws = Draws::default();
+        let mut blocks: Vec<Block> = Vec::new();
+        for number in 0..resamples {
+            self.before.blocks.draw(self.before.seed, number, &mut blocks);
+            let before = sides[0].of(&Drawn(&blocks)).and_then(|figure| scale.value(figure));
+            if !self.paired {
+                self.after.blocks.draw(self.after.seed, number, &mut blocks);
+            }
+            let after = sides[1].of(&Drawn(&blocks)).and_then(|figure| scale.value(figure));
+            match before.zip(after) {
+                Some((before, after)) => draws.push(before, after),
+                // In the place of a draw without a figure stands one of no difference.
+                None => draws.empty += 1,
+            }
+        }
+        if draws.empty as f64 > EMPTY_MAX * resamples as f64 { Err(Reason::TooShort) } else { Ok(draws) }
+    }
+
+    /// Two independent runs: their variances add up, and so does, by Satterthwaite, what is known of them.
+    fn separate_variance(&self, sides: [&dyn Estimate; 2], draws: &Draws) -> Result<(f64, f64), Reason> {
+        let of = |lane: &Lane, side: &dyn Estimate, drawn: &[f64]| {
+            let memory = Memory::of(&side.influence());
+            if memory.is_too_slow_for(lane.blocks.units()) {
+                return Err(Reason::TooSlow);
+            }
+            Ok(variance(drawn) * memory.correction(&lane.blocks) / lane.blocks.seen())
+        };
+        let before = of(&self.before, sides[0], &draws.before)?;
+        let after = of(&self.after, sides[1], &draws.after)?;
+        let parts = before.powi(2) / self.before.blocks.freedom() + after.powi(2) / self.after.blocks.freedom();
+        let sum = before + after;
+        let freedom = if parts > 0.0 { sum * sum / parts } else { self.before.blocks.freedom() };
+        Ok((sum, freedom))
+    }
+
+    /// Two runs of one plan: one series of differences.
+    fn paired_variance(&self, sides: [&dyn Estimate; 2], draws: &Draws) -> Result<(f64, f64), Reason> {
+        let blocks = &self.before.blocks;
+        // An influence is known up to a factor, which follows from what it makes of the draws.
+        let scaled = |side: &dyn Estimate, drawn: &[f64]| {
+            let influence = side.influence();
+            let own = blocks.variance_of_sum(&influence);
+            let factor = if own > 0.0 { (variance(drawn) / own).sqrt() } else { 0.0 };
+            influence.into_iter().map(move |value| value * factor).collect::<Vec<f64>>()
+        };
+        let before = scaled(sides[0], &draws.before);
+        let after = scaled(sides[1], &draws.after);
+        let memory = Memory::of(&after.iter().zip(&before).map(|(after, before)| after - before).collect::<Vec<f64>>());
+        if memory.is_too_slow_for(blocks.units()) {
+            return Err(Reason::TooSlow);
+        }
+        let distances: Vec<f64> = draws.before.iter().zip(&draws.after).map(|(before, after)| after - before).collect();
+        Ok((variance(&distances) * memory.correction(blocks) / blocks.seen(), blocks.freedom()))
+    }
+}
+
+/// Both sides' figures, draw by draw.
+#[derive(Debug, Default)]
+struct Draws {
+    before: Vec<f64>,
+    after: Vec<f64>,
+    empty: usize,
+}
+
+impl Draws {
+    fn push(&mut self, before: f64, after: f64) {
+        self.before.push(before);
+        self.after.push(after);
+    }
+}
+
+/// Whether what happened rises and falls together in both. Counts are the plan's doing before they are the target's,
+/// so that looking at them does not favour any outcome.
+fn follow_one_plan(before: &[f64], after: &[f64]) -> bool {
+    let (long, short) = (before.len().max(after.len()) as f64, before.len().min(after.len()) as f64);
+    if long - short > SAME_LENGTH * long {
+        return false;
+    }
+    let both = || before.iter().zip(after);
+    let n = short.max(1.0);
+    let (mean_before, mean_after) = both().fold((0.0, 0.0), |(before, after), (b, a)| (before + b / n, after + a / n));
+    let (squares_before, squares_after, products) = both().fold((0.0, 0.0, 0.0), |(bb, aa, ba), (b, a)| {
+        let (b, a) = (b - mean_before, a - mean_after);
+        (bb + b * b, aa + a * a, ba + b * a)
+    });
+    products > SAME_PLAN * f64::sqrt(squares_before * squares_after)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len().saturating_sub(1).max(1) as f64
+}
+
+fn standardised(values: &[f64]) -> Vec<f64> {
+    let (mean, deviation) = (mean(values), variance(values).sqrt());
+    let one = |value: &f64| if deviation > 0.0 { (value - mean) / deviation } else { 0.0 };
+    values.iter().map(one).collect()
+}

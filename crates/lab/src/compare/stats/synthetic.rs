@@ -1,0 +1,229 @@
+//! Runs that never happened, for tests: noise as services have it (drift that neighbours in time share, stalls, heavy
+//! tails, unequal numbers of answers), with nothing planted in it unless a test says so.
+
+use std::sync::LazyLock;
+
+use super::{Count, Distribution, Estimate, Family, Frame, Quantile, Ratio, Reason, Scale, Tally};
+use crate::scenario::mix;
+
+/// Chance with a seed.
+pub(crate) struct Dice {
+    seed: u64,
+    rolled: u64,
+}
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed: mix(seed, 0xD1CE), rolled: 0 }
+    }
+
+    /// Between 0 and 1.
+    pub(crate) fn uniform(&mut self) -> f64 {
+        self.rolled += 1;
+        (mix(self.seed, self.rolled) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Of mean 0 and variance 1 (Box & Muller).
+    pub(crate) fn normal(&mut self) -> f64 {
+        let (radius, angle) = (1.0 - self.uniform(), self.uniform());
+        (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
+
+    /// About so many events.
+    pub(crate) fn events(&mut self, mean: f64) -> u64 {
+        (mean + mean.sqrt() * self.normal()).round().max(0.0) as u64
+    }
+}
+
+/// Drift of mean 0 and variance 1: a first-order autoregression.
+pub(crate) fn drift(dice: &mut Dice, length: usize, coefficient: f64) -> Vec<f64> {
+    let mut level = dice.normal();
+    let step = (1.0 - coefficient * coefficient).sqrt();
+    (0..length)
+        .map(|_| {
+            level = coefficient * level + step * dice.normal();
+            level
+        })
+        .collect()
+}
+
+/// How a service behaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Service {
+    pub(crate) seconds: usize,
+    pub(crate) answers_per_s: f64,
+    /// A typical latency.
+    pub(crate) latency_us: f64,
+    /// How much of a latency's logarithm drifts over time.
+    pub(crate) drift: f64,
+    /// How much of the drift is left after a second.
+    pub(crate) coefficient: f64,
+    /// The chance of a stall in any second; it lasts one to three.
+    pub(crate) stalls: f64,
+    /// Whether the plan drives it from a fifth of its rate to nearly twice as much, with latencies that grow.
+    pub(crate) ramp: bool,
+}
+
+pub(crate) const SERVICE: Service = Service {
+    seconds: 120,
+    answers_per_s: 60.0,
+    latency_us: 12_000.0,
+    drift: 0.05,
+    coefficient: 0.7,
+    stalls: 0.01,
+    ramp: false,
+};
+
+/// Steps of a logarithm that values are told apart by: 0.8 %, coarser than a histogram.
+const STEPS: f64 = 120.0;
+
+/// What was recorded of one run.
+pub(crate) struct Recorded {
+    seed: u64,
+    count: Vec<f64>,
+    ok: Vec<f64>,
+    errors: Vec<f64>,
+    denied: Vec<f64>,
+    latency: Vec<Tally>,
+    service: Vec<Tally>,
+    cpu: Vec<f64>,
+    finished: Vec<f64>,
+    failed: Count,
+}
+
+/// What one second is like.
+#[derive(Clone, Copy)]
+struct Moment {
+    rate: f64,
+    pace: f64,
+    stalled: bool,
+}
+
+/// Puts such a service through a run.
+pub(crate) fn record(seed: u64, service: &Service) -> Recorded {
+    let dice = &mut Dice::new(seed);
+    let n = service.seconds;
+    let levels = drift(dice, n, service.coefficient);
+    let loads = drift(dice, n, 0.5);
+    let mut stalled = 0;
+    let mut recorded = Recorded {
+        seed,
+        count: Vec::new(),
+        ok: Vec::new(),
+        errors: Vec::new(),
+        denied: Vec::new(),
+        latency: Vec::new(),
+        service: Vec::new(),
+        cpu: Vec::new(),
+        finished: Vec::new(),
+        failed: Count { events: dice.events(9.0), of: 1000.0 },
+    };
+    for second in 0..n {
+        stalled = match stalled {
+            0 if dice.uniform() < service.stalls => 1 + (dice.uniform() * 3.0) as u64,
+            0 => 0,
+            left => left - 1,
+        };
+        let planned = if service.ramp { second as f64 / n as f64 } else { 0.0 };
+        let rate = service.answers_per_s * if service.ramp { 0.2 + 1.6 * planned } else { 1.0 };
+        let noise = (service.drift * levels[second]).exp() * if stalled > 0 { 4.0 } else { 1.0 };
+        let at =
+            Moment { rate: rate * (0.05 * loads[second]).exp(), pace: noise * (1.0 + planned), stalled: stalled > 0 };
+        recorded.second(dice, service.latency_us, at);
+    }
+    recorded
+}
+
+impl Recorded {
+    fn second(&mut self, dice: &mut Dice, latency_us: f64, at: Moment) {
+        let Moment { rate, pace, stalled } = at;
+        let count = dice.events(rate);
+        // Errors come in bursts, and come with stalls.
+        let errors = if stalled { dice.events(3.0).min(count / 4) } else { u64::from(dice.uniform() < 0.02) };
+        let denied = dice.events(1.5).min(count / 4);
+        let ok = count - (errors + denied).min(count);
+        let pace_steps = ((latency_us * pace).ln() * STEPS).round() as i32;
+        let (mut latencies, mut services) = (Vec::new(), Vec::new());
+        for _ in 0..ok {
+            let (latency, served) = POOL[(dice.uniform() * POOL.len() as f64) as usize];
+            latencies.push(latency + pace_steps);
+            services.push(served + pace_steps);
+        }
+        self.count.push(count as f64);
+        self.ok.push(ok as f64);
+        self.errors.push(errors as f64);
+        self.denied.push(denied as f64);
+        self.latency.push(tally(latencies));
+        self.service.push(tally(services));
+        self.cpu.push(0.01 * ok as f64 * pace.sqrt() * (1.0 + 0.05 * dice.normal()));
+        self.finished.push(dice.events(8.0 / pace) as f64);
+    }
+}
+
+/// Latencies and service times of a typical latency of one, as steps of their logarithm.
+static POOL: LazyLock<Vec<(i32, i32)>> = LazyLock::new(pool);
+
+/// A skewed bulk, a queue before it, and two in a hundred five times as slow.
+fn pool() -> Vec<(i32, i32)> {
+    let dice = &mut Dice::new(0);
+    let mut one = || {
+        let tail = if dice.uniform() < 0.02 { 5.0 } else { 1.0 };
+        let served = tail * (0.35 * dice.normal()).exp();
+        let latency = served - 0.5 * (1.0 - dice.uniform()).ln();
+        [latency, served].map(|value| (value.ln() * STEPS).round() as i32).into()
+    };
+    (0..8_192).map(|_| one()).collect()
+}
+
+/// Steps of a value's logarithm, counted as a histogram would.
+fn tally(mut steps: Vec<i32>) -> Tally {
+    steps.sort_unstable();
+    let mut tally: Tally = Vec::new();
+    for same in steps.chunk_by(|a, b| a == b) {
+        let value = (f64::from(same[0]) / STEPS).exp().round() as u64;
+        tally.push((value, same.len() as u64));
+    }
+    tally
+}
+
+/// How two runs are drawn.
+pub(crate) fn frame(before: &Recorded, after: &Recorded) -> Result<Frame, Reason> {
+    Frame::of(&before.count, &after.count, [before.seed, after.seed])
+}
+
+/// What is added up over time, and what it is held against.
+type Rate = (Vec<f64>, Vec<f64>);
+
+/// The ten figures of a comparison, in this order: latency p50, p90, p99, service p50, p99, throughput, errors,
+/// denied, processor time, finished work; and failed work as an eleventh.
+pub(crate) fn ask(family: &mut Family, before: &Recorded, after: &Recorded) {
+    let frame = match frame(before, after) {
+        Ok(frame) => frame,
+        Err(reason) => return (0..10).for_each(|_| family.ask_nothing(None, None, reason)),
+    };
+    for (side, quantiles) in [(0, &[0.5, 0.9, 0.99][..]), (1, &[0.5, 0.99])] {
+        let of = |run: &Recorded, lane| Distribution::new(lane, if side == 0 { &run.latency } else { &run.service });
+        let (first, second) = (of(before, &frame.before), of(after, &frame.after));
+        for quantile in quantiles {
+            let sides: [&dyn Estimate; 2] =
+                [&Quantile::new(&first, *quantile, 1.0), &Quantile::new(&second, *quantile, 1.0)];
+            family.ask_series(&frame, Scale::Ratio, sides, 0.002);
+        }
+    }
+    let ones = vec![1.0; before.count.len().max(after.count.len())];
+    let mut ratio = |scale, of: &dyn Fn(&Recorded) -> Rate| {
+        let side = |run: &Recorded, lane| {
+            let (top, bottom) = of(run);
+            Ratio::new(lane, &top, &bottom)
+        };
+        let sides: [&dyn Estimate; 2] = [&side(before, &frame.before), &side(after, &frame.after)];
+        family.ask_series(&frame, scale, sides, 0.0);
+    };
+    let per_second = |values: &[f64]| (values.to_vec(), ones[..values.len()].to_vec());
+    ratio(Scale::Ratio, &|run| per_second(&run.ok));
+    ratio(Scale::Difference, &|run| (run.errors.clone(), run.count.clone()));
+    ratio(Scale::Difference, &|run| (run.denied.clone(), run.count.clone()));
+    ratio(Scale::Ratio, &|run| (run.cpu.clone(), run.ok.clone()));
+    ratio(Scale::Ratio, &|run| per_second(&run.finished));
+    family.ask_counts(before.failed, after.failed);
+}

@@ -1,0 +1,153 @@
+//! Records of runs that never happened, as they stand on the disk and in memory.
+
+use serde_json::{Value, json};
+
+use super::super::stats::synthetic::{Dice, drift};
+use super::super::{Comparison, Options, Record, Side, Times, compare};
+use crate::fold::Point;
+use crate::record::hlog::{Entry, Figure};
+use crate::record::timeline::{OpRow, PulseRow, Row, WorkRow};
+use crate::report::Run;
+
+/// What one made-up run is like.
+#[derive(Clone)]
+pub(crate) struct Made {
+    pub(crate) seed: u64,
+    pub(crate) seconds: u64,
+    /// A typical latency, in microseconds.
+    pub(crate) latency_us: f64,
+    pub(crate) rate_per_s: u64,
+    pub(crate) stuck: u64,
+    pub(crate) rss_mib: u64,
+    pub(crate) settings: &'static [&'static str],
+    pub(crate) workers: &'static str,
+}
+
+pub(crate) const MADE: Made = Made {
+    seed: 1,
+    seconds: 120,
+    latency_us: 12_000.0,
+    rate_per_s: 60,
+    stuck: 0,
+    rss_mib: 120,
+    settings: &[],
+    workers: "50",
+};
+
+impl Made {
+    pub(crate) fn id(&self) -> String {
+        format!("20260131-1200{:02}-ab{:02}", self.seed, self.seed)
+    }
+
+    /// `run.json` as it would stand on the disk.
+    pub(crate) fn run_json(&self) -> Value {
+        let ok = self.seconds * self.rate_per_s;
+        let finished = ok - self.stuck;
+        let at = |p: f64| json!({ "count": ok, "p50": p, "p90": 1.4 * p, "p99": 2.1 * p });
+        let (ms, none) = (self.latency_us / 1000.0, json!({ "count": 0 }));
+        json!({
+            "format": Run::FORMAT,
+            "id": self.id(),
+            "verdict": if self.stuck > 0 { "failed" } else { "passed" },
+            "scenario": {
+                "name": "leaderboard", "summary": "A leaderboard day", "hash": format!("5b2f{}", self.settings.concat()),
+                "text_hash": "77aa", "seed": self.seed, "settings": self.settings, "target": "http://127.0.0.1:4000"
+            },
+            "started_at": "2026-01-31T12:00:00.000Z",
+            "duration_s": self.seconds as f64 + 10.0,
+            "gates": [
+                { "name": "game.stuck", "limit": "= 0", "limit_value": null, "value": self.stuck, "ok": self.stuck == 0 },
+                { "name": "create_game.errors", "limit": "= 0", "limit_value": null, "value": 0, "ok": true }
+            ],
+            "journeys": { "create_game": {
+                "count": ok, "ok": ok, "errors": 0, "denied": 0, "retries": 0, "not_sent": 0,
+                "latency_ms": at(1.3 * ms), "service_ms": at(ms)
+            } },
+            "work": { "game": {
+                "created": ok, "finished": finished, "failed": 0, "stuck": self.stuck, "waiting": 0, "running": 0,
+                "duplicates": 0, "throughput_per_min": 60.0 * self.rate_per_s as f64, "drain_s": 9.5,
+                "completion_s": at(30.0), "queue_wait_s": at(0.2), "run_s": at(29.0),
+                "figures": {}, "progress_per_s": {}, "totals": null, "drain_curve": []
+            } },
+            "generator": {
+                "schedule_lag_ms": none, "lag_p99_max_ms": 100.0, "arrivals": ok, "capped": 0, "not_sent": 0,
+                "abandoned": 0, "cpu_s": 2.0, "rss_bytes": null
+            },
+            "server": {
+                "rss_bytes": { "first": 1 << 20, "peak": self.rss_mib << 20, "last": 1 << 20 }, "cpu_s": 40.0,
+                "config": { "entries": [
+                    { "key": "server.port", "value": "4000" },
+                    { "key": "jobs.workers", "value": self.workers },
+                    { "key": "store.data", "value": format!("runs/{}/server.db", self.id()) }
+                ] }
+            },
+            "processes": {},
+            "errors": [],
+            "notes": [],
+            "machine": { "cores": 2, "memory_bytes": null, "kernel": null, "cpu_model": "Some Processor", "fsync_ms_p50": 0.4 }
+        })
+    }
+
+    /// The rows of its timeline.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for t in 0..=self.seconds {
+            let (t_s, done) = (t as f64, t * self.rate_per_s);
+            if t < self.seconds {
+                let op = "create_game".to_owned();
+                rows.push(Row::Op(OpRow { t_s, op, ok: self.rate_per_s, ..OpRow::default() }));
+            }
+            let wobble = 0.05 * ((t + self.seed) % 7) as f64;
+            let server = [("cpu_s".to_owned(), 0.3 * t as f64 + wobble)].into();
+            let processes = [("server".to_owned(), server)].into();
+            rows.push(Row::Pulse(PulseRow { t_s, ok: done, processes, ..PulseRow::default() }));
+            let finished = done.saturating_sub(self.stuck + (t * 5 + self.seed) % 3);
+            let point = Point { t_s, finished, running: done - finished, ..Point::default() };
+            rows.push(Row::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 }));
+        }
+        rows
+    }
+
+    /// The histograms of its seconds.
+    pub(crate) fn entries(&self) -> Vec<Entry> {
+        let dice = &mut Dice::new(self.seed);
+        let levels = drift(dice, self.seconds as usize, 0.5);
+        let second = |(second, level): (usize, &f64)| {
+            let (mut latency, mut service) = (crate::record::histogram(), crate::record::histogram());
+            for _ in 0..self.rate_per_s {
+                let served = self.latency_us * (0.02 * level + 0.25 * dice.normal()).exp();
+                let waited = 0.3 * self.latency_us * -(1.0 - dice.uniform()).ln();
+                service.record(served as u64).unwrap();
+                latency.record((served + waited) as u64).unwrap();
+            }
+            let entry = |figure, histogram| Entry {
+                second: second as u64,
+                part: 0,
+                op: "create_game".to_owned(),
+                figure,
+                histogram,
+            };
+            [entry(Figure::Latency, latency), entry(Figure::Service, service)]
+        };
+        levels.iter().enumerate().flat_map(second).collect()
+    }
+
+    /// Its record, read back.
+    pub(crate) fn record(&self) -> Record {
+        let mut times = Times::new(1);
+        self.rows().iter().for_each(|row| times.take_row(row));
+        self.entries().iter().for_each(|entry| times.take_entry(entry));
+        let run: Run = serde_json::from_value(self.run_json()).unwrap();
+        Record { dir: format!("runs/{}", self.id()).into(), run, times }
+    }
+}
+
+pub(crate) fn side(label: &str, records: Vec<Record>) -> Side {
+    Side { label: label.to_owned(), records }
+}
+
+/// One run a side.
+pub(crate) fn compared(made: &[&Made]) -> Comparison {
+    let sides = ["A", "B", "C"].iter().zip(made).map(|(label, made)| side(label, vec![made.record()])).collect();
+    compare(sides, Options::default()).unwrap()
+}

@@ -1,0 +1,5 @@
+//! Comparisons in full: of records that were made up, from the directory to every view.
+
+pub(crate) mod fixture;
+mod refusals;
+mod views;

@@ -1,0 +1,300 @@
+//! A run over time, in the units in which it is compared: what ended in each, how long it took, what the target spent.
+//! Pure. Refuses to know what is better.
+
+use std::collections::BTreeMap;
+
+use super::stats::Tally;
+use crate::record::hlog::{Entry, Figure};
+use crate::record::timeline::{OpRow, PulseRow, Row, WorkRow};
+
+/// A pause of this length or more is no part of the time in which something was active.
+const PAUSE_S: u64 = 10;
+
+/// The name under which the target's process stands in the timeline.
+const SERVER: &str = "server";
+
+/// One run over time.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// Seconds in a unit.
+    pub unit_s: u64,
+    /// Operations by name.
+    pub ops: BTreeMap<String, OpTimes>,
+    works: BTreeMap<String, Vec<Moment>>,
+    pulses: Vec<Pulse>,
+}
+
+/// One operation, unit by unit.
+#[derive(Clone, Debug, Default)]
+pub struct OpTimes {
+    /// What ended.
+    pub counts: Vec<Counts>,
+    /// Latencies of good answers, in microseconds.
+    pub latency_us: Vec<Tally>,
+    /// Service times of good answers, in microseconds.
+    pub service_us: Vec<Tally>,
+}
+
+/// What ended in one unit of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Counts {
+    pub ok: f64,
+    pub denied: f64,
+    pub errors: f64,
+}
+
+/// A rate over time: how much, in each unit, and what it is held against.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Rate {
+    pub top: Vec<f64>,
+    pub bottom: Vec<f64>,
+}
+
+/// A kind of work at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    t_s: f64,
+    created: f64,
+    finished: f64,
+}
+
+/// The target at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Pulse {
+    cpu_s: f64,
+    ok: f64,
+}
+
+impl Counts {
+    /// Everything that ended.
+    #[must_use]
+    pub fn all(&self) -> f64 {
+        self.ok + self.denied + self.errors
+    }
+}
+
+impl Rate {
+    /// Of all the time.
+    #[must_use]
+    pub fn whole(&self) -> Option<f64> {
+        let bottom: f64 = self.bottom.iter().sum();
+        (bottom > 0.0).then(|| self.top.iter().sum::<f64>() / bottom)
+    }
+}
+
+impl Times {
+    /// An empty run, in units of so many seconds.
+    #[must_use]
+    pub fn new(unit_s: u64) -> Self {
+        Self { unit_s: unit_s.max(1), ..Self::default() }
+    }
+
+    /// Takes a row of the timeline in.
+    pub fn take_row(&mut self, row: &Row) {
+        match row {
+            Row::Op(row) => self.take_op(row),
+            Row::Pulse(row) => self.take_pulse(row),
+            Row::Work(row) => self.take_work(row),
+            Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
+        }
+    }
+
+    /// Takes the histogram of one second in.
+    pub fn take_entry(&mut self, entry: &Entry) {
+        let unit = (entry.second / self.unit_s) as usize;
+        let op = self.ops.entry(entry.op.clone()).or_default();
+        let tallies = match entry.figure {
+            Figure::Latency => &mut op.latency_us,
+            Figure::Service => &mut op.service_us,
+            Figure::Failed | Figure::Lag => return,
+        };
+        let values = entry.histogram.iter_recorded();
+        let values = values.map(|value| (value.value_iterated_to(), value.count_at_value())).collect();
+        let tally = at(tallies, unit);
+        *tally = merged(std::mem::take(tally), values);
+    }
+
+    fn take_op(&mut self, row: &OpRow) {
+        let unit = (row.t_s.max(0.0) as u64 / self.unit_s) as usize;
+        let counts = at(&mut self.ops.entry(row.op.clone()).or_default().counts, unit);
+        counts.ok += row.ok as f64;
+        counts.denied += row.denied as f64;
+        counts.errors += row.errors as f64;
+    }
+
+    fn take_pulse(&mut self, row: &PulseRow) {
+        let cpu_s = row.processes.get(SERVER).and_then(|process| process.get("cpu_s"));
+        self.pulses.extend(cpu_s.map(|cpu_s| Pulse { cpu_s: *cpu_s, ok: row.ok as f64 }));
+    }
+
+    fn take_work(&mut self, row: &WorkRow) {
+        let point = &row.point;
+        let created = point.waiting + point.running + point.finished + point.failed + point.stuck;
+        let moment = Moment { t_s: point.t_s, created: created as f64, finished: point.finished as f64 };
+        self.works.entry(row.work.clone()).or_default().push(moment);
+    }
+
+    /// Pieces of work that finished, held against minutes, from the first creation to the last finish.
+    #[must_use]
+    pub fn finished_per_min(&self, work: &str) -> Rate {
+        let moments = self.works.get(work).map_or(&[][..], Vec::as_slice);
+        let Some(first) = moments.iter().find(|moment| moment.created > 0.0) else { return Rate::default() };
+        let all = moments.last().map_or(0.0, |last| last.finished);
+        let last_s = moments.iter().find(|moment| moment.finished >= all).map_or(first.t_s, |moment| moment.t_s);
+        let (first_unit, unit_s) = ((first.t_s / self.unit_s as f64).floor(), self.unit_s as f64);
+        let units = ((last_s / unit_s).ceil() - first_unit).max(0.0) as usize;
+        let edge = |unit: usize| finished_at(moments, (first_unit + unit as f64) * unit_s);
+        let top = (0..units).map(|unit| edge(unit + 1) - edge(unit)).collect();
+        Rate { top, bottom: vec![unit_s / 60.0; units] }
+    }
+
+    /// Processor seconds of the target, held against thousands of good answers.
+    #[must_use]
+    pub fn cpu_per_1000(&self) -> Rate {
+        let kept: Vec<&Pulse> = self.pulses.iter().step_by(self.unit_s as usize).collect();
+        let pairs = || kept.windows(2).map(|pair| (pair[0], pair[1]));
+        Rate {
+            top: pairs().map(|(before, after)| (after.cpu_s - before.cpu_s).max(0.0)).collect(),
+            bottom: pairs().map(|(before, after)| (after.ok - before.ok).max(0.0) / 1000.0).collect(),
+        }
+    }
+}
+
+/// Finished pieces at a moment between two looks.
+fn finished_at(moments: &[Moment], t_s: f64) -> f64 {
+    let next = moments.partition_point(|moment| moment.t_s < t_s);
+    match (next.checked_sub(1).map(|before| moments[before]), moments.get(next)) {
+        (Some(before), Some(after)) if after.t_s > before.t_s => {
+            let share = (t_s - before.t_s) / (after.t_s - before.t_s);
+            before.finished + share * (after.finished - before.finished)
+        }
+        (_, Some(after)) => after.finished,
+        (Some(before), None) => before.finished,
+        (None, None) => 0.0,
+    }
+}
+
+impl OpTimes {
+    /// The same without the units in which nothing ended, where they make a pause: first all stretches of activity
+    /// one after another, and then the same without the first and last unit of each, which activity cuts short.
+    #[must_use]
+    pub fn active(&self, unit_s: u64) -> (Self, Vec<Counts>) {
+        let pause = PAUSE_S.div_ceil(unit_s).max(1) as usize;
+        let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
+        for unit in (0..self.counts.len()).filter(|unit| self.counts[*unit].all() > 0.0) {
+            match stretches.last_mut() {
+                Some(last) if unit - last.end < pause => last.end = unit + 1,
+                _ => stretches.push(unit..unit + 1),
+            }
+        }
+        let units = || stretches.iter().cloned().flatten();
+        let pick = |tallies: &[Tally]| units().map(|unit| tallies.get(unit).cloned().unwrap_or_default()).collect();
+        let active = Self {
+            counts: units().map(|unit| self.counts[unit]).collect(),
+            latency_us: pick(&self.latency_us),
+            service_us: pick(&self.service_us),
+        };
+        let inner = stretches.iter().flat_map(|stretch| stretch.start + 1..stretch.end.max(1) - 1);
+        let inner = inner.map(|unit| self.counts[unit]).collect();
+        (active, inner)
+    }
+}
+
+/// The element at a place, where the list grows as far as it must.
+fn at<T: Clone + Default>(list: &mut Vec<T>, place: usize) -> &mut T {
+    if list.len() <= place {
+        list.resize(place + 1, T::default());
+    }
+    &mut list[place]
+}
+
+/// Both tallies in one.
+fn merged(one: Tally, other: Tally) -> Tally {
+    if one.is_empty() {
+        return other;
+    }
+    let mut all: BTreeMap<u64, u64> = one.into_iter().collect();
+    other.into_iter().for_each(|(value, count)| *all.entry(value).or_default() += count);
+    all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fold::Point;
+    use crate::record::histogram;
+
+    fn op(t_s: f64, ok: u64) -> Row {
+        Row::Op(OpRow { t_s, op: "post".to_owned(), ok, ..OpRow::default() })
+    }
+
+    fn work(t_s: f64, waiting: u64, finished: u64) -> Row {
+        let point = Point { t_s, waiting, finished, ..Point::default() };
+        Row::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 })
+    }
+
+    fn times(unit_s: u64, rows: &[Row]) -> Times {
+        let mut times = Times::new(unit_s);
+        rows.iter().for_each(|row| times.take_row(row));
+        times
+    }
+
+    #[track_caller]
+    fn check_active(seconds: &[u64], active: usize, inner: usize) {
+        let rows: Vec<Row> = seconds.iter().map(|second| op(*second as f64, 5)).collect();
+        let (found, without_edges) = times(1, &rows).ops["post"].active(1);
+        assert_eq!((found.counts.len(), without_edges.len()), (active, inner), "{seconds:?}");
+        assert_eq!(found.latency_us.len(), active);
+    }
+
+    #[test]
+    fn pauses_are_no_activity() {
+        check_active(&[3, 4, 5], 3, 1);
+        check_active(&[3], 1, 0);
+        check_active(&[3, 4], 2, 0);
+        // Nine seconds without an answer belong to slow work, ten are a pause.
+        check_active(&[0, 10], 11, 9);
+        check_active(&[0, 1, 2, 13, 14, 15], 6, 2);
+    }
+
+    #[test]
+    fn parts_of_one_second_add_up_and_units_gather_seconds() {
+        let times = times(2, &[op(0.0, 1), op(0.0, 2), op(1.0, 4), op(2.0, 8)]);
+        let ok: Vec<f64> = times.ops["post"].counts.iter().map(|counts| counts.ok).collect();
+        assert_eq!(ok, [7.0, 8.0]);
+    }
+
+    #[test]
+    fn histograms_of_a_unit_are_merged() {
+        let mut times = Times::new(2);
+        for (second, value) in [(2, 7), (3, 5), (3, 7)] {
+            let mut histogram = histogram();
+            histogram.record(value).unwrap();
+            let (op, figure) = ("post".to_owned(), Figure::Service);
+            times.take_entry(&Entry { second, part: 0, op, figure, histogram });
+        }
+        assert_eq!(times.ops["post"].service_us, [vec![], vec![(5, 1), (7, 2)]]);
+        assert!(times.ops["post"].latency_us.is_empty());
+    }
+
+    #[test]
+    fn work_is_counted_from_the_first_creation_to_the_last_finish() {
+        let rows = [work(0.5, 0, 0), work(1.5, 9, 0), work(2.5, 6, 3), work(3.5, 0, 9), work(9.5, 0, 9)];
+        let rate = times(1, &rows).finished_per_min("game");
+        assert_eq!(rate.top, [1.5, 4.5, 3.0]);
+        assert_eq!(rate.whole(), Some(9.0 / 3.0 * 60.0));
+        assert_eq!(times(1, &rows).finished_per_min("table"), Rate::default());
+    }
+
+    #[test]
+    fn processor_time_is_held_against_good_answers() {
+        let pulse = |cpu_s: f64, ok: u64| {
+            let server = BTreeMap::from([("cpu_s".to_owned(), cpu_s)]);
+            Row::Pulse(PulseRow { ok, processes: [(SERVER.to_owned(), server)].into(), ..PulseRow::default() })
+        };
+        let rate = times(1, &[pulse(1.0, 0), pulse(1.5, 100), pulse(2.5, 400)]).cpu_per_1000();
+        assert_eq!((rate.top.as_slice(), rate.whole()), (&[0.5, 1.0][..], Some(1.5 / 0.4)));
+    }
+}

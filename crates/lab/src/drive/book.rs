@@ -1,0 +1,262 @@
+//! A worker's own book: what ended in this second, by part and operation. Histograms are used again from second to
+//! second; a copy leaves when the second is over. No lock, no channel and no memory for a single exchange. Refuses to
+//! know what the figures will say.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::failure::Failure;
+use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
+use crate::record::{Cell, Class, ErrorNote, Interval, Op, Sample, histogram};
+
+/// What one worker saw in the second that is going on.
+#[derive(Debug)]
+pub(crate) struct Book {
+    page: Interval,
+    lag_us: Histogram<u64>,
+    /// Cells of earlier seconds, emptied.
+    spare: Vec<Cell>,
+    /// The cell that was written to last: most often the next one as well.
+    last: usize,
+    /// Whether rows are wanted.
+    rows: bool,
+    /// Whether the page says anything yet.
+    dirty: bool,
+}
+
+impl Book {
+    /// An empty book.
+    pub(crate) fn new(worker: u32, rows: bool) -> Self {
+        let page = Interval { worker, ..Interval::default() };
+        Self { page, lag_us: histogram(), spare: Vec::new(), last: 0, rows, dirty: false }
+    }
+
+    /// The end of the page's second, if it says anything that somebody waits for.
+    pub(crate) fn due(&self) -> Option<Duration> {
+        self.dirty.then(|| Duration::from_secs(self.page.second + 1))
+    }
+
+    /// Turns the page when its second is over; gives what stood on it.
+    pub(crate) fn turn(&mut self, now: Duration) -> Option<Interval> {
+        let second = now.as_secs();
+        if second <= self.page.second {
+            return None;
+        }
+        let full = self.tear();
+        self.page.second = second;
+        full
+    }
+
+    /// Takes out what the page says so far.
+    pub(crate) fn tear(&mut self) -> Option<Interval> {
+        if !std::mem::take(&mut self.dirty) {
+            return None;
+        }
+        let empty = Interval { second: self.page.second, worker: self.page.worker, ..Interval::default() };
+        let cells = std::mem::take(&mut self.page.cells);
+        let mut full = std::mem::replace(&mut self.page, empty);
+        full.cells = cells.clone();
+        full.lag_us = (!self.lag_us.is_empty()).then(|| self.lag_us.clone());
+        self.lag_us.reset();
+        for mut cell in cells {
+            if self.spare.len() < SPARE_CELLS_MAX {
+                wipe(&mut cell);
+                self.spare.push(cell);
+            }
+        }
+        Some(full)
+    }
+
+    /// Takes a sample; `step` is none for a journey as a whole.
+    pub(crate) fn sample(&mut self, part: u32, sample: &Sample) {
+        self.dirty = true;
+        let op = Op { journey: sample.journey, step: sample.step };
+        let cell = self.cell(part, op);
+        cell.retries += sample.retries;
+        let latency = us(sample.done.saturating_sub(sample.intended));
+        match sample.class {
+            Class::Ok => {
+                cell.ok += 1;
+                note(&mut cell.latency_us, latency);
+                note(&mut cell.service_us, us(sample.done.saturating_sub(sample.sent)));
+            }
+            Class::Denied => {
+                cell.denied += 1;
+                note(&mut cell.failed_us, latency);
+            }
+            Class::Error(_) => {
+                cell.errors += 1;
+                note(&mut cell.failed_us, latency);
+            }
+        }
+        if sample.step.is_none() {
+            note(&mut self.lag_us, us(sample.lag));
+        }
+        if self.rows {
+            sample.write_row(&mut self.page.rows);
+        }
+    }
+
+    /// Takes an error that belongs to no arrival: a held connection that was lost.
+    pub(crate) fn loss(&mut self, part: u32, journey: usize) {
+        self.dirty = true;
+        self.cell(part, Op { journey, step: None }).errors += 1;
+    }
+
+    /// Takes the reason of an error.
+    pub(crate) fn error(&mut self, journey: usize, step: usize, failure: &Failure) {
+        self.dirty = true;
+        let errors = &mut self.page.errors;
+        let same = |note: &&mut ErrorNote| (note.journey, note.step, note.trouble) == (journey, step, failure.trouble);
+        if let Some(note) = errors.iter_mut().find(same) {
+            note.count += 1;
+        } else if errors.len() < ERROR_GROUPS_MAX {
+            let sample = failure.message.chars().take(SAMPLE_CHARS_MAX).collect();
+            errors.push(ErrorNote { journey, step, trouble: failure.trouble, count: 1, sample });
+        } else if let Some(last) = errors.last_mut() {
+            last.count += 1;
+        }
+    }
+
+    /// Counts an arrival that had to wait for a free place in flight.
+    pub(crate) fn capped(&mut self) {
+        self.dirty = true;
+        self.page.capped += 1;
+    }
+
+    /// Counts arrivals that were due and will never be sent.
+    pub(crate) fn not_sent(&mut self, journey: usize, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.dirty = true;
+        match self.page.not_sent.iter_mut().find(|(known, _)| *known == journey) {
+            Some((_, sum)) => *sum += count,
+            None => self.page.not_sent.push((journey, count)),
+        }
+    }
+
+    /// Counts an arrival that was sent and given up.
+    pub(crate) fn abandoned(&mut self) {
+        self.dirty = true;
+        self.page.abandoned += 1;
+    }
+
+    /// Counts a connection that was opened.
+    pub(crate) fn connected(&mut self) {
+        self.dirty = true;
+        self.page.connects += 1;
+    }
+
+    /// Counts bytes handed to the kernel.
+    pub(crate) fn sent(&mut self, bytes: usize) {
+        self.dirty = true;
+        self.page.sent_bytes += bytes as u64;
+    }
+
+    /// Counts bytes taken from the kernel.
+    pub(crate) fn received(&mut self, bytes: usize) {
+        self.dirty = true;
+        self.page.received_bytes += bytes as u64;
+    }
+
+    fn cell(&mut self, part: u32, op: Op) -> &mut Cell {
+        let cells = &mut self.page.cells;
+        let is_it = |cell: &Cell| (cell.part, cell.op) == (part, op);
+        if !cells.get(self.last).is_some_and(is_it) {
+            self.last = cells.iter().position(is_it).unwrap_or_else(|| {
+                let cell = self.spare.pop().map(|cell| Cell { part, op, ..cell });
+                cells.push(cell.unwrap_or_else(|| Cell::new(part, op)));
+                cells.len() - 1
+            });
+        }
+        &mut cells[self.last]
+    }
+}
+
+fn wipe(cell: &mut Cell) {
+    (cell.ok, cell.denied, cell.errors, cell.retries) = (0, 0, 0, 0);
+    cell.latency_us.reset();
+    cell.service_us.reset();
+    cell.failed_us.reset();
+}
+
+/// A histogram that grows as needed refuses no value of 64 bits.
+fn note(histogram: &mut Histogram<u64>, value: u64) {
+    let _ = histogram.record(value);
+}
+
+fn us(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Trouble;
+
+    fn sample(step: Option<usize>, done_ms: u64, class: Class) -> Sample {
+        let ms = Duration::from_millis;
+        Sample {
+            phase: 0,
+            index: 4,
+            journey: 1,
+            step,
+            intended: ms(100),
+            sent: ms(110),
+            first_byte: None,
+            done: ms(done_ms),
+            lag: ms(2),
+            retries: 1,
+            class,
+        }
+    }
+
+    fn counts(cell: &Cell) -> (u32, Option<usize>, u64, u64, u64, u64) {
+        (cell.part, cell.op.step, cell.ok, cell.denied, cell.errors, cell.retries)
+    }
+
+    #[test]
+    fn a_page_tells_its_second_and_the_next_one_begins_empty() {
+        let mut book = Book::new(3, true);
+        assert!(book.turn(Duration::from_millis(500)).is_none());
+        book.sample(7, &sample(None, 150, Class::Ok));
+        book.sample(7, &sample(Some(1), 160, Class::Denied));
+        book.sample(8, &sample(None, 400, Class::Error(Trouble::Status)));
+        book.sample(7, &sample(None, 170, Class::Ok));
+        assert_eq!(book.due(), Some(Duration::from_secs(1)));
+        assert!(book.turn(Duration::from_millis(999)).is_none());
+        let page = book.turn(Duration::from_secs(1)).unwrap();
+        let cells: Vec<_> = page.cells.iter().map(counts).collect();
+        assert_eq!(cells, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
+        let cell = &page.cells[0];
+        assert_eq!((cell.latency_us.max() / 100, cell.service_us.max() / 100, cell.failed_us.len()), (700, 600, 0));
+        assert_eq!((page.second, page.worker, page.lag_us.unwrap().len()), (0, 3, 3));
+        assert_eq!(String::from_utf8(page.rows).unwrap().lines().count(), 4);
+
+        assert!(book.turn(Duration::from_secs(2)).is_none());
+        book.sample(9, &sample(None, 150, Class::Ok));
+        let page = book.tear().unwrap();
+        assert_eq!(page.second, 2);
+        assert_eq!(page.cells.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
+        assert_eq!((page.cells[0].latency_us.len(), page.lag_us.unwrap().len()), (1, 1));
+        assert!(book.tear().is_none());
+    }
+
+    #[test]
+    fn errors_are_grouped_and_their_groups_bounded() {
+        let mut book = Book::new(0, false);
+        for step in 0..ERROR_GROUPS_MAX + 5 {
+            book.error(0, step, &Failure::new(Trouble::Closed, "x".repeat(5000)));
+        }
+        book.error(0, 0, &Failure::new(Trouble::Closed, "later"));
+        book.not_sent(0, 2);
+        book.not_sent(0, 3);
+        book.not_sent(1, 0);
+        let page = book.tear().unwrap();
+        assert_eq!((page.errors.len(), page.errors[0].count, page.errors[ERROR_GROUPS_MAX - 1].count), (64, 2, 6));
+        assert_eq!(page.errors[0].sample.len(), SAMPLE_CHARS_MAX);
+        assert_eq!(page.not_sent, [(0, 5)]);
+    }
+}

@@ -1,0 +1,292 @@
+//! Requests of the load as bytes. What is the same for every arrival is written once, before the first of them; what
+//! differs is filled in without memory of its own. Refuses to know connections and answers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use http::{HeaderMap, Method};
+
+use super::answer;
+use crate::scenario::{Body, Journey, Scenario, Scope, Step, Template};
+
+/// What one arrival does, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) calls: Vec<Call>,
+}
+
+/// One step of a journey, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) step: Step,
+    /// The work that it starts, by its place in the scenario.
+    pub(crate) work: Option<usize>,
+    /// Whether a second time does no harm.
+    pub(crate) repeatable: bool,
+    /// Whether its answer ends with the head.
+    pub(crate) head_only: bool,
+    pub(crate) keeps_of_body: bool,
+    /// Its place among the timeouts of the scenario.
+    pub(crate) timeout: usize,
+    head: Vec<Piece>,
+    body: Option<Piece>,
+    /// The whole request, where all of it is the same for every arrival: for a connection that is kept, and for one
+    /// that is given up afterwards.
+    constant: Option<[String; 2]>,
+}
+
+/// A stretch of a request.
+#[derive(Debug)]
+enum Piece {
+    Text(String),
+    Path(Template),
+    Value { name: String, value: Template },
+    Body(Template),
+}
+
+/// What every request of a run shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared<'a> {
+    pub(crate) authority: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) globals: &'a BTreeMap<String, String>,
+}
+
+/// Memory that requests are written into, used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    out: String,
+    body: String,
+}
+
+/// Headers that say where a request ends: the lab's own business.
+const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
+
+/// The line that gives a connection up: the other side then closes it first and keeps the port that is left over.
+const CLOSE: &str = "connection: close\r\n";
+
+/// Every journey of a scenario, and the different timeouts of their steps.
+///
+/// # Errors
+/// A header of the target is no text.
+pub(crate) fn routes(scenario: &Scenario, shared: Shared<'_>) -> Result<(Vec<Route>, Vec<Duration>), String> {
+    let mut timeouts = Vec::new();
+    let mut routes = Vec::with_capacity(scenario.journeys.len());
+    for journey in &scenario.journeys {
+        let mut calls = Vec::with_capacity(journey.steps.len());
+        for step in &journey.steps {
+            let known = timeouts.iter().position(|timeout| *timeout == step.timeout);
+            let timeout = known.unwrap_or_else(|| {
+                timeouts.push(step.timeout);
+                timeouts.len() - 1
+            });
+            let work = step.starts.as_ref().and_then(|name| scenario.works.iter().position(|w| w.name == *name));
+            calls.push(Call::new(journey, step, shared, work, timeout)?);
+        }
+        routes.push(Route { calls });
+    }
+    Ok((routes, timeouts))
+}
+
+impl Call {
+    fn new(
+        journey: &Journey,
+        step: &Step,
+        shared: Shared<'_>,
+        work: Option<usize>,
+        timeout: usize,
+    ) -> Result<Self, String> {
+        let settled = Settled::of(journey, shared.globals);
+        let mut pieces = Pieces { settled, pieces: Vec::new() };
+        pieces.text(&format!("{} ", step.method));
+        pieces.template(&step.path, Piece::Path)?;
+        pieces.text(" HTTP/1.1\r\n");
+        if !names(step, shared.headers, "host") {
+            pieces.text(&format!("host: {}\r\n", shared.authority));
+        }
+        pieces.headers(step, shared.headers)?;
+        let json = matches!(step.body, Some(Body::Json(_)));
+        if json && !names(step, shared.headers, "content-type") {
+            pieces.text("content-type: application/json\r\n");
+        }
+        let body = step.body.as_ref().map(|body| {
+            let (Body::Json(template) | Body::Text(template)) = body;
+            pieces.settled.text(template).map_or_else(|| Piece::Body(template.clone()), Piece::Text)
+        });
+        let mut call = Self {
+            work,
+            repeatable: step.is_repeatable(),
+            head_only: step.method == Method::HEAD,
+            keeps_of_body: answer::keeps_of_body(step),
+            timeout,
+            step: step.clone(),
+            head: pieces.pieces,
+            body,
+            constant: None,
+        };
+        call.constant = call.constant();
+        Ok(call)
+    }
+
+    fn constant(&self) -> Option<[String; 2]> {
+        let plain = |piece: &Piece| matches!(piece, Piece::Text(_));
+        if !self.head.iter().chain(&self.body).all(plain) {
+            return None;
+        }
+        let globals = BTreeMap::new();
+        let write = |close| {
+            let mut scratch = Scratch::default();
+            self.fill(&Scope::of_run(&globals), close, &mut scratch).ok()?;
+            Some(scratch.out)
+        };
+        Some([write(false)?, write(true)?])
+    }
+
+    /// The request as bytes; `close` gives the connection up afterwards.
+    ///
+    /// # Errors
+    /// A name has no value, or a value that cannot stand where it should.
+    pub(crate) fn bytes<'a>(
+        &'a self,
+        scope: &Scope<'_>,
+        close: bool,
+        scratch: &'a mut Scratch,
+    ) -> Result<&'a [u8], String> {
+        if let Some(constant) = &self.constant {
+            return Ok(constant[usize::from(close)].as_bytes());
+        }
+        self.fill(scope, close, scratch)?;
+        Ok(scratch.out.as_bytes())
+    }
+
+    fn fill(&self, scope: &Scope<'_>, close: bool, scratch: &mut Scratch) -> Result<(), String> {
+        let Scratch { out, body } = scratch;
+        out.clear();
+        body.clear();
+        for piece in &self.head {
+            piece.fill(scope, out)?;
+        }
+        if close {
+            out.push_str(CLOSE);
+        }
+        if let Some(piece) = &self.body {
+            piece.fill(scope, body)?;
+        }
+        // An empty body is worth a word only where one is expected (RFC 9110, section 8.6).
+        if self.body.is_some() || matches!(self.step.method, Method::POST | Method::PUT | Method::PATCH) {
+            let _ = write!(out, "content-length: {}\r\n", body.len());
+        }
+        out.push_str("\r\n");
+        out.push_str(body);
+        Ok(())
+    }
+}
+
+impl Piece {
+    fn fill(&self, scope: &Scope<'_>, out: &mut String) -> Result<(), String> {
+        let from = out.len();
+        match self {
+            Self::Text(text) => out.push_str(text),
+            Self::Body(template) => template.render_into(scope, out)?,
+            Self::Path(template) => {
+                template.render_into(scope, out)?;
+                check_path(&out[from..])?;
+            }
+            Self::Value { name, value } => {
+                value.render_into(scope, out)?;
+                check_value(name, &out[from..])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path must not end the line that it stands in.
+fn check_path(path: &str) -> Result<(), String> {
+    let whole = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
+    if whole { Ok(()) } else { Err(format!("`{path}` is not a path")) }
+}
+
+fn check_value(name: &str, value: &str) -> Result<(), String> {
+    let plain = value.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f));
+    if plain { Ok(()) } else { Err(format!("header `{name}` would hold a control character")) }
+}
+
+/// Whether a step or the target says a header itself.
+fn names(step: &Step, headers: &HeaderMap, name: &str) -> bool {
+    headers.contains_key(name) || step.headers.iter().any(|(own, _)| own == name)
+}
+
+/// Texts that are the same for every arrival: those without names, and those whose names the run has settled and no
+/// step of the journey keeps a value under.
+struct Settled<'a> {
+    globals: Option<&'a BTreeMap<String, String>>,
+}
+
+impl<'a> Settled<'a> {
+    fn of(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
+        let kept = journey.steps.iter().flat_map(|step| &step.keep);
+        let shadowed = kept.into_iter().any(|keep| globals.contains_key(&keep.name));
+        Self { globals: (!shadowed).then_some(globals) }
+    }
+
+    fn text(&self, template: &Template) -> Option<String> {
+        match (template.constant(), self.globals) {
+            (Some(text), _) => Some(text.to_owned()),
+            (None, Some(globals)) => template.render(&Scope::of_run(globals)).ok(),
+            (None, None) => None,
+        }
+    }
+}
+
+struct Pieces<'a> {
+    settled: Settled<'a>,
+    pieces: Vec<Piece>,
+}
+
+impl Pieces<'_> {
+    fn text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    fn template(&mut self, template: &Template, piece: impl FnOnce(Template) -> Piece) -> Result<(), String> {
+        let piece = piece(template.clone());
+        match self.settled.text(template) {
+            None => self.pieces.push(piece),
+            Some(text) => {
+                match &piece {
+                    Piece::Path(_) => check_path(&text)?,
+                    Piece::Value { name, .. } => check_value(name, &text)?,
+                    Piece::Text(_) | Piece::Body(_) => {}
+                }
+                self.text(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The target's headers, and the step's own, which replace those of the same name.
+    fn headers(&mut self, step: &Step, shared: &HeaderMap) -> Result<(), String> {
+        let own = |name: &str| step.headers.iter().any(|(own, _)| own == name);
+        for (name, value) in shared {
+            if own(name.as_str()) || FRAMING.contains(&name.as_str()) {
+                continue;
+            }
+            let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
+            self.text(&format!("{name}: {value}\r\n"));
+        }
+        for (name, value) in &step.headers {
+            if FRAMING.contains(&name.as_str()) {
+                continue;
+            }
+            self.text(&format!("{name}: "));
+            self.template(value, |value| Piece::Value { name: name.to_string(), value })?;
+            self.text("\r\n");
+        }
+        Ok(())
+    }
+}

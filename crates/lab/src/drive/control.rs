@@ -1,0 +1,177 @@
+//! Requests that are no load: the setup, status requests, metrics. A thin pool over hyper's connections, each kept
+//! alive and used again. Refuses to know scenarios: it gets a method, a path, headers and bytes.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::Failure;
+use crate::limits::ANSWER_BYTES_MAX;
+use crate::record::Trouble;
+use crate::scenario::Base;
+
+/// A host and the connections to it that nobody uses at the moment.
+#[derive(Debug)]
+pub struct Client {
+    addresses: Vec<SocketAddr>,
+    host: HeaderValue,
+    idle: Mutex<Vec<Connection>>,
+}
+
+type Connection = SendRequest<Full<Bytes>>;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The method.
+    pub method: Method,
+    /// Path and query.
+    pub path: PathAndQuery,
+    /// Headers, without Host.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+    /// How long everything may take together.
+    pub timeout: Duration,
+    /// Whether sending it twice does what sending it once does.
+    pub repeatable: bool,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// A try over one connection that came to nothing.
+struct Lost {
+    failure: Failure,
+    /// Whether the target can have seen nothing of the request.
+    unsent: bool,
+    /// Whether the head of an answer had come.
+    answered: bool,
+}
+
+impl Client {
+    /// Looks the host up, once.
+    ///
+    /// # Errors
+    /// The host has no address.
+    pub async fn new(base: &Base) -> Result<Self, Failure> {
+        let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
+        let addresses: Vec<SocketAddr> =
+            found.map_err(|error| Failure::new(Trouble::Connect, format!("{}: {error}", base.host)))?.collect();
+        let host = HeaderValue::from_str(&base.authority)
+            .map_err(|error| Failure::new(Trouble::Request, error.to_string()))?;
+        if addresses.is_empty() {
+            return Err(Failure::new(Trouble::Connect, format!("{}: no address", base.host)));
+        }
+        Ok(Self { addresses, host, idle: Mutex::default() })
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Errors
+    /// No answer came, or none that the lab can read; the status does not matter here.
+    pub async fn send(&self, call: &Call) -> Result<Reply, Failure> {
+        let late = |_| Failure::new(Trouble::Timeout, format!("no answer within {:?}", call.timeout));
+        tokio::time::timeout(call.timeout, self.send_untimed(call)).await.map_err(late)?
+    }
+
+    /// An idle connection may have been closed by the other side a moment ago; that is nobody's failure, so the
+    /// request goes out once more over a fresh one, where a second time does no harm.
+    async fn send_untimed(&self, call: &Call) -> Result<Reply, Failure> {
+        if let Some(connection) = self.take_idle().await {
+            match self.send_over(connection, call).await {
+                Err(lost) if !lost.answered && (lost.unsent || call.repeatable) => {}
+                done => return done.map_err(|lost| lost.failure),
+            }
+        }
+        let connection = self.connect().await?;
+        self.send_over(connection, call).await.map_err(|lost| lost.failure)
+    }
+
+    async fn take_idle(&self) -> Option<Connection> {
+        loop {
+            let mut connection = self.lock_idle().pop()?;
+            if connection.ready().await.is_ok() {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn connect(&self) -> Result<Connection, Failure> {
+        let refused = |error: &dyn std::error::Error| {
+            let address = self.addresses.first().map_or_else(String::new, ToString::to_string);
+            Failure::new(Trouble::Connect, format!("{address}: {}", innermost(error)))
+        };
+        let stream = TcpStream::connect(self.addresses.as_slice()).await.map_err(|error| refused(&error))?;
+        stream.set_nodelay(true).map_err(|error| refused(&error))?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| refused(&error))?;
+        // Its errors reach the sender of the request that they concern.
+        tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        Ok(sender)
+    }
+
+    async fn send_over(&self, mut connection: Connection, call: &Call) -> Result<Reply, Lost> {
+        let response = connection.try_send_request(self.request(call)).await.map_err(|mut error| Lost {
+            unsent: error.take_message().is_some(),
+            answered: false,
+            failure: Failure::new(Trouble::Closed, innermost(error.error())),
+        })?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = read_body(response).await.map_err(|failure| Lost { failure, unsent: false, answered: true })?;
+        if !connection.is_closed() {
+            self.lock_idle().push(connection);
+        }
+        Ok(Reply { status, headers, body })
+    }
+
+    fn request(&self, call: &Call) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(call.body.clone()));
+        *request.method_mut() = call.method.clone();
+        *request.uri_mut() = call.path.clone().into();
+        *request.headers_mut() = call.headers.clone();
+        request.headers_mut().insert(header::HOST, self.host.clone());
+        request
+    }
+}
+
+async fn read_body(response: Response<Incoming>) -> Result<Bytes, Failure> {
+    match Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Failure::new(Trouble::TooLarge, format!("an answer of more than {ANSWER_BYTES_MAX} bytes")))
+        }
+        Err(error) => Err(Failure::new(Trouble::Closed, innermost(error.as_ref()))),
+    }
+}
+
+/// The last cause says what happened; those around it say in which library.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

@@ -1,0 +1,280 @@
+//! The crew: all workers of a trial behind one door. They are threads of this process; the legs that they are sent,
+//! each takes its own segment of. Refuses to know what workers do and what their reports mean.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use http::HeaderMap;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::moment::Moment;
+use super::poller::Bell;
+use super::worker::Worker;
+use crate::plan::Leg;
+use crate::record::Interval;
+use crate::scenario::{Rows, Scenario};
+
+/// Everything that the workers of a trial share.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The trial.
+    pub scenario: Arc<Scenario>,
+    /// The target, resolved: the first address that takes a connection is used.
+    pub addresses: Vec<SocketAddr>,
+    /// Headers of every request.
+    pub headers: HeaderMap,
+    /// Values of the whole run: its id, secrets, what the setup kept.
+    pub globals: BTreeMap<String, String>,
+    /// The lists to pick from.
+    pub picks: Vec<Vec<String>>,
+    /// The rows of every feed.
+    pub feeds: Vec<Rows>,
+    /// The id of the run.
+    pub run_id: String,
+    /// The plan's first moment: the same in every process of the machine.
+    pub start: Moment,
+    /// Addresses that connections come from, in turn; the system chooses where there are none.
+    pub sources: Vec<IpAddr>,
+    /// Whether rows of samples.csv are wanted.
+    pub samples: bool,
+    /// The share of the plan that this crew drives.
+    pub segment: Segment,
+}
+
+/// A share of the plan: some of its workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The number of the first worker.
+    pub first: u32,
+    /// Workers of this share.
+    pub count: u32,
+    /// Workers in all.
+    pub of: u32,
+}
+
+impl Segment {
+    /// The whole plan, for so many workers.
+    #[must_use]
+    pub fn whole(workers: u32) -> Self {
+        Self { first: 0, count: workers, of: workers }
+    }
+}
+
+/// What a worker has to say.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
+pub enum Report {
+    /// Once a second, while there is something to say, and at the end.
+    Interval(Interval),
+    /// Pieces of work whose creation was answered.
+    Started(Vec<Begun>),
+    /// This worker will never send anything for that part again, and everything of it has ended. Each worker says so
+    /// once for every part of every leg.
+    Over {
+        /// The worker.
+        worker: u32,
+        /// The part.
+        part: u32,
+        /// When, from the start of the plan.
+        at: Duration,
+        /// Arrivals of the part that were due and never sent.
+        not_sent: u64,
+    },
+    /// The worker is gone.
+    Ended {
+        /// The worker.
+        worker: u32,
+    },
+    /// The worker cannot go on, and the trial must end with this sentence.
+    Broken {
+        /// The worker.
+        worker: u32,
+        /// Why.
+        message: String,
+    },
+}
+
+/// A piece of work that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Begun {
+    /// The kind of work, by its place in the scenario.
+    pub work: usize,
+    /// Its id.
+    pub id: Box<str>,
+    /// When the arrival that started it was due.
+    pub intended: Duration,
+    /// When its creation was answered.
+    pub done: Duration,
+}
+
+/// The load at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gauges {
+    /// Arrivals under way.
+    pub in_flight: u64,
+    /// Arrivals that are due and wait for a place in flight.
+    pub queued: u64,
+    /// Connections, those that are being opened or closed included.
+    pub connections: u64,
+    /// Arrivals that have been due so far.
+    pub due: u64,
+    /// Arrivals that have ended so far.
+    pub over: u64,
+    /// Connections of `hold` phases that stand.
+    pub held: u64,
+}
+
+/// What a worker is told.
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    /// Drive your segment of this.
+    Leg(Leg),
+    /// That part and its leg are over.
+    Cut(u32),
+    /// Everything is over; what is under way may take so long.
+    Stop(Duration),
+}
+
+/// The gauges of one worker, written by it alone.
+#[derive(Debug, Default)]
+pub(crate) struct Dials([AtomicU64; 6]);
+
+impl Dials {
+    /// Shows these.
+    pub(crate) fn show(&self, gauges: Gauges) {
+        let Gauges { in_flight, queued, connections, due, over, held } = gauges;
+        for (dial, value) in self.0.iter().zip([in_flight, queued, connections, due, over, held]) {
+            dial.store(value, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self) -> [u64; 6] {
+        std::array::from_fn(|i| self.0[i].load(Ordering::Relaxed))
+    }
+}
+
+/// All workers of a trial. Dropping it stops them at once and waits for them.
+#[derive(Debug)]
+pub struct Crew {
+    workers: Vec<Hand>,
+}
+
+/// The crew's end of one worker.
+#[derive(Debug)]
+struct Hand {
+    orders: Option<mpsc::Sender<Order>>,
+    bell: Bell,
+    dials: Arc<Dials>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Crew {
+    /// Starts workers: as many as the setting's segment says, or `workers` where it is empty.
+    ///
+    /// # Errors
+    /// The system gives no thread or no descriptor, or the requests cannot be put together.
+    #[allow(clippy::needless_pass_by_value)] // It is the crew's from here on.
+    pub fn start(setting: Arc<Setting>, workers: usize) -> io::Result<(Self, UnboundedReceiver<Report>)> {
+        let (reports, inbox) = unbounded_channel();
+        let segment = match setting.segment {
+            Segment { count: 0, .. } => Segment::whole(u32::try_from(workers.max(1)).unwrap_or(u32::MAX)),
+            given => given,
+        };
+        let mut crew = Self { workers: Vec::with_capacity(segment.count as usize) };
+        for number in segment.first..segment.first.saturating_add(segment.count) {
+            crew.workers.push(Hand::start(&setting, number, segment.of, reports.clone())?);
+        }
+        Ok((crew, inbox))
+    }
+
+    /// Has every worker drive its own segment of a leg.
+    pub fn send(&self, leg: Leg) {
+        self.order(&Order::Leg(leg));
+    }
+
+    /// Ends a part and the leg that it belongs to: what is due and was not sent is counted as such and dropped,
+    /// clients of a closed loop end after their exchange, held connections are closed.
+    pub fn cut(&self, part: u32) {
+        self.order(&Order::Cut(part));
+    }
+
+    /// Ends everything: nothing new is sent; what is under way after `grace` is dropped and counted as abandoned.
+    pub fn stop(&self, grace: Duration) {
+        self.order(&Order::Stop(grace));
+    }
+
+    /// The numbers of its workers, each of which reports by itself.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.workers.len()
+    }
+
+    /// The load at this moment.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        let mut sum = [0; 6];
+        for hand in &self.workers {
+            sum.iter_mut().zip(hand.dials.read()).for_each(|(sum, value)| *sum += value);
+        }
+        let [in_flight, queued, connections, due, over, held] = sum;
+        Gauges { in_flight, queued, connections, due, over, held }
+    }
+
+    fn order(&self, order: &Order) {
+        for hand in &self.workers {
+            hand.tell(order.clone());
+        }
+    }
+}
+
+impl Hand {
+    fn start(setting: &Arc<Setting>, number: u32, of: u32, reports: UnboundedSender<Report>) -> io::Result<Self> {
+        let (orders, inbox) = mpsc::channel();
+        let (ready, readiness) = mpsc::sync_channel(1);
+        let dials = Arc::new(Dials::default());
+        let (setting, shown) = (setting.clone(), dials.clone());
+        let thread = std::thread::Builder::new().name(format!("load-{number}")).spawn(move || {
+            match Worker::new(setting, number, of, inbox, reports, shown) {
+                Ok(worker) => {
+                    let _ = ready.send(Ok(worker.bell()));
+                    worker.run();
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            }
+        })?;
+        let gone = |_| io::Error::other("a worker ended before it began");
+        let bell = readiness.recv().map_err(gone)??;
+        Ok(Self { orders: Some(orders), bell, dials, thread: Some(thread) })
+    }
+
+    fn tell(&self, order: Order) {
+        if let Some(orders) = &self.orders {
+            // A worker that has ended needs no orders.
+            let _ = orders.send(order);
+            self.bell.ring();
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        for hand in &mut self.workers {
+            hand.orders = None;
+            hand.bell.ring();
+        }
+        for hand in &mut self.workers {
+            if let Some(thread) = hand.thread.take() {
+                // A panic of a worker has been reported by the worker itself.
+                let _ = thread.join();
+            }
+        }
+    }
+}

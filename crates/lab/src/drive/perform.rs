@@ -1,0 +1,109 @@
+//! One step over the control client, from its template to the meaning of its answer: the setup's requests. Refuses to
+//! know plans and figures.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+
+use super::Failure;
+use super::answer::{self, Meaning};
+use super::control::{Call, Client, Reply};
+use crate::record::Trouble;
+use crate::scenario::{Body, Scope, Source, Step, Target};
+
+/// An answer that the scenario has a word for.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// As hoped for, with what the step keeps of it.
+    Ok(Vec<(String, String)>),
+    /// Refused politely.
+    Denied,
+}
+
+/// Performs a step: the same bytes again, where the scenario wants that and no answer came.
+///
+/// # Errors
+/// No answer came, or none that was hoped for.
+pub(crate) async fn perform(
+    client: &Client,
+    step: &Step,
+    headers: &HeaderMap,
+    scope: &Scope<'_>,
+) -> Result<Answer, Failure> {
+    let call = prepare(step, headers, scope).map_err(|message| Failure::new(Trouble::Request, message))?;
+    let mut retries = 0;
+    loop {
+        match (client.send(&call).await, step.retry) {
+            (Err(failure), Some(retry)) if failure.trouble.is_transport() && retries < retry.times => {
+                retries += 1;
+                tokio::time::sleep(retry.backoff).await;
+            }
+            (reply, _) => return judge(step, &reply?),
+        }
+    }
+}
+
+fn prepare(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<Call, String> {
+    let mut headers = headers.clone();
+    for (name, value) in &step.headers {
+        headers.insert(name, header_value(name.as_str(), &value.render(scope)?)?);
+    }
+    let body = match &step.body {
+        Some(Body::Text(text)) => Bytes::from(text.render(scope)?),
+        Some(Body::Json(json)) => {
+            headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+            Bytes::from(json.render(scope)?)
+        }
+        None => Bytes::new(),
+    };
+    let path = step.path.render(scope)?;
+    let path = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
+    Ok(Call {
+        method: step.method.clone(),
+        path,
+        headers,
+        body,
+        timeout: step.timeout,
+        repeatable: step.is_repeatable(),
+    })
+}
+
+/// The headers of every request to the target.
+///
+/// # Errors
+/// A name has no value, or one that cannot stand in a header.
+pub(crate) fn target_headers(target: &Target, globals: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
+    let scope = Scope::of_run(globals);
+    let mut headers = HeaderMap::new();
+    for (name, value) in &target.headers {
+        headers.insert(name, header_value(name.as_str(), &value.render(&scope)?)?);
+    }
+    Ok(headers)
+}
+
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, String> {
+    let mut value =
+        HeaderValue::from_str(value).map_err(|_| format!("header `{name}` would hold a control character"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn judge(step: &Step, reply: &Reply) -> Result<Answer, Failure> {
+    match answer::meaning(step, reply.status) {
+        Meaning::Denied => return Ok(Answer::Denied),
+        Meaning::Unexpected => return Err(answer::unexpected(reply.status, &reply.body)),
+        Meaning::Expected => {}
+    }
+    let mut values = Vec::with_capacity(step.keep.len());
+    for keep in &step.keep {
+        let kept = match &keep.from {
+            Source::Json(at) => answer::keep_of_body(step, keep, at, &reply.body)?,
+            Source::Header(name) => {
+                answer::keep_of_head(name.as_str(), reply.headers.get(name).map(HeaderValue::as_bytes))?
+            }
+        };
+        values.push((keep.name.clone(), kept.text));
+    }
+    Ok(Answer::Ok(values))
+}

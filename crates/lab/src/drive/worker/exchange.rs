@@ -1,0 +1,300 @@
+//! Requests and answers over connections: which connection a request takes, what its bytes mean, and what becomes of
+//! it when the connection is lost. Refuses to know when requests are due.
+
+use std::io;
+
+use super::flights::Role;
+use super::journey::Outcome;
+use super::links::{Link, Phase};
+use super::{Key, Worker};
+use crate::drive::Failure;
+use crate::drive::answer::{self, Meaning};
+use crate::drive::http1;
+use crate::drive::protocol::{Body, Event, Protocol, Request, Wanted};
+use crate::limits::{LINGER, LINGERING_MAX};
+use crate::record::Trouble;
+use crate::scenario::{Draw, Reconnect, Scope, Source};
+
+impl Worker {
+    /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
+    pub(super) fn dispatch(&mut self, key: Key) {
+        let Some(flight) = self.flights.get(key) else { return };
+        let journey = flight.role == Role::Journey;
+        let reusing = journey && self.courses[flight.leg].leg.reconnect == Reconnect::Never;
+        let link = flight.link.or_else(|| if reusing { self.links.pick_up() } else { None });
+        match link {
+            Some(link) => self.transmit(link, key),
+            None => self.open_link(key, None),
+        }
+    }
+
+    /// Opens a connection for a flight, at the address that is next after one that failed.
+    fn open_link(&mut self, key: Key, failed: Option<usize>) {
+        let count = self.routes.addresses.len();
+        let mut at = failed.map_or(self.routes.preferred, |at| (at + 1) % count.max(1));
+        let mut first = failed.is_none();
+        let mut failure = Failure::new(Trouble::Connect, "the target has no address");
+        while count > 0 && (first || at != self.routes.preferred) {
+            match self.try_open(key, at) {
+                Ok(()) => return,
+                Err(error) => failure = self.not_connected(at, &error),
+            }
+            first = false;
+            at = (at + 1) % count;
+        }
+        self.end_step(key, &Outcome::Failed(failure));
+    }
+
+    fn try_open(&mut self, key: Key, address: usize) -> io::Result<()> {
+        let fd = self.routes.open(address)?;
+        let link = self.links.add(Link::new(fd, address, Some(key)));
+        if let Err(error) = self.await_connection(link) {
+            self.links.remove(link);
+            return Err(error);
+        }
+        if let Some(flight) = self.flights.get_mut(key) {
+            flight.link = Some(link);
+        }
+        Ok(())
+    }
+
+    fn not_connected(&self, address: usize, error: &io::Error) -> Failure {
+        Failure::new(Trouble::Connect, format!("{}: {error}", self.routes.addresses[address]))
+    }
+
+    /// A connection could not be opened: the next address may do.
+    pub(super) fn refused(&mut self, key: Key, error: &io::Error) {
+        let Some(link) = self.links.remove(key) else { return };
+        let failure = self.not_connected(link.address, error);
+        let Some(flight) = link.flight else { return };
+        if let Some(flight) = self.flights.get_mut(flight) {
+            flight.link = None;
+        }
+        let next = (link.address + 1) % self.routes.addresses.len();
+        if next == self.routes.preferred {
+            self.end_step(flight, &Outcome::Failed(failure));
+        } else {
+            self.open_link(flight, Some(link.address));
+        }
+    }
+
+    /// A connection is there.
+    pub(super) fn connected(&mut self, key: Key) {
+        self.book.connected();
+        let Some(link) = self.links.get_mut(key) else { return };
+        link.phase = Phase::Open;
+        self.routes.preferred = link.address;
+        let Some(flight) = link.flight else { return };
+        match self.flights.get(flight).map(|flight| flight.role) {
+            Some(Role::Journey) => self.transmit(key, flight),
+            Some(Role::Opening { .. }) => self.opened(key, flight),
+            None => {}
+        }
+    }
+
+    /// Puts the request of a flight's step onto a connection.
+    fn transmit(&mut self, link_key: Key, key: Key) {
+        let calls = self.calls.clone();
+        let (Some(flight), Some(link)) = (self.flights.get_mut(key), self.links.get_mut(link_key)) else { return };
+        let call = &calls[flight.journey].calls[flight.step];
+        flight.link = Some(link_key);
+        link.flight = Some(key);
+        let (setting, arrival) = (&self.setting, &flight.arrival);
+        let scope = Scope {
+            globals: &setting.globals,
+            kept: flight.kept.values(),
+            picks: &setting.picks,
+            feeds: &setting.feeds,
+            draw: Some(Draw { run_id: &setting.run_id, part: arrival.part, index: arrival.index, seed: arrival.seed }),
+        };
+        let last = flight.step + 1 == calls[flight.journey].calls.len();
+        let close = match self.courses[flight.leg].leg.reconnect {
+            Reconnect::Never => false,
+            Reconnect::Journey => last,
+            Reconnect::Request => true,
+        };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        match call.bytes(&scope, close, &mut scratch) {
+            Ok(bytes) => {
+                link.codec.begin(Request { head_only: call.head_only });
+                self.send(link_key, bytes);
+            }
+            Err(message) => self.end_step(key, &Outcome::Failed(Failure::new(Trouble::Request, message))),
+        }
+        self.scratch = scratch;
+    }
+
+    /// Takes bytes of an answer. `ended` says that none will follow them.
+    pub(super) fn receive(&mut self, key: Key, bytes: &[u8], ended: bool) {
+        let Some(link) = self.links.get_mut(key) else { return };
+        let mut waiting = std::mem::take(&mut link.partial);
+        let unread = if waiting.is_empty() {
+            let unread = self.understand(key, bytes, ended);
+            if unread > 0 {
+                waiting = self.links.borrow();
+                waiting.extend_from_slice(bytes);
+            }
+            unread
+        } else {
+            waiting.extend_from_slice(bytes);
+            self.understand(key, &waiting, ended)
+        };
+        waiting.drain(..waiting.len() - unread);
+        match self.links.get_mut(key) {
+            Some(link) if unread > 0 => link.partial = waiting,
+            _ => self.links.give(waiting),
+        }
+    }
+
+    /// Takes as much of the bytes as they mean anything; gives how many are left.
+    fn understand(&mut self, key: Key, bytes: &[u8], ended: bool) -> usize {
+        let mut rest = bytes;
+        while let Some(link) = self.links.get_mut(key) {
+            let mut nobody = Body::default();
+            let body = link.flight.and_then(|flight| self.flights.get_mut(flight)).map(|flight| &mut flight.body);
+            let taken = link.codec.take(rest, body.unwrap_or(&mut nobody));
+            let (now, later) = rest.split_at(taken.bytes);
+            rest = later;
+            match taken.event {
+                Event::More if taken.bytes == 0 => break,
+                Event::More => {}
+                Event::Head { status } => self.on_head(key, status, now),
+                Event::Done { keep } => {
+                    self.on_done(key, keep && rest.is_empty(), ended);
+                    if rest.is_empty() {
+                        break;
+                    }
+                }
+                Event::Broken(failure) => {
+                    self.lost(key, failure, false);
+                    break;
+                }
+            }
+        }
+        rest.len()
+    }
+
+    fn on_head(&mut self, link: Key, status: u16, head: &[u8]) {
+        let (calls, now) = (self.calls.clone(), self.at());
+        let key = self.links.get(link).and_then(|link| link.flight);
+        let Some(flight) = key.and_then(|key| self.flights.get_mut(key)) else { return };
+        let call = &calls[flight.journey].calls[flight.step];
+        flight.status = status;
+        flight.times.step_head = Some(now);
+        flight.body.wanted = match answer::meaning(&call.step, status) {
+            Meaning::Unexpected => Wanted::Excerpt,
+            Meaning::Expected if call.keeps_of_body => Wanted::Whole,
+            Meaning::Expected | Meaning::Denied => Wanted::Nothing,
+        };
+        if answer::meaning(&call.step, status) != Meaning::Expected {
+            return;
+        }
+        for keep in &call.step.keep {
+            let Source::Header(name) = &keep.from else { continue };
+            match answer::keep_of_head(name.as_str(), http1::header(head, name.as_str())) {
+                Ok(kept) => flight.kept.keep(&keep.name, &kept.text),
+                Err(failure) => flight.missing = Some(failure),
+            }
+        }
+    }
+
+    fn on_done(&mut self, link_key: Key, keep: bool, ended: bool) {
+        let Some(link) = self.links.get_mut(link_key) else { return };
+        let Some(key) = link.flight else { return };
+        link.used = true;
+        // An answer that overtakes its request leaves a connection on which nothing else can be said.
+        let keep = keep && link.unsent.is_empty();
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        if !keep || self.courses[flight.leg].leg.reconnect == Reconnect::Request {
+            flight.link = None;
+            self.part_with(link_key, !keep && !ended);
+        }
+        self.answered(key);
+    }
+
+    /// Gives a connection up. Where the other side is about to close it, that comes first.
+    pub(super) fn part_with(&mut self, key: Key, linger: bool) {
+        let Some(link) = self.links.get_mut(key) else { return };
+        if !linger {
+            return self.close_link(key);
+        }
+        (link.phase, link.flight) = (Phase::Lingering, None);
+        if let Some((at, member)) = link.held.take() {
+            self.let_go(at, member, None);
+        }
+        self.lingering.push_back((self.now + LINGER, key));
+        if self.lingering.len() > LINGERING_MAX
+            && let Some((_, oldest)) = self.lingering.pop_front()
+        {
+            self.close_link(oldest);
+        }
+    }
+
+    pub(super) fn close_link(&mut self, key: Key) {
+        self.take_link(key, None);
+    }
+
+    /// Takes a connection away from whoever holds it.
+    fn take_link(&mut self, key: Key, failure: Option<&Failure>) -> Option<Link> {
+        let link = self.links.remove(key)?;
+        if let Some((at, member)) = link.held {
+            self.let_go(at, member, failure.filter(|_| link.flight.is_none()));
+        }
+        Some(link)
+    }
+
+    /// The other side has ended a connection.
+    pub(super) fn ended(&mut self, key: Key) {
+        let Some(link) = self.links.get_mut(key) else { return };
+        match link.codec.end() {
+            Event::Done { .. } => self.on_done(key, false, true),
+            Event::Broken(failure) => self.lost(key, failure, false),
+            Event::More | Event::Head { .. } => self.close_link(key),
+        }
+    }
+
+    /// A connection is of no use any more. If it had been idle, that may have happened before the request went out:
+    /// nobody's failure, so the request goes out once more over a new one, where a second time does no harm.
+    pub(super) fn lost(&mut self, link_key: Key, failure: Failure, unsent: bool) {
+        let calls = self.calls.clone();
+        let Some(link) = self.take_link(link_key, Some(&failure)) else { return };
+        let Some(key) = link.flight else { return };
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        flight.link = None;
+        if flight.stage != super::Stage::Exchanging {
+            return;
+        }
+        let call = &calls[flight.journey].calls[flight.step];
+        let unsent = unsent && !flight.wrote;
+        let unanswered = flight.times.step_head.is_none() && failure.trouble == Trouble::Closed;
+        if link.used && unanswered && !flight.resent && (unsent || call.repeatable) {
+            flight.resent = true;
+            flight.retries += u64::from(flight.wrote);
+            flight.wrote = false;
+            return self.open_link(key, None);
+        }
+        self.end_step(key, &Outcome::Failed(failure));
+    }
+
+    /// Gives up what has taken too long.
+    pub(super) fn expire(&mut self) {
+        while let Some((deadline, key)) = self.flights.first_to_expire() {
+            if deadline > self.now {
+                break;
+            }
+            self.flights.disarm(key);
+            let Some(flight) = self.flights.get_mut(key) else { continue };
+            let link = flight.link.take();
+            let timeout = self.calls[flight.journey].calls[flight.step].step.timeout;
+            if let Some(link) = link {
+                self.close_link(link);
+            }
+            let failure = Failure::new(Trouble::Timeout, format!("no answer within {timeout:?}"));
+            self.end_step(key, &Outcome::Failed(failure));
+        }
+        while let Some((_, key)) = self.lingering.front().copied().filter(|(until, _)| *until <= self.now) {
+            self.lingering.pop_front();
+            self.close_link(key);
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Arrivals under way. Their memory is used again, and their timeouts cost no more than two links of a list, because
+//! requests with the same timeout run out in the order in which they were sent. Refuses to know connections.
+
+use std::time::Duration;
+
+use crate::drive::moment::Moment;
+use crate::drive::protocol::Body;
+use crate::drive::slab::{Key, Slab};
+use crate::plan::Arrival;
+
+/// An arrival under way, or a client of a closed loop between two of them.
+#[derive(Debug)]
+pub(super) struct Flight {
+    pub(super) arrival: Arrival,
+    /// Its leg, by its place among those of the worker.
+    pub(super) leg: usize,
+    pub(super) journey: usize,
+    pub(super) role: Role,
+    /// Which of the leg's held connections it uses or opens, where it has such.
+    pub(super) member: u32,
+    pub(super) step: usize,
+    /// Where it stands in its step.
+    pub(super) stage: Stage,
+    /// The connection that it uses or has used last.
+    pub(super) link: Option<Key>,
+    /// Whether the request of this try went out a second time because its first connection had been idle too long.
+    pub(super) resent: bool,
+    /// Whether any byte of this try was handed to the kernel.
+    pub(super) wrote: bool,
+    /// Repeats in this step, and in all steps before.
+    pub(super) retries: u64,
+    pub(super) retries_before: u64,
+    pub(super) status: u16,
+    pub(super) times: Times,
+    pub(super) body: Body,
+    pub(super) kept: Memory,
+    /// What went wrong with a value that is kept of the head.
+    pub(super) missing: Option<crate::drive::Failure>,
+    timeout: Option<Node>,
+}
+
+/// What a flight is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A journey.
+    Journey,
+    /// To open a connection that is held, for the first time or again; counted where the opening itself is the
+    /// arrival.
+    #[allow(missing_docs)]
+    Opening { first: bool, counted: bool },
+}
+
+/// Where a flight stands in its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Nothing of it was begun: a client between two journeys.
+    Resting,
+    /// In the pause before a step, or before a repeat.
+    Waiting,
+    /// Its request is on the way, or its answer.
+    Exchanging,
+}
+
+/// The moments of a flight, from the start of the plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    /// Since when nothing but the worker itself has kept it from being sent: it was due, and its place was free.
+    pub(super) ready_since: Duration,
+    /// When its step was due, was sent first, and got the head of its answer.
+    pub(super) step_due: Duration,
+    pub(super) step_sent: Option<Duration>,
+    pub(super) step_head: Option<Duration>,
+    /// The same for the journey as a whole.
+    pub(super) sent: Option<Duration>,
+    pub(super) head: Option<Duration>,
+    /// How late it left through the worker's own doing.
+    pub(super) lag: Duration,
+}
+
+/// What a journey keeps. The places of an earlier journey are written over, so that a settled run needs no memory.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    values: Vec<(String, String)>,
+    len: usize,
+}
+
+impl Memory {
+    /// Keeps a value.
+    pub(super) fn keep(&mut self, name: &str, value: &str) {
+        match self.values.get_mut(self.len) {
+            Some((old_name, old_value)) => {
+                old_name.clear();
+                old_name.push_str(name);
+                old_value.clear();
+                old_value.push_str(value);
+            }
+            None => self.values.push((name.to_owned(), value.to_owned())),
+        }
+        self.len += 1;
+    }
+
+    /// What this journey keeps.
+    pub(super) fn values(&self) -> &[(String, String)] {
+        &self.values[..self.len]
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+/// The place of a flight among those with the same timeout.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    list: usize,
+    deadline: Moment,
+    before: Option<Key>,
+    after: Option<Key>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct List {
+    timeout: Duration,
+    first: Option<Key>,
+    last: Option<Key>,
+}
+
+/// All flights of a worker.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    slab: Slab<Flight>,
+    spare: Vec<Flight>,
+    lists: Vec<List>,
+}
+
+impl Flight {
+    fn new(leg: usize, journey: usize, arrival: Arrival) -> Self {
+        Self {
+            arrival,
+            leg,
+            journey,
+            role: Role::Journey,
+            member: 0,
+            step: 0,
+            stage: Stage::Resting,
+            link: None,
+            resent: false,
+            wrote: false,
+            retries: 0,
+            retries_before: 0,
+            status: 0,
+            times: Times::default(),
+            body: Body::default(),
+            kept: Memory::default(),
+            missing: None,
+            timeout: None,
+        }
+    }
+
+    /// Begins another journey in the same memory.
+    pub(super) fn begin(&mut self, arrival: Arrival, ready_since: Duration) {
+        (self.arrival, self.role) = (arrival, Role::Journey);
+        (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
+        self.times = Times { ready_since, step_due: arrival.intended, ..Times::default() };
+        self.kept.clear();
+    }
+
+    /// Begins another try of its step.
+    pub(super) fn begin_try(&mut self) {
+        (self.resent, self.wrote, self.status, self.missing) = (false, false, 0, None);
+        self.times.step_head = None;
+        self.stage = Stage::Exchanging;
+        self.body.clear();
+    }
+}
+
+impl Flights {
+    /// None, with these timeouts.
+    pub(super) fn new(timeouts: &[Duration]) -> Self {
+        let list = |timeout: &Duration| List { timeout: *timeout, ..List::default() };
+        Self { lists: timeouts.iter().map(list).collect(), ..Self::default() }
+    }
+
+    /// A flight of a leg that has not begun.
+    pub(super) fn add(&mut self, leg: usize, journey: usize, arrival: Arrival) -> Key {
+        let flight = match self.spare.pop() {
+            Some(old) => Flight { leg, journey, stage: Stage::Resting, link: None, ..old },
+            None => Flight::new(leg, journey, arrival),
+        };
+        self.slab.insert(flight)
+    }
+
+    /// Ends a flight; its memory is kept for others.
+    pub(super) fn remove(&mut self, key: Key) {
+        self.disarm(key);
+        if let Some(mut flight) = self.slab.remove(key) {
+            flight.body.clear();
+            self.spare.push(flight);
+        }
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<&Flight> {
+        self.slab.get(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: Key) -> Option<&mut Flight> {
+        self.slab.get_mut(key)
+    }
+
+    pub(super) fn keys(&self) -> Vec<Key> {
+        self.slab.keys()
+    }
+
+    /// Starts the time of a request that is sent now.
+    pub(super) fn arm(&mut self, key: Key, list: usize, now: Moment) {
+        self.disarm(key);
+        let List { timeout, last, .. } = self.lists[list];
+        let Some(flight) = self.slab.get_mut(key) else { return };
+        flight.timeout = Some(Node { list, deadline: now + timeout, before: last, after: None });
+        match self.node(last) {
+            Some(node) => node.after = Some(key),
+            None => self.lists[list].first = Some(key),
+        }
+        self.lists[list].last = Some(key);
+    }
+
+    /// Stops its time.
+    pub(super) fn disarm(&mut self, key: Key) {
+        let Some(Node { list, before, after, .. }) = self.slab.get_mut(key).and_then(|flight| flight.timeout.take())
+        else {
+            return;
+        };
+        if let Some(node) = self.node(before) {
+            node.after = after;
+        }
+        if let Some(node) = self.node(after) {
+            node.before = before;
+        }
+        let list = &mut self.lists[list];
+        if before.is_none() {
+            list.first = after;
+        }
+        if after.is_none() {
+            list.last = before;
+        }
+    }
+
+    fn node(&mut self, key: Option<Key>) -> Option<&mut Node> {
+        self.slab.get_mut(key?)?.timeout.as_mut()
+    }
+
+    /// The flight whose time is over first, and when that is.
+    pub(super) fn first_to_expire(&self) -> Option<(Moment, Key)> {
+        let deadline = |key: Key| Some((self.slab.get(key)?.timeout?.deadline, key));
+        self.lists.iter().filter_map(|list| deadline(list.first?)).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn arrival() -> Arrival {
+        Arrival { intended: Duration::ZERO, part: 0, index: 0, seed: 0 }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_to_expire_is_the_one_whose_deadline_is_next(
+            acts in prop::collection::vec((0usize..8, 0usize..3, any::<bool>()), 0..60),
+        ) {
+            let timeouts = [5, 20, 30].map(Duration::from_millis);
+            let mut flights = Flights::new(&timeouts);
+            let keys: Vec<Key> = (0..8).map(|_| flights.add(0, 0, arrival())).collect();
+            let mut deadlines = [None; 8];
+            let start = Moment::now();
+            for (turn, (at, list, arm)) in acts.into_iter().enumerate() {
+                let now = start + Duration::from_millis(turn as u64);
+                if arm {
+                    flights.arm(keys[at], list, now);
+                    deadlines[at] = Some(now + timeouts[list]);
+                } else {
+                    flights.disarm(keys[at]);
+                    deadlines[at] = None;
+                }
+                let expected = deadlines.iter().flatten().min().copied();
+                prop_assert_eq!(flights.first_to_expire().map(|(deadline, _)| deadline), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn memory_is_used_again() {
+        let mut flights = Flights::new(&[]);
+        let key = flights.add(0, 0, arrival());
+        let flight = flights.get_mut(key).unwrap();
+        flight.kept.keep("game", "first");
+        assert_eq!(flight.kept.values(), [("game".to_owned(), "first".to_owned())]);
+        flights.remove(key);
+        let key = flights.add(1, 1, arrival());
+        let flight = flights.get_mut(key).unwrap();
+        flight.begin(arrival(), Duration::ZERO);
+        assert_eq!((flight.leg, flight.journey, flight.kept.values().len()), (1, 1, 0));
+        flight.kept.keep("id", "second");
+        assert_eq!(flight.kept.values(), [("id".to_owned(), "second".to_owned())]);
+    }
+}

@@ -1,0 +1,180 @@
+//! Held connections at work: opened as fast as planned, kept, opened again when they are lost, closed at the end.
+//! Refuses to know which is due: that is the held leg's own business.
+
+use std::time::Duration;
+
+use super::course::Load;
+use super::flights::Role;
+use super::held::{Closed, Held, Opening};
+use super::journey::Outcome;
+use super::{Key, Worker};
+use crate::drive::Failure;
+use crate::limits::CLOSED_PER_TURN;
+use crate::record::Trouble;
+
+impl Worker {
+    fn held_of(&mut self, at: usize) -> Option<&mut Held> {
+        match &mut self.courses[at].load {
+            Load::Held(held) => Some(held),
+            Load::Open(_) | Load::Clients(_) | Load::Nothing => None,
+        }
+    }
+
+    /// Does what is due next for the connections of a course, if anything is.
+    pub(super) fn hold_next(&mut self, at: usize, now: Duration) -> bool {
+        let Some(held) = self.held_of(at) else { return false };
+        if let Some(opening) = held.take_opening(now) {
+            self.open_member(at, opening);
+            return true;
+        }
+        match held.take_request(now) {
+            Some((member, arrival)) => {
+                self.ask_over(at, member, arrival, arrival.intended);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn open_member(&mut self, at: usize, opening: Opening) {
+        let Opening { member, arrival, first, counted } = opening;
+        let journey = self.courses[at].leg.journey;
+        let key = self.flights.add(at, journey, arrival);
+        self.courses[at].parts.began(arrival.part);
+        if counted {
+            self.due += 1;
+            self.under_way += 1;
+        }
+        if let Some(flight) = self.flights.get_mut(key) {
+            flight.begin(arrival, arrival.intended);
+            (flight.member, flight.role) = (member, Role::Opening { first, counted });
+        }
+        self.begin_try(key);
+    }
+
+    /// A request's turn has come, or the connection that it waited for is free.
+    fn ask_over(&mut self, at: usize, member: u32, arrival: crate::plan::Arrival, ready_since: Duration) {
+        let journey = self.courses[at].leg.journey;
+        let link = self.held_of(at).and_then(|held| held.link(member));
+        self.courses[at].parts.began(arrival.part);
+        let key = self.flights.add(at, journey, arrival);
+        if let Some(flight) = self.flights.get_mut(key) {
+            (flight.member, flight.link) = (member, link);
+        }
+        self.begin_journey(key, arrival, ready_since);
+    }
+
+    /// A connection that was opened to be held stands.
+    pub(super) fn opened(&mut self, link: Key, key: Key) {
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let (at, member) = (flight.leg, flight.member);
+        flight.link = None;
+        if let Some(link) = self.links.get_mut(link) {
+            (link.flight, link.held) = (None, Some((at, member)));
+        }
+        self.held += 1;
+        self.end_opening(key, Some(link), &Outcome::Ok);
+        self.go_on_waiting(at, member);
+    }
+
+    /// An opening has ended, one way or the other.
+    pub(super) fn end_opening(&mut self, key: Key, link: Option<Key>, outcome: &Outcome) {
+        self.flights.disarm(key);
+        let now = self.at();
+        let Some(flight) = self.flights.get(key) else { return };
+        let Role::Opening { first, counted } = flight.role else { return };
+        let (at, member, journey, part) = (flight.leg, flight.member, flight.journey, flight.arrival.part);
+        if let Some(held) = self.held_of(at) {
+            held.opened(member, link, now);
+        }
+        if let (Outcome::Failed(failure), true) = (outcome, first) {
+            self.book.error(journey, 0, failure);
+            if !counted {
+                self.book.loss(part, journey);
+            }
+        }
+        if counted {
+            self.note_whole(key, outcome);
+            self.under_way -= 1;
+            self.over += 1;
+        }
+        self.release(key);
+    }
+
+    /// A connection that was held is gone. That is an error where no request was under way that says so itself.
+    pub(super) fn let_go(&mut self, at: usize, member: u32, failure: Option<&Failure>) {
+        let now = self.at();
+        self.held -= 1;
+        let (closing, journey, part) =
+            (self.courses[at].closing, self.courses[at].leg.journey, self.courses[at].leg.part);
+        if let Some(held) = self.held_of(at) {
+            held.detach(member, now);
+        }
+        if let (Some(failure), false) = (failure, closing) {
+            let lost = format!("a held connection was lost: {}", failure.message);
+            self.book.error(journey, 0, &Failure::new(Trouble::Closed, lost));
+            self.book.loss(part, journey);
+        }
+    }
+
+    /// A request over a held connection is over; the connection goes on, if it still stands.
+    pub(super) fn free_member(&mut self, key: Key, free: Duration) {
+        let now = self.at();
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let (at, member, link) = (flight.leg, flight.member, flight.link.take());
+        let closing = self.courses[at].closing;
+        self.release(key);
+        if let Some(link) = link {
+            self.keep_member(at, member, link);
+        }
+        if closing {
+            if let Some(link) = link {
+                self.close_link(link);
+            }
+        } else if let Some(held) = self.held_of(at) {
+            held.free(member, now);
+            self.go_on_since(at, member, free);
+        }
+    }
+
+    /// The connection that a request leaves behind is the member's, also where it was opened on the way.
+    fn keep_member(&mut self, at: usize, member: u32, key: Key) {
+        let Some(link) = self.links.get_mut(key) else { return };
+        link.flight = None;
+        if link.held.replace((at, member)).is_none() {
+            self.held += 1;
+            if let Some(held) = self.held_of(at) {
+                held.attach(member, key);
+            }
+        }
+    }
+
+    fn go_on_waiting(&mut self, at: usize, member: u32) {
+        let now = self.at();
+        self.go_on_since(at, member, now);
+    }
+
+    /// Sends the request that has waited for a connection which is free since a moment.
+    fn go_on_since(&mut self, at: usize, member: u32, free: Duration) {
+        if self.courses[at].closing {
+            return;
+        }
+        if let Some((member, arrival)) = self.held_of(at).and_then(|held| held.waiting_request(member)) {
+            self.book.capped();
+            self.ask_over(at, member, arrival, free.max(arrival.intended));
+        }
+    }
+
+    /// Closes some connections of a leg that is over.
+    pub(super) fn wind_down(&mut self, at: usize) {
+        let part = self.courses[at].leg.part;
+        match self.held_of(at).map(|held| held.close_some(CLOSED_PER_TURN)) {
+            Some(Closed::Some(links)) => links.into_iter().for_each(|link| self.close_link(link)),
+            Some(Closed::Last) => {
+                self.courses[at].parts.ended(part, &mut self.overs);
+                self.say_overs(at);
+            }
+            Some(Closed::Nothing) | None => {}
+        }
+    }
+}

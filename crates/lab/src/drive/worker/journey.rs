@@ -1,0 +1,404 @@
+//! The way of an arrival: step after step until one does not go well, with pauses and repeats, and what is written
+//! down about it. Refuses to know sockets.
+
+use std::time::Duration;
+
+use super::course::Load;
+use super::flights::Role;
+use super::{Flight, Key, Moment, Stage, Wake, Worker};
+use crate::drive::Failure;
+use crate::drive::answer::{self, Meaning};
+use crate::drive::crew::Begun;
+use crate::limits::REST_AFTER_REFUSAL;
+use crate::plan::Arrival;
+use crate::record::{Class, Sample, Trouble};
+use crate::scenario::{Reconnect, Source, mix};
+
+/// The word of an arrival's seed from which the pauses of its steps are drawn: far from those of its picks.
+const PAUSES: u64 = 1 << 40;
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Ok,
+    Denied,
+    Failed(Failure),
+}
+
+impl Outcome {
+    fn class(&self) -> Class {
+        match self {
+            Self::Ok => Class::Ok,
+            Self::Denied => Class::Denied,
+            Self::Failed(failure) => Class::Error(failure.trouble),
+        }
+    }
+}
+
+impl Worker {
+    /// Begins the next arrival of a course, if one is due and has a place.
+    pub(super) fn launch_next(&mut self, at: usize, now: Duration) -> bool {
+        let course = &mut self.courses[at];
+        if course.closing {
+            return false;
+        }
+        if matches!(course.load, Load::Held(_)) {
+            return self.hold_next(at, now);
+        }
+        let (arrival, free_since) = match &mut course.load {
+            Load::Open(open) => match open.take(now) {
+                Some(taken) => taken,
+                None => return false,
+            },
+            Load::Clients(clients) => match clients.take(&course.leg, now) {
+                Some(arrival) => (arrival, arrival.intended),
+                None => return false,
+            },
+            Load::Held(_) | Load::Nothing => return false,
+        };
+        if free_since > arrival.intended {
+            self.book.capped();
+        }
+        course.parts.began(arrival.part);
+        let journey = course.leg.journey;
+        let flight = self.flights.add(at, journey, arrival);
+        self.close_parts(at);
+        self.begin_journey(flight, arrival, free_since.max(arrival.intended));
+        true
+    }
+
+    /// Begins a journey that could have begun since `ready_since`.
+    pub(super) fn begin_journey(&mut self, key: Key, arrival: Arrival, ready_since: Duration) {
+        self.under_way += 1;
+        self.due += 1;
+        if let Some(flight) = self.flights.get_mut(key) {
+            flight.begin(arrival, ready_since);
+        }
+        self.come_to_step(key, arrival.intended);
+    }
+
+    /// Comes to a step that is due when its pause is over.
+    fn come_to_step(&mut self, key: Key, from: Duration) {
+        let calls = self.calls.clone();
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let step = &calls[flight.journey].calls[flight.step].step;
+        let pause = step.pause.map_or(Duration::ZERO, |range| drawn(range, flight.arrival.seed, flight.step));
+        let due = from + pause;
+        flight.times.step_due = due;
+        flight.times.step_sent = None;
+        if flight.step == 0 {
+            // A pause before the first step is the user's, so nobody was expected before it was over.
+            flight.arrival.intended = due;
+            flight.times.ready_since += pause;
+        }
+        if pause.is_zero() {
+            return self.begin_try(key);
+        }
+        flight.stage = Stage::Waiting;
+        self.wake_at(self.setting.start + due, Wake::Flight(key));
+    }
+
+    /// Goes on after a pause, a backoff or a rest.
+    pub(super) fn resume(&mut self, key: Key) {
+        match self.flights.get(key).map(|flight| flight.stage) {
+            Some(Stage::Waiting) => self.begin_try(key),
+            Some(Stage::Resting) => self.begin_another(key, self.at()),
+            Some(Stage::Exchanging) | None => {}
+        }
+    }
+
+    /// Sends the request of the step that the flight has come to.
+    pub(super) fn begin_try(&mut self, key: Key) {
+        // Read again: what was handled since the last look is the worker's own doing, and shows in the lag.
+        self.now = Moment::now();
+        let now = self.at();
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        flight.begin_try();
+        let times = &mut flight.times;
+        times.step_sent.get_or_insert(now);
+        if times.sent.is_none() {
+            times.sent = Some(now);
+            times.lag = now.saturating_sub(times.ready_since);
+        }
+        let timeout = self.calls[flight.journey].calls[flight.step].timeout;
+        self.flights.arm(key, timeout, self.now);
+        self.dispatch(key);
+    }
+
+    /// The answer to a step is complete.
+    pub(super) fn answered(&mut self, key: Key) {
+        self.flights.disarm(key);
+        let outcome = self.interpret(key);
+        self.end_step(key, &outcome);
+    }
+
+    fn interpret(&mut self, key: Key) -> Outcome {
+        let calls = self.calls.clone();
+        let Some(flight) = self.flights.get_mut(key) else { return Outcome::Ok };
+        let call = &calls[flight.journey].calls[flight.step];
+        match answer::meaning(&call.step, flight.status) {
+            Meaning::Denied => Outcome::Denied,
+            Meaning::Unexpected => Outcome::Failed(answer::unexpected(flight.status, &flight.body.bytes)),
+            Meaning::Expected => match self.keep(key) {
+                Ok(()) => Outcome::Ok,
+                Err(failure) => Outcome::Failed(failure),
+            },
+        }
+    }
+
+    /// Keeps what the step wants of the body, and tells of work that it started.
+    fn keep(&mut self, key: Key) -> Result<(), Failure> {
+        let (calls, done) = (self.calls.clone(), self.at());
+        let Some(flight) = self.flights.get_mut(key) else { return Ok(()) };
+        if let Some(failure) = flight.missing.take() {
+            return Err(failure);
+        }
+        let call = &calls[flight.journey].calls[flight.step];
+        let intended = flight.arrival.intended;
+        let mut begun = Vec::new();
+        for keep in &call.step.keep {
+            let Source::Json(pointer) = &keep.from else { continue };
+            let kept = answer::keep_of_body(&call.step, keep, pointer, &flight.body.bytes)?;
+            flight.kept.keep(&keep.name, &kept.text);
+            if call.step.starts.as_ref() == Some(&keep.name) {
+                begun = kept.items.unwrap_or_else(|| vec![kept.text]);
+            }
+        }
+        if let (Some(work), Some(starts)) = (call.work, &call.step.starts) {
+            if begun.is_empty() {
+                // Kept of the head.
+                let kept = flight.kept.values().iter().rev().find(|(name, _)| name == starts);
+                begun.extend(kept.map(|(_, id)| id.clone()));
+            }
+            for id in begun {
+                self.note_news(Begun { work, id: id.into(), intended, done });
+            }
+        }
+        Ok(())
+    }
+
+    /// A step has ended, one way or the other.
+    pub(super) fn end_step(&mut self, key: Key, outcome: &Outcome) {
+        self.flights.disarm(key);
+        if matches!(self.flights.get(key), Some(Flight { role: Role::Opening { .. }, .. })) {
+            return self.end_opening(key, None, outcome);
+        }
+        if self.try_again(key, outcome) {
+            return;
+        }
+        let calls = self.calls.clone();
+        let now = self.at();
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let course = &self.courses[flight.leg];
+        let (phase, cut) = (course.leg.phase, course.cut);
+        let steps = &calls[flight.journey].calls;
+        let times = &mut flight.times;
+        if flight.step == 0 {
+            times.head = times.step_head;
+        }
+        if steps.len() > 1 {
+            let sent = times.step_sent.unwrap_or(now);
+            let sample = Sample {
+                step: Some(flight.step),
+                intended: times.step_due,
+                sent,
+                first_byte: times.step_head,
+                lag: if flight.step == 0 { times.lag } else { sent.saturating_sub(times.step_due) },
+                retries: flight.retries,
+                ..whole(flight, phase, now, outcome.class())
+            };
+            self.book.sample(flight.arrival.part, &sample);
+        }
+        flight.retries_before += std::mem::take(&mut flight.retries);
+        if let Outcome::Failed(failure) = outcome {
+            self.book.error(flight.journey, flight.step, failure);
+        }
+        if *outcome != Outcome::Ok || flight.step + 1 == steps.len() {
+            return self.end_journey(key, outcome);
+        }
+        flight.step += 1;
+        if cut && matches!(self.courses[flight.leg].load, Load::Clients(_) | Load::Held(_)) {
+            return self.abandon(key);
+        }
+        self.come_to_step(key, now);
+    }
+
+    /// Sends the same request again where no answer came and the scenario wants that.
+    fn try_again(&mut self, key: Key, outcome: &Outcome) -> bool {
+        let Outcome::Failed(failure) = outcome else { return false };
+        let calls = self.calls.clone();
+        let Some(flight) = self.flights.get_mut(key) else { return false };
+        let retry = calls[flight.journey].calls[flight.step].step.retry;
+        let Some(retry) = retry.filter(|retry| failure.trouble.is_transport() && flight.retries < retry.times) else {
+            return false;
+        };
+        flight.retries += 1;
+        flight.stage = Stage::Waiting;
+        self.wake_at(self.now + retry.backoff, Wake::Flight(key));
+        true
+    }
+
+    fn end_journey(&mut self, key: Key, outcome: &Outcome) {
+        self.note_whole(key, outcome);
+        self.leave(key, outcome);
+    }
+
+    /// Writes down how an arrival has ended.
+    pub(super) fn note_whole(&mut self, key: Key, outcome: &Outcome) {
+        let now = self.at();
+        let Some(flight) = self.flights.get(key) else { return };
+        let phase = self.courses[flight.leg].leg.phase;
+        let sample = whole(flight, phase, now, outcome.class());
+        self.book.sample(flight.arrival.part, &sample);
+    }
+
+    /// Gives up a journey that was begun.
+    pub(super) fn abandon(&mut self, key: Key) {
+        self.flights.disarm(key);
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        if flight.stage == Stage::Resting {
+            return self.release(key);
+        }
+        let planned = !matches!(flight.role, Role::Opening { counted: false, .. });
+        let (journey, part, leg) = (flight.journey, flight.arrival.part, flight.leg);
+        let link = if flight.stage == Stage::Exchanging { flight.link.take() } else { None };
+        if !planned {
+            // Nobody waited for it.
+        } else if flight.times.sent.is_some() {
+            self.book.abandoned();
+        } else {
+            self.book.not_sent(journey, 1);
+            self.courses[leg].parts.not_sent(part, 1);
+        }
+        if let Some(link) = link {
+            self.close_link(link);
+        }
+        if planned {
+            self.leave(key, &Outcome::Ok);
+        } else {
+            self.release(key);
+        }
+    }
+
+    /// A journey is over: its place is free again.
+    fn leave(&mut self, key: Key, outcome: &Outcome) {
+        self.under_way -= 1;
+        self.over += 1;
+        let free = self.woke.since(self.setting.start);
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let course = &mut self.courses[flight.leg];
+        if matches!(course.load, Load::Held(_)) {
+            return self.free_member(key, free);
+        }
+        let once = matches!(course.load, Load::Open(_) | Load::Nothing);
+        if course.leg.reconnect != Reconnect::Never || once {
+            let link = flight.link.take();
+            let keep = course.leg.reconnect == Reconnect::Never;
+            if let Some(link) = link {
+                if keep { self.links.lay_aside(link) } else { self.close_link(link) }
+            }
+        }
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let course = &mut self.courses[flight.leg];
+        match &mut course.load {
+            Load::Open(open) => {
+                open.give_back(free);
+                self.release(key);
+            }
+            Load::Clients(_) if !course.closing => {
+                flight.stage = Stage::Resting;
+                match outcome {
+                    // Later, so that a target that is away does not make a loop without end.
+                    Outcome::Failed(failure) => {
+                        let rest = match failure.trouble {
+                            Trouble::Connect => REST_AFTER_REFUSAL,
+                            _ => Duration::ZERO,
+                        };
+                        self.wake_at(self.now + rest, Wake::Flight(key));
+                    }
+                    Outcome::Ok | Outcome::Denied => self.begin_another(key, free),
+                }
+            }
+            Load::Clients(_) | Load::Held(_) | Load::Nothing => self.release(key),
+        }
+    }
+
+    /// The next journey of a client, if there is one. It is due now; but the answer before it had come by
+    /// `ready_since`, and what has passed since then is the worker's own doing.
+    fn begin_another(&mut self, key: Key, ready_since: Duration) {
+        let now = self.at();
+        let Some(flight) = self.flights.get(key) else { return };
+        let course = &self.courses[flight.leg];
+        let next = match &course.load {
+            Load::Clients(clients) if !course.closing => clients.another(&course.leg, &flight.arrival, now),
+            _ => None,
+        };
+        match next {
+            Some(arrival) => self.begin_journey(key, arrival, ready_since),
+            None => self.release(key),
+        }
+    }
+
+    /// A flight is over for good.
+    pub(super) fn release(&mut self, key: Key) {
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let (leg, part, link) = (flight.leg, flight.arrival.part, flight.link.take());
+        self.flights.remove(key);
+        if let Some(link) = link {
+            self.links.lay_aside(link);
+        }
+        self.courses[leg].parts.ended(part, &mut self.overs);
+        self.say_overs(leg);
+    }
+
+    /// What has not begun in a course that is over never will.
+    pub(super) fn release_waiting(&mut self, at: usize) {
+        if matches!(self.courses[at].load, Load::Open(_) | Load::Nothing) {
+            return;
+        }
+        for key in self.flights.keys() {
+            let Some(flight) = self.flights.get(key).filter(|flight| flight.leg == at) else { continue };
+            let cut = self.courses[at].cut;
+            match (flight.stage, flight.role) {
+                (Stage::Resting, _) => self.release(key),
+                (_, Role::Opening { .. }) => self.abandon(key),
+                (Stage::Waiting, _) if flight.times.sent.is_none() && !self.is_held(at) => self.forget(key),
+                (Stage::Waiting, _) if cut => self.abandon(key),
+                (Stage::Waiting | Stage::Exchanging, _) => {}
+            }
+        }
+    }
+
+    fn is_held(&self, at: usize) -> bool {
+        matches!(self.courses[at].load, Load::Held(_))
+    }
+
+    /// A client that waits before its first request was not due yet.
+    fn forget(&mut self, key: Key) {
+        self.under_way -= 1;
+        self.due -= 1;
+        self.release(key);
+    }
+}
+
+fn whole(flight: &Flight, phase: usize, now: Duration, class: Class) -> Sample {
+    Sample {
+        phase,
+        index: flight.arrival.index,
+        journey: flight.journey,
+        step: None,
+        intended: flight.arrival.intended,
+        sent: flight.times.sent.unwrap_or(now),
+        first_byte: flight.times.head,
+        done: now,
+        lag: flight.times.lag,
+        retries: flight.retries_before + flight.retries,
+        class,
+    }
+}
+
+/// A pause, drawn evenly by the arrival's seed.
+fn drawn((from, to): (Duration, Duration), seed: u64, step: usize) -> Duration {
+    let share = mix(seed, PAUSES + step as u64) as f64 / u64::MAX as f64;
+    from + to.saturating_sub(from).mul_f64(share)
+}

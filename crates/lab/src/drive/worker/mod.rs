@@ -1,0 +1,372 @@
+//! A worker: one thread, one epoll set, its own connections, histograms and share of the plan. It never waits for an
+//! answer before the next arrival of an open loop, takes no lock and asks for no memory for a request. Workers share
+//! nothing but the setting, and need no master: each computes its own segment of every leg.
+
+mod course;
+mod exchange;
+mod flights;
+mod held;
+mod holding;
+mod journey;
+mod links;
+mod parts;
+mod wire;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::book::Book;
+use super::call::{self, Route, Scratch, Shared};
+use super::crew::{Begun, Dials, Gauges, Order, Report, Setting};
+use super::moment::Moment;
+use super::poller::{Bell, Poller};
+use super::slab::Key;
+use crate::limits::{LAUNCHES_PER_TURN, NEWS_WAIT_MAX, READ_BYTES};
+use course::{Course, Load};
+use flights::{Flight, Flights, Stage};
+use links::{Links, Routes};
+use parts::Over;
+
+/// How late the kernel may wake a worker: the usual 50 microseconds would be lag.
+const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
+
+/// One worker.
+pub(crate) struct Worker {
+    number: u32,
+    of: u32,
+    setting: Arc<Setting>,
+    calls: Rc<[Route]>,
+    poller: Poller,
+    orders: Receiver<Order>,
+    reports: UnboundedSender<Report>,
+    dials: Arc<Dials>,
+
+    courses: Vec<Course>,
+    /// The courses that are not over.
+    active: Vec<usize>,
+    flights: Flights,
+    links: Links,
+    routes: Routes,
+    timers: BinaryHeap<Reverse<(Moment, Wake)>>,
+    /// Connections that wait for the other side to close them, the oldest first.
+    lingering: VecDeque<(Moment, Key)>,
+    book: Book,
+    news: Vec<Begun>,
+    news_due: Option<Moment>,
+    overs: Vec<Over>,
+    scratch: Scratch,
+    read: Vec<u8>,
+
+    /// This moment, as far as what is being handled is concerned.
+    now: Moment,
+    /// When the worker was woken last: whatever is handled now was ready by then.
+    woke: Moment,
+    under_way: u64,
+    due: u64,
+    over: u64,
+    held: u64,
+    /// When what is still under way is given up.
+    stopping: Option<Moment>,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Wake {
+    /// A flight goes on: after a pause, a backoff or a rest.
+    Flight(Key),
+}
+
+impl Worker {
+    /// A worker without legs.
+    ///
+    /// # Errors
+    /// No descriptors are left, or a request cannot be put together.
+    pub(crate) fn new(
+        setting: Arc<Setting>,
+        number: u32,
+        of: u32,
+        orders: Receiver<Order>,
+        reports: UnboundedSender<Report>,
+        dials: Arc<Dials>,
+    ) -> io::Result<Self> {
+        let target = &setting.scenario.target;
+        let shared = Shared { authority: &target.url.authority, headers: &setting.headers, globals: &setting.globals };
+        let (calls, timeouts) = call::routes(&setting.scenario, shared).map_err(io::Error::other)?;
+        let now = Moment::now();
+        Ok(Self {
+            number,
+            of,
+            calls: calls.into(),
+            poller: Poller::new()?,
+            orders,
+            reports,
+            dials,
+            courses: Vec::new(),
+            active: Vec::new(),
+            flights: Flights::new(&timeouts),
+            links: Links::default(),
+            routes: Routes::new(setting.addresses.clone(), setting.sources.clone(), number),
+            timers: BinaryHeap::new(),
+            lingering: VecDeque::new(),
+            book: Book::new(number, setting.samples),
+            news: Vec::new(),
+            news_due: None,
+            overs: Vec::new(),
+            scratch: Scratch::default(),
+            read: vec![0; READ_BYTES],
+            now,
+            woke: now,
+            under_way: 0,
+            due: 0,
+            over: 0,
+            held: 0,
+            stopping: None,
+            setting,
+        })
+    }
+
+    /// What wakes it after an order was sent.
+    pub(crate) fn bell(&self) -> Bell {
+        self.poller.bell()
+    }
+
+    /// Works until it is told to stop.
+    pub(crate) fn run(mut self) {
+        // A kernel that refuses wakes it a little later.
+        let _ = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK_NS));
+        let worked = catch_unwind(AssertUnwindSafe(|| self.work()));
+        let message = match worked {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("a load worker cannot wait for its connections: {error}")),
+            Err(_) => Some("a load worker has a defect and ended; its message is on standard error".to_owned()),
+        };
+        let last = match message {
+            Some(message) => Report::Broken { worker: self.number, message },
+            None => Report::Ended { worker: self.number },
+        };
+        let _ = self.reports.send(last);
+    }
+
+    fn work(&mut self) -> io::Result<()> {
+        loop {
+            let events = self.poller.wait(self.time_to_wait())?;
+            self.now = Moment::now();
+            self.woke = self.now;
+            for at in 0..events {
+                match self.poller.event(at) {
+                    Some(ready) => self.on_ready(ready),
+                    None => self.take_orders(),
+                }
+            }
+            self.now = Moment::now();
+            self.run_timers();
+            self.expire();
+            self.launch_due();
+            self.say_what_is_new();
+            if self.is_finished() {
+                self.finish();
+                return Ok(());
+            }
+        }
+    }
+
+    /// From now to the next moment at which something is to be done by itself.
+    fn time_to_wait(&self) -> Option<Duration> {
+        let plan = |moment: Duration| self.setting.start + moment;
+        let arrivals = self.active.iter().filter_map(|at| self.courses[*at].next_due()).map(plan);
+        let timer = self.timers.peek().map(|Reverse((moment, _))| *moment);
+        let timeout = self.flights.first_to_expire().map(|(moment, _)| moment);
+        let lingering = self.lingering.front().map(|(moment, _)| *moment);
+        let page = self.book.due().map(plan);
+        let others = [timer, timeout, lingering, page, self.news_due, self.stopping];
+        let next = arrivals.chain(others.into_iter().flatten()).min()?;
+        Some(next.since(Moment::now()))
+    }
+
+    /// This moment, from the start of the plan.
+    fn at(&self) -> Duration {
+        self.now.since(self.setting.start)
+    }
+
+    fn take_orders(&mut self) {
+        loop {
+            match self.orders.try_recv() {
+                Ok(Order::Leg(leg)) => self.begin_course(leg),
+                Ok(Order::Cut(part)) => self.cut(part),
+                Ok(Order::Stop(grace)) => self.stop(grace),
+                Err(TryRecvError::Empty) => return,
+                // Nobody is left to give orders.
+                Err(TryRecvError::Disconnected) => return self.stop(Duration::ZERO),
+            }
+        }
+    }
+
+    fn begin_course(&mut self, leg: crate::plan::Leg) {
+        let mut course = Course::new(leg, self.number, self.of);
+        course.closing = self.stopping.is_some();
+        self.courses.push(course);
+        self.active.push(self.courses.len() - 1);
+        self.close_parts(self.courses.len() - 1);
+    }
+
+    fn cut(&mut self, part: u32) {
+        let found = self.active.iter().copied().find(|at| {
+            let course = &self.courses[*at];
+            course.parts.contain(course.leg.part, part)
+        });
+        if let Some(at) = found {
+            self.courses[at].cut = true;
+            self.close_course(at);
+        }
+    }
+
+    /// Nothing new of a course begins any more, and what has not begun never will.
+    fn close_course(&mut self, at: usize) {
+        let now = self.at();
+        let course = &mut self.courses[at];
+        let journey = course.leg.journey;
+        let not_sent = course.close(now);
+        self.due += not_sent;
+        self.over += not_sent;
+        self.book.not_sent(journey, not_sent);
+        self.release_waiting(at);
+        self.close_parts(at);
+    }
+
+    fn stop(&mut self, grace: Duration) {
+        let deadline = self.now + grace;
+        self.stopping = Some(self.stopping.map_or(deadline, |before| before.min(deadline)));
+        for at in self.active.clone() {
+            self.close_course(at);
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.stopping.is_some_and(|deadline| self.under_way == 0 || self.now >= deadline)
+    }
+
+    /// Gives up what is still under way, and says the last word.
+    fn finish(&mut self) {
+        for key in self.flights.keys() {
+            self.abandon(key);
+        }
+        for at in self.active.clone() {
+            while matches!(self.courses[at].load, Load::Held(_)) {
+                self.wind_down(at);
+            }
+        }
+        self.say_news();
+        if let Some(page) = self.book.tear() {
+            let _ = self.reports.send(Report::Interval(page));
+        }
+        self.show_gauges();
+    }
+
+    fn close_parts(&mut self, at: usize) {
+        self.courses[at].close_parts(&mut self.overs);
+        self.say_overs(at);
+    }
+
+    fn say_overs(&mut self, at: usize) {
+        for Over { part, not_sent } in self.overs.drain(..) {
+            let over = Report::Over { worker: self.number, part, at: self.now.since(self.setting.start), not_sent };
+            let _ = self.reports.send(over);
+        }
+        let course = &mut self.courses[at];
+        if course.parts.are_over() {
+            course.load = Load::Nothing;
+            self.active.retain(|active| *active != at);
+        }
+    }
+
+    fn run_timers(&mut self) {
+        while let Some(Reverse((moment, wake))) = self.timers.peek().copied() {
+            if moment > self.now {
+                return;
+            }
+            self.timers.pop();
+            match wake {
+                Wake::Flight(key) => self.resume(key),
+            }
+        }
+    }
+
+    fn wake_at(&mut self, moment: Moment, wake: Wake) {
+        self.timers.push(Reverse((moment, wake)));
+    }
+
+    /// Sends what is due, a few arrivals of every course: answers are looked at in between.
+    fn launch_due(&mut self) {
+        if self.now < self.setting.start {
+            return;
+        }
+        let now = self.at();
+        for turn in 0..self.active.len() {
+            let Some(&at) = self.active.get(turn) else { return };
+            self.end_hold(at, now);
+            for _ in 0..LAUNCHES_PER_TURN {
+                if !self.launch_next(at, now) {
+                    break;
+                }
+            }
+            if let Load::Open(open) = &mut self.courses[at].load {
+                open.count_due(now);
+            }
+        }
+    }
+
+    /// Ends a hold whose time is over, and goes on closing its connections.
+    fn end_hold(&mut self, at: usize, now: Duration) {
+        let Load::Held(held) = &self.courses[at].load else { return };
+        if !self.courses[at].closing && held.end() <= now {
+            self.close_course(at);
+        }
+        if self.courses[at].closing {
+            self.wind_down(at);
+        }
+    }
+
+    /// Everything that has waited long enough to be said.
+    fn say_what_is_new(&mut self) {
+        if let Some(page) = self.book.turn(self.at()) {
+            let _ = self.reports.send(Report::Interval(page));
+        }
+        if self.news_due.is_some_and(|due| due <= self.now) {
+            self.say_news();
+        }
+        self.show_gauges();
+    }
+
+    fn note_news(&mut self, begun: Begun) {
+        self.news.push(begun);
+        self.news_due.get_or_insert(self.now + NEWS_WAIT_MAX);
+    }
+
+    fn say_news(&mut self) {
+        self.news_due = None;
+        if !self.news.is_empty() {
+            let _ = self.reports.send(Report::Started(std::mem::take(&mut self.news)));
+        }
+    }
+
+    fn show_gauges(&self) {
+        let queued = self.active.iter().map(|at| self.courses[*at].queued()).sum();
+        self.dials.show(Gauges {
+            in_flight: self.under_way,
+            queued,
+            connections: self.links.len() as u64,
+            due: self.due + queued,
+            over: self.over,
+            held: self.held,
+        });
+    }
+}

@@ -1,0 +1,42 @@
+//! The edge: how far a service can be pushed. Pure, from the first rate to the last suggestion.
+//!
+//! ```text
+//! search    (what was seen at one rate) -> the next rate, until the edge is found or a reason why not
+//! overload  (what was seen at one rate) -> sustained, overloaded with reasons, or nobody can say
+//! growth    (a count over time)         -> does it grow, by how much, and is that more than noise
+//! usl       (concurrency, throughput)   -> contention and coherency with intervals, or a refusal
+//! capacity  (levels)                    -> peak, ranges, knee, saturation, beyond, suggestions
+//! ```
+//!
+//! Refuses to know clocks, sockets and files, and how a level is driven. Whoever drives one starts it on a service
+//! with nothing left over from the level before: what is left over would be counted against the wrong rate.
+
+mod capacity;
+mod fit;
+mod growth;
+mod knee;
+mod ladder;
+mod outcome;
+mod overload;
+#[cfg(test)]
+mod reports;
+mod search;
+#[cfg(test)]
+mod simulated;
+mod spec;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod usl;
+mod words;
+
+pub use capacity::{Beyond, Capacity, LevelPoint, LevelRef, Peak, Range, Saturation, capacity};
+pub use growth::{Growth, Window, growth};
+pub use knee::{Knee, KneeMethod};
+pub use ladder::{Axis, SaturationSign};
+pub use outcome::{Ending, LevelTried, Outcome};
+pub use overload::{Judged, LevelSeen, Reason};
+pub use search::Search;
+pub use spec::{LatencyGate, Level, Overload, Purpose, SearchSpec};
+pub use suggest::{Suggested, Suggestion};
+pub use usl::{Estimate, Refusal, Usl, UslPeak, fit};

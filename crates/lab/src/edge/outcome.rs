@@ -1,0 +1,217 @@
+//! What a search found, or why it did not: the figures, the sentence, and every level with its judgement. Refuses
+//! to know how the search decides.
+
+use serde::{Deserialize, Serialize};
+
+use super::capacity::LevelPoint;
+use super::growth::Growth;
+use super::overload::{Judged, Judgement, LevelSeen};
+use super::spec::{Level, Purpose, SearchSpec};
+use super::words::{counted, number, percent};
+
+/// How a search ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+#[allow(missing_docs)]
+pub enum Ending {
+    /// The edge was found, and it held.
+    Found,
+    /// The service sustained the ceiling, for as long as a hold lasts.
+    NotFoundBelow { ceiling_per_s: f64 },
+    /// It was overloaded at the first level and at every lower one that was tried.
+    NoneSustained { floor_per_s: f64 },
+    /// What short levels sustained did not hold for longer, nor did several lower rates.
+    NotHeld { holds: usize },
+    /// Two void levels in a row.
+    Void { why: String },
+    /// As many levels as were allowed.
+    LevelsSpent,
+    /// Somebody asked before the end.
+    NotEnded,
+}
+
+/// One level of a search, judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelTried {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub level: Level,
+    /// What it showed.
+    #[serde(flatten)]
+    pub judged: Judged,
+    /// The search built on this judgement. It does not build on a void level, nor on a lone overload that the next
+    /// level of the same rate did not confirm.
+    pub stands: bool,
+    /// Good answers per second.
+    pub throughput_per_s: f64,
+    /// Errors, of all that was answered.
+    pub error_share: f64,
+    /// Denials, of all that was answered.
+    pub denied_share: f64,
+    /// Latency at the gate's quantile, in milliseconds.
+    pub latency_gate_ms: Option<f64>,
+    /// Median latency in milliseconds.
+    pub latency_p50_ms: Option<f64>,
+    /// Its 99th percentile.
+    pub latency_p99_ms: Option<f64>,
+    /// How the requests without an answer developed.
+    pub backlog: Option<Growth>,
+}
+
+impl LevelTried {
+    pub(super) fn new(level: Level, seen: &LevelSeen, judgement: Judgement, stands: bool) -> Self {
+        let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
+        Self {
+            level,
+            judged: judgement.judged,
+            stands,
+            throughput_per_s: Some(seen.throughput_per_s()).filter(|value| value.is_finite()).unwrap_or(0.0),
+            error_share: seen.error_share(),
+            denied_share: seen.denied_share(),
+            latency_gate_ms: finite(seen.latency_gate_ms),
+            latency_p50_ms: finite(seen.latency_p50_ms),
+            latency_p99_ms: finite(seen.latency_p99_ms),
+            backlog: judgement.backlog,
+        }
+    }
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// The same in a sentence, with the figures.
+    pub reason: String,
+    /// The highest rate that was held, in requests per second.
+    pub edge_per_s: Option<f64>,
+    /// For how many seconds.
+    pub held_s: Option<f64>,
+    /// The highest rate that a level sustained, short ones included, below the lowest that was overloaded.
+    pub sustained_per_s: Option<f64>,
+    /// The lowest rate that was overloaded, in requests per second.
+    pub overloaded_per_s: Option<f64>,
+    /// The levels in the order in which they were driven.
+    pub levels: Vec<LevelTried>,
+}
+
+impl Outcome {
+    pub(super) fn new(
+        spec: &SearchSpec,
+        ending: Ending,
+        held_per_s: Option<f64>,
+        overloaded_per_s: Option<f64>,
+        levels: Vec<LevelTried>,
+    ) -> Self {
+        let mut outcome = Self {
+            ending,
+            reason: String::new(),
+            edge_per_s: held_per_s,
+            held_s: held_per_s.map(|_| spec.hold.as_secs_f64()),
+            sustained_per_s: highest_sustained(&levels, overloaded_per_s),
+            overloaded_per_s,
+            levels,
+        };
+        outcome.reason = outcome.sentence(spec);
+        outcome
+    }
+
+    /// The levels that stand, for the capacity of the service. `part` is carried along.
+    #[must_use]
+    pub fn points(&self, part: u32) -> Vec<LevelPoint> {
+        let point = |tried: &LevelTried| LevelPoint {
+            label: format!("{}/s", number(tried.level.rate_per_s)),
+            part,
+            concurrency: None,
+            offered_per_s: Some(tried.level.rate_per_s),
+            throughput_per_s: tried.throughput_per_s,
+            error_share: tried.error_share,
+            denied_share: tried.denied_share,
+            latency_p50_ms: tried.latency_p50_ms,
+            latency_p95_ms: None,
+            latency_p99_ms: tried.latency_p99_ms,
+            overloaded: Some(matches!(tried.judged, Judged::Overloaded(_))),
+        };
+        self.levels.iter().filter(|tried| tried.stands).map(point).collect()
+    }
+
+    fn sentence(&self, spec: &SearchSpec) -> String {
+        let known = self.known();
+        let hold_s = number(spec.hold.as_secs_f64());
+        match &self.ending {
+            Ending::Found => self.found(spec),
+            Ending::NotFoundBelow { ceiling_per_s } => format!(
+                "No edge below the ceiling: {} requests/s were sustained for {hold_s} s. Raise the ceiling to find it.",
+                number(*ceiling_per_s)
+            ),
+            Ending::NoneSustained { floor_per_s } => format!(
+                "Overloaded at every rate that was tried, down to {} requests/s ({}).",
+                number(*floor_per_s),
+                self.last_judged()
+            ),
+            Ending::NotHeld { holds } => format!(
+                "No edge: {} of {hold_s} s failed, the last at {} requests/s ({}). Short levels do not show what this \
+                 service sustains: make them longer.",
+                counted(*holds, "hold"),
+                self.overloaded_per_s.map_or("unknown".to_owned(), number),
+                self.last_judged()
+            ),
+            Ending::Void { why } => {
+                let rate = self.levels.last().map_or("unknown".to_owned(), |tried| number(tried.level.rate_per_s));
+                format!("Ended at {rate} requests/s, twice void: {why}. {known}")
+            }
+            Ending::LevelsSpent => {
+                format!("Ended after {}, as many as were allowed. {known}", counted(spec.levels_max, "level"))
+            }
+            Ending::NotEnded => format!("Not ended after {}. {known}", counted(self.levels.len(), "level")),
+        }
+    }
+
+    fn found(&self, spec: &SearchSpec) -> String {
+        let (Some(edge), Some(over)) = (self.edge_per_s, self.overloaded_per_s) else { return self.known() };
+        let why = self.levels.iter().rev().find(|tried| tried.stands && tried.level.rate_per_s == over);
+        let why = why.map_or(String::new(), |tried| format!(" ({})", tried.judged));
+        let held_s = number(spec.hold.as_secs_f64());
+        let mut sentence =
+            format!("{} requests/s were sustained for {held_s} s; {} were too much{why}.", number(edge), number(over));
+        if let Some(resolution) = resolution(&self.levels, over).filter(|share| *share > spec.precision) {
+            let level_s = number(spec.level.as_secs_f64());
+            sentence += &format!(
+                " A level of {level_s} s has so few requests that growth below {} of them does not show: the edge is \
+                 no sharper than that.",
+                percent(resolution)
+            );
+        }
+        sentence
+    }
+
+    fn known(&self) -> String {
+        match (self.sustained_per_s, self.overloaded_per_s) {
+            (Some(low), Some(high)) => {
+                format!("Sustained up to {} requests/s, overloaded from {} on.", number(low), number(high))
+            }
+            (Some(low), None) => format!("Sustained up to {} requests/s; no rate was too much.", number(low)),
+            (None, Some(high)) => format!("Overloaded at {} requests/s; no rate was sustained.", number(high)),
+            (None, None) => "Nothing is known about any rate.".to_owned(),
+        }
+    }
+
+    fn last_judged(&self) -> String {
+        self.levels.last().map_or(String::new(), |tried| tried.judged.to_string())
+    }
+}
+
+/// The highest rate that a level sustained, of those below the lowest that was too much.
+pub(super) fn highest_sustained(levels: &[LevelTried], overloaded_per_s: Option<f64>) -> Option<f64> {
+    let sustained = levels.iter().filter(|tried| tried.judged == Judged::Sustained);
+    let rates = sustained.map(|tried| tried.level.rate_per_s);
+    rates.filter(|rate| overloaded_per_s.is_none_or(|over| *rate < over)).max_by(f64::total_cmp)
+}
+
+/// The smallest growth that a level at this rate could have shown, as a share of what was due.
+fn resolution(levels: &[LevelTried], rate_per_s: f64) -> Option<f64> {
+    let short =
+        levels.iter().find(|tried| tried.level.rate_per_s == rate_per_s && tried.level.purpose != Purpose::Hold)?;
+    let growth = short.backlog?;
+    Some(growth.material_count / (rate_per_s * growth.window_s)).filter(|share| share.is_finite())
+}

@@ -1,0 +1,213 @@
+//! One level, judged: sustained, overloaded and why, or nobody can say. Refuses to know the other levels.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::growth::{Growth, Window, growth};
+use super::spec::{LatencyGate, Overload};
+use super::words::{number, percent};
+
+/// What was seen during one level.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LevelSeen {
+    /// Requests per second that were offered.
+    pub rate_per_s: f64,
+    /// Seconds from the first request due to the end of the level.
+    pub lasting_s: f64,
+    /// Requests that were due.
+    pub due: u64,
+    /// Good answers that came while the level lasted.
+    pub ok: u64,
+    /// Answers that were errors, and requests that failed.
+    pub errors: u64,
+    /// Answers that were refusals of a limiter: denied, not failed.
+    pub denied: u64,
+    /// Latency from the intended moment at the gate's quantile, of good answers, in milliseconds.
+    pub latency_gate_ms: Option<f64>,
+    /// Its median.
+    pub latency_p50_ms: Option<f64>,
+    /// Its 99th percentile.
+    pub latency_p99_ms: Option<f64>,
+    /// Requests due and not yet answered: (seconds from the start of the level, count), about ten a second.
+    pub backlog: Vec<(f64, f64)>,
+    /// Pieces of work that outlive their request, in the service's queue: the same, as often as it can be asked.
+    pub work_waiting: Vec<(f64, f64)>,
+    /// The generator did not keep its schedule, and it was not the service that held it up.
+    pub generator_behind: bool,
+}
+
+impl LevelSeen {
+    fn answered(&self) -> u64 {
+        self.ok + self.errors + self.denied
+    }
+
+    /// Good answers per second.
+    #[must_use]
+    pub fn throughput_per_s(&self) -> f64 {
+        if self.lasting_s > 0.0 { self.ok as f64 / self.lasting_s } else { 0.0 }
+    }
+
+    /// Errors, of all that was answered; 0 when nothing was.
+    #[must_use]
+    pub fn error_share(&self) -> f64 {
+        self.errors as f64 / self.answered().max(1) as f64
+    }
+
+    /// Refusals, of all that was answered; 0 when nothing was.
+    #[must_use]
+    pub fn denied_share(&self) -> f64 {
+        self.denied as f64 / self.answered().max(1) as f64
+    }
+}
+
+/// What a level showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "judged", content = "because")]
+pub enum Judged {
+    /// The service kept up.
+    Sustained,
+    /// It did not, and this is how it showed.
+    Overloaded(Vec<Reason>),
+    /// Nobody can say, in a sentence.
+    Void(String),
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sustained => f.write_str("sustained"),
+            Self::Overloaded(reasons) => {
+                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+                write!(f, "overloaded: {}", reasons.join("; "))
+            }
+            Self::Void(why) => write!(f, "void: {why}"),
+        }
+    }
+}
+
+/// How an overload showed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reason")]
+#[allow(missing_docs)]
+pub enum Reason {
+    /// A quantile of latency is above its limit.
+    Latency { quantile: f64, latency_ms: f64, limit_ms: f64 },
+    /// Too many errors.
+    Errors { error_share: f64, limit_share: f64 },
+    /// Too much was denied.
+    Denied { denied_share: f64, limit_share: f64 },
+    /// Requests without an answer pile up.
+    Backlog { growth_per_s: f64, due_share: f64 },
+    /// Work piles up in the service's queue.
+    WorkWaiting { growth_per_s: f64, due_share: f64 },
+    /// Nothing was answered well.
+    NothingGood { due: u64 },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latency { quantile, latency_ms, limit_ms } => {
+                let (latency, limit) = (number(*latency_ms), number(*limit_ms));
+                write!(f, "p{} of latency is {latency} ms, above {limit} ms", percentile(*quantile))
+            }
+            Self::Errors { error_share, limit_share } => {
+                write!(f, "{} of the answers are errors, above {}", percent(*error_share), percent(*limit_share))
+            }
+            Self::Denied { denied_share, limit_share } => {
+                write!(f, "{} of the answers are denials, above {}", percent(*denied_share), percent(*limit_share))
+            }
+            Self::Backlog { growth_per_s, due_share } => {
+                let (growth, share) = (number(*growth_per_s), percent(*due_share));
+                write!(f, "requests without an answer grow by {growth} each second, {share} of what is due")
+            }
+            Self::WorkWaiting { growth_per_s, due_share } => {
+                let (growth, share) = (number(*growth_per_s), percent(*due_share));
+                write!(f, "work waiting in the service grows by {growth} each second, {share} of what is due")
+            }
+            Self::NothingGood { due } => write!(f, "not one of {} requests was answered well", number(*due as f64)),
+        }
+    }
+}
+
+/// 0.99 → `99`, 0.999 → `99.9`.
+fn percentile(quantile: f64) -> f64 {
+    (quantile * 1e5).round() / 1e3
+}
+
+/// A judgement, and whether one look was enough.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Judgement {
+    pub(super) judged: Judged,
+    /// An overload that no short pause of the service or of the machine can have feigned.
+    pub(super) decisive: bool,
+    pub(super) backlog: Option<Growth>,
+}
+
+impl Overload {
+    /// Judges one level.
+    pub(super) fn judge(&self, seen: &LevelSeen) -> Judgement {
+        let window = Window::settled(seen.lasting_s, seen.latency_p50_ms);
+        let due_per_s = if seen.lasting_s > 0.0 { seen.due as f64 / seen.lasting_s } else { 0.0 };
+        let backlog = growth(&seen.backlog, window, due_per_s);
+        if let Some(why) = self.nobody_can_say(seen, backlog) {
+            return Judgement { judged: Judged::Void(why), decisive: false, backlog };
+        }
+        let work = growth(&seen.work_waiting, window, due_per_s);
+        let growths = [backlog, work].map(|growth| growth.filter(|growth| growth.grows && self.backlog));
+        let mut reasons = self.gates(seen);
+        let share = |growth: &Growth| (growth.per_s, growth.per_s / due_per_s);
+        reasons.extend(
+            growths[0].as_ref().map(share).map(|(growth_per_s, due_share)| Reason::Backlog { growth_per_s, due_share }),
+        );
+        reasons.extend(
+            growths[1]
+                .as_ref()
+                .map(share)
+                .map(|(growth_per_s, due_share)| Reason::WorkWaiting { growth_per_s, due_share }),
+        );
+        let decisive = seen.ok == 0 || growths.iter().flatten().any(|growth| growth.decisive);
+        let judged = if reasons.is_empty() { Judged::Sustained } else { Judged::Overloaded(reasons) };
+        Judgement { judged, decisive, backlog }
+    }
+
+    fn nobody_can_say(&self, seen: &LevelSeen, backlog: Option<Growth>) -> Option<String> {
+        if seen.generator_behind {
+            return Some("the generator was behind its own schedule".to_owned());
+        }
+        if seen.due == 0 || !(seen.lasting_s.is_finite() && seen.lasting_s > 0.0) {
+            return Some("no request was due".to_owned());
+        }
+        if self.backlog && backlog.is_none() {
+            let samples = seen.backlog.len();
+            return Some(format!("the backlog was sampled {samples} times, too seldom to see it grow"));
+        }
+        None
+    }
+
+    fn gates(&self, seen: &LevelSeen) -> Vec<Reason> {
+        if seen.ok == 0 {
+            return vec![Reason::NothingGood { due: seen.due }];
+        }
+        let mut reasons = Vec::new();
+        if let (Some(LatencyGate { quantile, limit_ms }), Some(latency_ms)) = (self.latency_ms, seen.latency_gate_ms) {
+            let above = latency_ms > limit_ms;
+            reasons.extend(above.then_some(Reason::Latency { quantile, latency_ms, limit_ms }));
+        }
+        let error_share = seen.error_share();
+        reasons.extend(
+            self.error_share
+                .filter(|limit| error_share > *limit)
+                .map(|limit_share| Reason::Errors { error_share, limit_share }),
+        );
+        let denied_share = seen.denied_share();
+        reasons.extend(
+            self.denied_share
+                .filter(|limit| denied_share > *limit)
+                .map(|limit_share| Reason::Denied { denied_share, limit_share }),
+        );
+        reasons
+    }
+}

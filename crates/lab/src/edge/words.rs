@@ -1,0 +1,65 @@
+//! Numbers inside the sentences of this module. Refuses to know what they count.
+
+/// Enough digits to act on, thousands separated: `16,356`, `79.3`, `0.12`.
+pub(super) fn number(value: f64) -> String {
+    let digits = match value.abs() {
+        magnitude if magnitude >= 100.0 || value.fract() == 0.0 => 0,
+        magnitude if magnitude >= 10.0 => 1,
+        magnitude if magnitude >= 0.1 => 2,
+        _ => return format!("{value:.2e}"),
+    };
+    separated(&format!("{value:.digits$}"))
+}
+
+fn separated(plain: &str) -> String {
+    let (sign, rest) = plain.strip_prefix('-').map_or(("", plain), |rest| ("-", rest));
+    let (whole, part) = rest.split_once('.').map_or((rest, ""), |(whole, part)| (whole, part));
+    let mut out = String::with_capacity(plain.len() + whole.len() / 3);
+    out.push_str(sign);
+    for (i, digit) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if part.is_empty() { out } else { out + "." + part }
+}
+
+/// A share as a percentage: `19.7 %`, `5 %`, `0.02 %`.
+pub(super) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    let text = match value.abs() {
+        0.0 => "0".to_owned(),
+        magnitude if magnitude >= 0.1 => format!("{value:.1}").trim_end_matches(".0").to_owned(),
+        _ => format!("{value:.2}"),
+    };
+    text + " %"
+}
+
+/// `1 level`, `2 levels`.
+pub(super) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        let rows = [
+            (0.0, "0"),
+            (16_355.9, "16,356"),
+            (999.6, "1,000"),
+            (79.25, "79.2"),
+            (5.0, "5"),
+            (0.125, "0.12"),
+            (0.000_012_3, "1.23e-5"),
+            (-2_000.0, "-2,000"),
+        ];
+        rows.iter().for_each(|(value, text)| assert_eq!(number(*value), *text));
+        let shares = [(0.0, "0 %"), (0.196_8, "19.7 %"), (0.05, "5 %"), (0.0123, "1.2 %"), (0.000_2, "0.02 %")];
+        shares.iter().for_each(|(value, text)| assert_eq!(percent(*value), *text));
+        assert_eq!((counted(1, "level"), counted(3, "level")), ("1 level".to_owned(), "3 levels".to_owned()));
+    }
+}

@@ -1,0 +1,187 @@
+//! What faults did, and for how long: from the moment of a fault to the first second in which answers came as they
+//! did before it. What happens in that time is the fault's, and no other finding looks at it. Refuses to judge whether
+//! a fault should have been survived.
+
+use super::series::{Times, area, at, mean};
+use super::thresholds::{
+    BACK_LATENCY, BACK_LATENCY_MS, BEFORE_FAULT_S, DISTURBED_MIN_S, FELT_WITHIN_S, SILENCE_RATE_MIN,
+};
+use super::view::{Op, View};
+use super::words::{counted, digits, moment, share, time};
+use super::{Candidate, Case, Input};
+use crate::fold::Series;
+use crate::record::timeline::FaultRow;
+
+/// Faults that are told one by one.
+const TOLD_MAX: usize = 5;
+
+/// What one fault did.
+#[derive(Clone, Debug)]
+pub(super) struct Disturbance<'a> {
+    fault: &'a FaultRow,
+    /// From the fault until answers were as before, or until the load was over; empty where nobody felt it.
+    pub(super) window_s: (f64, f64),
+    /// Whether they were as before again.
+    is_over: bool,
+    /// Errors in that time beyond the rate before it.
+    errors: f64,
+    /// Good answers that were missing in that time, by the rate before it.
+    missing: f64,
+}
+
+/// Answers over time, of all operations.
+struct Answers<'a, 'b> {
+    ops: &'b [Op<'a>],
+    in_flight: Option<&'a Series>,
+}
+
+/// Answers before a fault.
+struct Before {
+    ok_per_s: f64,
+    errors_per_s: f64,
+    latency_p99_ms: Option<f64>,
+}
+
+pub(super) fn disturbances<'a>(input: &Input<'a>, ops: &[Op<'a>]) -> Vec<Disturbance<'a>> {
+    let answers = Answers { ops, in_flight: input.timeline.get("load.in_flight") };
+    let faults = &input.timeline.faults;
+    let harmful =
+        faults.iter().filter(|fault| fault.failed.is_none() && fault.act != "continue" && fault.t_s.is_finite());
+    harmful.filter_map(|fault| Disturbance::of(fault, &answers)).collect()
+}
+
+impl<'a> Disturbance<'a> {
+    /// None where there was no load before or after the fault.
+    fn of(fault: &'a FaultRow, answers: &Answers<'a, '_>) -> Option<Self> {
+        let before = Before::at(fault.t_s, answers)?;
+        let last_s = answers.last_s()?;
+        // A row says what ended in a second, so the fault's own second is the first that can show it.
+        let first_s = fault.t_s.floor();
+        let felt_s =
+            seconds(first_s, last_s.min(first_s + FELT_WITHIN_S)).find(|t_s| before.is_disturbed(*t_s, answers));
+        let back_s = felt_s.and_then(|felt_s| seconds(felt_s, last_s).find(|t_s| before.is_back(*t_s, answers)));
+        let end_s = if felt_s.is_some() { back_s.unwrap_or(last_s + 1.0) } else { fault.t_s };
+        let end_s = if felt_s.is_some() { end_s.max(fault.ready_again_s.unwrap_or(end_s)) } else { end_s };
+        let times = Times::of([(first_s, end_s)]);
+        let expected = |per_s: f64| per_s * times.length_s();
+        Some(Self {
+            fault,
+            window_s: (fault.t_s, end_s),
+            is_over: felt_s.is_none() || back_s.is_some(),
+            errors: (answers.errors(&times) - expected(before.errors_per_s)).max(0.0),
+            missing: (expected(before.ok_per_s) - answers.ok(&times)).max(0.0),
+        })
+    }
+
+    fn length_s(&self) -> f64 {
+        (self.window_s.1 - self.window_s.0).max(0.0)
+    }
+
+    fn is_material(&self) -> bool {
+        self.length_s() > 0.0 && (self.errors >= 1.0 || self.length_s() >= DISTURBED_MIN_S)
+    }
+
+    fn says(&self) -> String {
+        let errors = counted(self.errors.round() as u64, "error");
+        let missing = counted(self.missing.round() as u64, "good answer");
+        let back = match self.is_over {
+            true => format!("answers were as before after {}", time(self.length_s())),
+            false => "answers were not as before until the load was over".to_owned(),
+        };
+        format!("{errors}, {missing} fewer than by the rate before; {back}")
+    }
+}
+
+impl<'a> Answers<'a, '_> {
+    fn ok(&self, times: &Times) -> f64 {
+        self.total(times, |op| op.ok)
+    }
+
+    fn errors(&self, times: &Times) -> f64 {
+        self.total(times, |op| op.errors)
+    }
+
+    fn total(&self, times: &Times, of: impl Fn(&Op<'a>) -> Option<&'a Series>) -> f64 {
+        self.ops.iter().filter_map(|op| Some(area(of(op)?, times).0)).sum()
+    }
+
+    fn slowest_ms(&self, t_s: f64) -> Option<f64> {
+        self.ops.iter().filter_map(|op| at(op.latency_p99_ms?, t_s)).max_by(f64::total_cmp)
+    }
+
+    /// Whether requests were under way and none of them ended for two seconds.
+    fn is_silent(&self, t_s: f64) -> bool {
+        let times = Times::of([(t_s, t_s + 2.0)]);
+        let is_waiting =
+            self.in_flight.and_then(|series| at(series, t_s + 1.0)).is_some_and(|in_flight| in_flight >= 1.0);
+        is_waiting && self.ok(&times) + self.errors(&times) + self.total(&times, |op| op.denied) == 0.0
+    }
+
+    fn last_s(&self) -> Option<f64> {
+        let last = self.ops.iter().filter_map(|op| op.ok?.points.last()).map(|point| point.t_s);
+        last.max_by(f64::total_cmp)
+    }
+}
+
+impl Before {
+    fn at(fault_s: f64, answers: &Answers<'_, '_>) -> Option<Self> {
+        let times = Times::of([((fault_s - BEFORE_FAULT_S).max(0.0), fault_s.floor())]);
+        let ok_per_s = answers.ok(&times) / times.length_s();
+        let errors_per_s = answers.errors(&times) / times.length_s();
+        let slow = answers.ops.iter().filter_map(|op| mean(op.latency_p99_ms?, &times)).max_by(f64::total_cmp);
+        (!times.is_empty() && ok_per_s > 0.0).then_some(Self { ok_per_s, errors_per_s, latency_p99_ms: slow })
+    }
+
+    /// Whether a second is not as it was before. A lower rate alone says nothing: the plan may have asked for less.
+    fn is_disturbed(&self, t_s: f64, answers: &Answers<'_, '_>) -> bool {
+        let second = Times::of([(t_s, t_s + 1.0)]);
+        let is_slow = answers.ok(&second) > 0.0 && !self.is_quick(t_s, answers);
+        let is_silent = self.ok_per_s >= SILENCE_RATE_MIN && answers.is_silent(t_s);
+        self.has_new_errors(&second, answers) || is_slow || is_silent
+    }
+
+    /// Whether a second is as it was before: answers come, good ones, and as quickly.
+    fn is_back(&self, t_s: f64, answers: &Answers<'_, '_>) -> bool {
+        let second = Times::of([(t_s, t_s + 1.0)]);
+        answers.ok(&second) > 0.0 && !self.has_new_errors(&second, answers) && self.is_quick(t_s, answers)
+    }
+
+    fn has_new_errors(&self, second: &Times, answers: &Answers<'_, '_>) -> bool {
+        answers.errors(second) > self.errors_per_s.ceil()
+    }
+
+    fn is_quick(&self, t_s: f64, answers: &Answers<'_, '_>) -> bool {
+        let both = self.latency_p99_ms.zip(answers.slowest_ms(t_s));
+        both.is_none_or(|(before_ms, now_ms)| now_ms <= BACK_LATENCY * before_ms + BACK_LATENCY_MS)
+    }
+}
+
+/// The beginnings of seconds from one to another, both among them.
+fn seconds(from_s: f64, to_s: f64) -> impl Iterator<Item = f64> {
+    let count = if to_s >= from_s { (to_s - from_s) as u64 + 1 } else { 0 };
+    (0..count).map(move |second| from_s + second as f64)
+}
+
+pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+    let mut felt: Vec<&Disturbance<'_>> = view.disturbances.iter().filter(|one| one.is_material()).collect();
+    felt.sort_by(|a, b| b.length_s().total_cmp(&a.length_s()));
+    let Some(worst) = felt.first() else { return Vec::new() };
+    let lost: f64 = felt.iter().map(|one| one.errors + one.missing).sum();
+    let part = (lost / view.arrivals().ended.max(1) as f64).min(1.0);
+    let sentence = format!(
+        "`{}` of {} at {} was felt: {}.",
+        worst.fault.act,
+        worst.fault.process,
+        moment(worst.fault.t_s),
+        worst.says()
+    );
+    let mut case = Case::new("errors_after_fault", part, sentence);
+    for one in felt.iter().take(TOLD_MAX) {
+        let fault = format!("fault {} {} at {}", one.fault.act, one.fault.process, moment(one.fault.t_s));
+        case = case.evidence(fault, one.says());
+    }
+    let all = format!("{} answers lost or missing, {} of all arrivals", digits(lost), share(part));
+    let refuted_by = "The same load without the fault shows the same errors at the same moment.";
+    let advice = "Look at what clients saw in that time, and whether a retry with the same key would have been enough.";
+    vec![case.evidence("load", all).close(refuted_by, advice)]
+}

@@ -1,0 +1,286 @@
+//! Processors: whether the target, the machine or the lab had any left, and who used them. Refuses to call a
+//! processor that is used up a bottleneck while nothing waits for it.
+
+use super::roles::Role;
+use super::series::{Times, mean, time_when_s};
+use super::thresholds::{
+    CPU_FULL_SHARE, CPU_LASTING_MIN_S, CPU_OWN_SHARE, LASTING_SHARE_MIN, LATENCY_GREW_MIN, MACHINE_FULL_SHARE,
+    ONE_CORE, ONE_CORE_LASTING, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, THROTTLED_MIN, THROTTLED_SHARE_MIN, WAIT_MIN_S,
+};
+use super::view::{GENERATOR, SERVER, View};
+use super::words::{digits, share, time};
+use super::{Candidate, Case};
+
+pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+    let cores = Cores::of(view);
+    let all = [
+        throttled(view, &cores),
+        saturated(view, &cores),
+        one_core(view, &cores),
+        machine_full(view, &cores),
+        behind(view, &cores),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Who used how many cores while the target was busy.
+struct Cores {
+    busy: Times,
+    /// Of the machine.
+    all: f64,
+    /// That the target may use.
+    allowed: f64,
+    server: Option<f64>,
+    generator: Option<f64>,
+    /// The other processes of the trial.
+    helpers: f64,
+    /// By anybody.
+    used: Option<f64>,
+    /// Of those: taken away by the machine's own host.
+    stolen: Option<f64>,
+    /// How long all of them were in use.
+    full_s: f64,
+}
+
+impl Cores {
+    fn of(view: &View<'_>) -> Self {
+        let busy = view.busy();
+        let all = view.input.machine.cores.map_or(1.0, |cores| cores as f64);
+        let over = |name: &str| view.series(name).and_then(|series| mean(series, &busy));
+        let mut processes: Vec<(&str, f64)> = Vec::new();
+        for name in view.input.timeline.series.keys() {
+            let Some(process) = name.strip_prefix("process.").and_then(|rest| rest.strip_suffix(".cpu_cores")) else {
+                continue;
+            };
+            processes.extend(over(name).map(|cores| (process, cores)));
+        }
+        let sum = |is_one: &dyn Fn(&str) -> bool| {
+            let found: Vec<f64> = processes.iter().filter(|(name, _)| is_one(name)).map(|(_, cores)| *cores).collect();
+            (!found.is_empty()).then(|| found.iter().sum::<f64>())
+        };
+        let (server, generator) = (sum(&|name| name == SERVER), sum(&|name| name.starts_with(GENERATOR)));
+        let helpers = sum(&|name| name != SERVER && !name.starts_with(GENERATOR)).unwrap_or(0.0);
+        let share = view.series("machine.busy_share");
+        Self {
+            all,
+            allowed: view.input.limits.cpu_share.map_or(all, |share| share.min(all)),
+            server,
+            generator,
+            helpers,
+            used: share.and_then(|series| mean(series, &busy)).map(|share| share * all),
+            stolen: over("machine.steal_share").map(|share| share * all),
+            full_s: share.map_or(0.0, |series| time_when_s(series, &busy, |share| share >= MACHINE_FULL_SHARE)),
+            busy,
+        }
+    }
+
+    /// Whether all cores of the machine were in use for most of the time.
+    fn machine_is_full(&self) -> bool {
+        is_lasting(self.full_s, &self.busy)
+    }
+
+    /// Whether most of what the busy machine did was the target's own.
+    fn are_servers(&self) -> bool {
+        self.server.zip(self.used).is_some_and(|(server, used)| server >= CPU_OWN_SHARE * used)
+    }
+
+    /// Whether the lab had no core left for its workers.
+    fn lab_is_full(&self, workers: usize) -> bool {
+        let cores = (workers.max(1) as f64).min(self.all);
+        self.generator.is_some_and(|used| used >= CPU_FULL_SHARE * cores)
+    }
+
+    fn users(&self) -> String {
+        let known = self.server.unwrap_or(0.0) + self.generator.unwrap_or(0.0) + self.helpers;
+        let stolen = self.stolen.unwrap_or(0.0);
+        let others = self.used.map_or(0.0, |used| (used - known - stolen).max(0.0));
+        format!(
+            "the target used {} cores, the lab {}, the trial's other processes {}, everybody else {}; the host took {} away",
+            self.server.map_or_else(|| "an unknown number of".to_owned(), digits),
+            self.generator.map_or_else(|| "an unknown number".to_owned(), digits),
+            digits(self.helpers),
+            digits(others),
+            digits(stolen),
+        )
+    }
+}
+
+fn is_lasting(lasting_s: f64, times: &Times) -> bool {
+    lasting_s >= CPU_LASTING_MIN_S && lasting_s >= LASTING_SHARE_MIN * times.length_s()
+}
+
+/// The target wanted more than its share, and the kernel made it wait.
+fn throttled(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+    let (limit, pressure) = (view.input.limits.cpu_share?, view.input.pressure);
+    let periods = pressure.cpu_throttled_periods.zip(pressure.cpu_periods).filter(|(_, all)| *all > 0);
+    let part = periods.map(|(throttled, all)| throttled as f64 / all as f64);
+    let waited_s = pressure.cpu_throttled_us.map(|us| us as f64 / 1e6);
+    let at_once = waited_s.map(|waited_s| waited_s / cores.busy.length_s().max(1.0));
+    let is_felt = at_once.is_none_or(|at_once| at_once >= THROTTLED_MIN);
+    if !(is_felt && part.is_some_and(|part| part >= THROTTLED_SHARE_MIN) && is_harmed(view)) {
+        return None;
+    }
+    let part = part.unwrap_or_default();
+    let sentence = format!(
+        "The target's share of the processors was too small: of {} cores it used {}, and had to wait in {} of the periods \
+         in which it wanted to run.",
+        digits(limit),
+        cores.server.map_or_else(|| "an unknown number".to_owned(), digits),
+        share(part)
+    );
+    let case = Case::new("cpu_throttled", part, sentence)
+        .evidence("limits.cpu_throttled_periods", format!("{} of the periods", share(part)))
+        .maybe("limits.cpu_throttled_us", waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))));
+    let refuted_by = "With a greater share the target uses no more and is no faster.";
+    Some(case.close(refuted_by, "Raise the share ([target.limits]), or have the target do less for each request."))
+}
+
+/// The target used all the processor time that it may use.
+fn saturated(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+    let used = cores.server?;
+    let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
+    let at_limit_s = time_when_s(series, &cores.busy, |used| used >= CPU_FULL_SHARE * cores.allowed);
+    let is_full = is_lasting(at_limit_s, &cores.busy) || (cores.machine_is_full() && cores.are_servers());
+    if !is_full || !is_harmed(view) {
+        return None;
+    }
+    let explains = at_limit_s.max(cores.full_s) / cores.busy.length_s();
+    let sentence = format!(
+        "The target had no processor left: it used {} of {} cores in the mean while it was busy.",
+        digits(used),
+        digits(cores.allowed)
+    );
+    let case = Case::new("cpu_saturated", explains, sentence)
+        .evidence(
+            format!("process.{SERVER}.cpu_cores"),
+            format!("{} for {} of {}", digits(used), time(at_limit_s), time(cores.busy.length_s())),
+        )
+        .evidence("machine.busy_share", cores.users());
+    let refuted_by = "With more cores the target uses no more, or uses them and is no faster.";
+    Some(
+        case.close(
+            refuted_by,
+            "Profile the target: what it does for each request is what more cores would have to do.",
+        ),
+    )
+}
+
+/// One thread of the target is busy all the time while other cores idle.
+fn one_core(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+    let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
+    let at_one_s = time_when_s(series, &cores.busy, |used| ONE_CORE.contains(&used));
+    let lasts = at_one_s >= CPU_LASTING_MIN_S && at_one_s >= ONE_CORE_LASTING * cores.busy.length_s();
+    // Where one core is all there is, the findings above speak of it.
+    if cores.allowed < 2.0 * ONE_CORE.start() || !lasts || cores.machine_is_full() || !is_harmed(view) {
+        return None;
+    }
+    let explains = at_one_s / cores.busy.length_s();
+    let sentence = format!(
+        "One thread of the target was the limit: it used one core, no more and no less, for {} while {} cores were there.",
+        time(at_one_s),
+        digits(cores.allowed)
+    );
+    let used = cores.server.map(|used| format!("{} in the mean while busy", digits(used)));
+    let case = Case::new("one_core", explains, sentence)
+        .maybe(format!("process.{SERVER}.cpu_cores"), used)
+        .evidence("machine.busy_share", cores.users());
+    let refuted_by = "Several threads of the target show processor time, each a part of the one core.";
+    Some(case.close(refuted_by, "Find the thread that is busy (top -H), and spread its work or start more processes."))
+}
+
+/// All cores of the machine were in use, and most of them not by the target.
+fn machine_full(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+    let used = cores.used?;
+    // A lab that works at its own limit is told of below.
+    let is_lab = cores.lab_is_full(view.input.workers) && cores.generator.unwrap_or(0.0) >= used / 2.0;
+    if !cores.machine_is_full() || cores.are_servers() || is_lab || !is_harmed(view) {
+        return None;
+    }
+    let sentence =
+        format!("The machine was full, and not with the target alone: while it was busy, {}.", cores.users());
+    let server = cores.server.unwrap_or(0.0);
+    let case =
+        Case::new("machine_full", cores.full_s / cores.busy.length_s(), sentence).doubt(server < used / 2.0).evidence(
+            "machine.busy_share",
+            format!(
+                "at least {} for {} of {}",
+                share(MACHINE_FULL_SHARE),
+                time(cores.full_s),
+                time(cores.busy.length_s())
+            ),
+        );
+    let refuted_by = "On a machine of its own the target is no faster.";
+    Some(case.close(
+        refuted_by,
+        "Run the target, the lab and what helps them on different machines, or leave the machine alone.",
+    ))
+}
+
+/// The lab did not keep to its own plan.
+fn behind(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+    let generator = &view.input.results.generator;
+    let (lag_ms, bound_ms) = (generator.schedule_lag_ms.p99?, generator.lag_p99_max_ms);
+    if lag_ms <= bound_ms {
+        return None;
+    }
+    let is_own = cores.lab_is_full(view.input.workers);
+    if !is_own && cores.machine_is_full() && !cores.are_servers() {
+        return None;
+    }
+    let used = cores.generator.map_or_else(|| "an unknown number of".to_owned(), digits);
+    let why = match is_own {
+        true => format!("its workers used {used} cores, all that they can"),
+        false => format!("its workers used {used} cores and had room, so something kept them from running"),
+    };
+    let sentence = format!(
+        "The lab was behind its plan: 1 of 100 arrivals left more than {} late ({} are allowed); {why}.",
+        time(lag_ms / 1000.0),
+        time(bound_ms / 1000.0)
+    );
+    let peak = view.series("generator.lag_p99_ms").and_then(crate::fold::Series::peak);
+    let case = Case::new("generator_behind", 1.0, sentence)
+        .doubt(true)
+        .evidence(
+            "generator.schedule_lag_ms.p99",
+            format!("{}, allowed {}", time(lag_ms / 1000.0), time(bound_ms / 1000.0)),
+        )
+        .maybe(
+            "generator.lag_p99_ms",
+            peak.map(|(t_s, ms)| {
+                format!("at most {} in one second, at {}", time(ms / 1000.0), super::words::moment(t_s))
+            }),
+        );
+    let refuted_by = "The same plan at half the rate shows the same latency.";
+    let advice = "Give the lab more cores, or ask for less: figures of this run are the lab's as much as the target's.";
+    Some(case.close(refuted_by, advice))
+}
+
+/// Whether anything waited, failed or stayed below its plan, so that a full processor matters.
+fn is_harmed(view: &View<'_>) -> bool {
+    let arrivals = view.arrivals();
+    let generator = &view.input.results.generator;
+    let is_closed = view.input.parts.iter().any(|part| part.clients.is_some());
+    let is_refused = arrivals.share(arrivals.denied + arrivals.errors) >= REFUSED_SHARE_MIN;
+    let is_held_up = generator.not_sent > 0 || arrivals.share(generator.capped) >= REFUSED_SHARE_MIN;
+    let is_late = generator.schedule_lag_ms.p99.is_some_and(|lag| lag > generator.lag_p99_max_ms);
+    is_closed || is_refused || is_held_up || is_late || latency_grew(view) || tasks_wait(view) || work_waits(view)
+}
+
+fn latency_grew(view: &View<'_>) -> bool {
+    view.ops.iter().any(|op| {
+        let both = op.latency_ms(&view.requests.busy).zip(op.latency_ms(&view.requests.calm));
+        both.is_some_and(|(busy, calm)| busy >= LATENCY_GREW_MIN * calm && busy - calm >= WAIT_MIN_S * 1000.0)
+    })
+}
+
+fn tasks_wait(view: &View<'_>) -> bool {
+    let delay = view.role("scheduler_delay");
+    let took = delay.as_ref().and_then(|role: &Role<'_>| role.took(&view.busy()));
+    took.is_some_and(|took| took.mean_s >= WAIT_MIN_S)
+}
+
+fn work_waits(view: &View<'_>) -> bool {
+    let waits =
+        |work: &crate::fold::WorkFigures| work.queue_wait_s.avg.is_some_and(|wait_s| wait_s >= QUEUE_WAIT_MIN_S);
+    view.input.results.work.values().any(waits)
+}

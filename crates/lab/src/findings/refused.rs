@@ -1,0 +1,150 @@
+//! What was refused: politely by a limiter, or because there were no ports, files or places to connect to. Refuses to
+//! mix the two: denied is not failed.
+
+use super::series::{area, when};
+use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
+use super::view::{SERVER, View, first_above_zero};
+use super::words::{count, counted, digits, moment, share};
+use super::{Candidate, Case};
+use crate::fold::{ErrorGroup, Series};
+
+/// How the system says that it has no port left for a connection from here: EADDRNOTAVAIL, 99 on Linux.
+const NO_PORT: [&str; 3] = ["os error 99", "assign requested address", "EADDRNOTAVAIL"];
+
+/// How it says that a process may open no more files: EMFILE, 24 on Linux; or nobody may: ENFILE, 23.
+const NO_FILE: [&str; 4] = ["os error 24", "os error 23", "oo many open files", "EMFILE"];
+
+pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+    [limiter(view), ports(view), files(view)].into_iter().flatten().collect()
+}
+
+/// A material share of the arrivals was denied.
+fn limiter(view: &View<'_>) -> Option<Candidate> {
+    let arrivals = view.arrivals();
+    let denied = arrivals.share(arrivals.denied);
+    if denied < REFUSED_SHARE_MIN {
+        return None;
+    }
+    let began = first_above_zero(view.ops.iter().filter_map(|op| op.denied));
+    let ceiling = accepted_per_s(view);
+    let from = began.map_or_else(String::new, |t_s| format!(" from {} on", moment(t_s)));
+    let rate = ceiling.map_or_else(String::new, |per_s| format!(", and let {} a second pass meanwhile", digits(per_s)));
+    let sentence = format!(
+        "A limiter refused {} of the arrivals ({} of {}){from}{rate}. They were denied; they did not fail.",
+        share(denied),
+        count(arrivals.denied),
+        count(arrivals.ended)
+    );
+    let own = view.role("denied").and_then(|role| Some((role.figure.clone(), role.per_s(&view.busy())?)));
+    let mut case = Case::new("limiter_rejects", denied, sentence);
+    for (name, journey) in view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0) {
+        let says = format!("{} of {}", count(journey.op.denied), count(journey.op.count));
+        case = case.evidence(format!("{name}.denied"), says);
+    }
+    if let Some((figure, per_s)) = own {
+        case = case.evidence(figure, format!("{} a second by the target's own count", digits(per_s)));
+    }
+    let refuted_by =
+        "The same load from more accounts or addresses is denied as often: then it is not a limiter's rate.";
+    let advice =
+        "If the load is meant to pass, raise the limit; if not, the limiter did its work and this rate is the ceiling.";
+    Some(case.close(refuted_by, advice))
+}
+
+/// Good answers a second in the seconds in which others were denied.
+fn accepted_per_s(view: &View<'_>) -> Option<f64> {
+    let accepted = view.ops.iter().filter_map(|op| {
+        let (answers, known_s) = area(op.ok?, &when(op.denied?, |denied| denied > 0.0));
+        (known_s > 0.0).then(|| answers / known_s)
+    });
+    let all: Vec<f64> = accepted.collect();
+    (!all.is_empty()).then(|| all.iter().sum())
+}
+
+/// Errors of one cause, by what their samples say.
+fn errors_that_say<'a>(view: &View<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
+    let says = |group: &&ErrorGroup| words.iter().any(|word| group.sample.contains(word));
+    let groups: Vec<&ErrorGroup> = view.input.errors.iter().filter(says).collect();
+    (groups.iter().map(|group| group.count).sum(), groups)
+}
+
+/// The lab had no port left to connect from.
+fn ports(view: &View<'_>) -> Option<Candidate> {
+    let (errors, groups) = errors_that_say(view, &NO_PORT);
+    let group = groups.first()?;
+    let waiting = view.series("machine.tcp_time_wait").and_then(Series::peak);
+    let sentence = format!(
+        "The ports were used up: {} found none free to connect from. Nothing of this is the target's doing.",
+        counted(errors, "request")
+    );
+    let case = Case::new("ports_exhausted", view.arrivals().share(errors), sentence)
+        .doubt(true)
+        .evidence(
+            format!("errors.{}.{}", group.journey, group.kind),
+            format!("{} · {}", count(group.count), group.sample),
+        )
+        .maybe(
+            "machine.tcp_time_wait",
+            waiting.map(|(t_s, most)| {
+                format!("{} ended connections still held a port at {}", count(most as u64), moment(t_s))
+            }),
+        );
+    let refuted_by =
+        "The same load over more source addresses, or over connections that are kept, fails in the same way.";
+    let advice = "Keep connections alive, or let the lab connect from more loopback addresses ([generator] sources).";
+    Some(case.close(refuted_by, advice))
+}
+
+/// The lab or the target could not open one more file.
+fn files(view: &View<'_>) -> Option<Candidate> {
+    let (errors, groups) = errors_that_say(view, &NO_FILE);
+    let target = files_of_target(view);
+    let unaccepted = view.role("accept_errors").and_then(|role| {
+        let times = role.per_s(&view.busy()).filter(|per_s| *per_s > 0.0)?;
+        Some((role.figure.clone(), times))
+    });
+    if groups.is_empty() && target.is_none() && unaccepted.is_none() {
+        return None;
+    }
+    let whose = if groups.is_empty() { "The target" } else { "The lab" };
+    let how = match (&target, groups.is_empty()) {
+        (Some(says), true) => says.clone(),
+        (None, true) => "connections that came could not be accepted".to_owned(),
+        (_, false) => format!("{} could not be sent for want of one", counted(errors, "request")),
+    };
+    let sentence = format!("{whose} had no file left to open, and every connection is one: {how}.");
+    let arrivals = view.arrivals();
+    let explains = arrivals.share(if groups.is_empty() { arrivals.errors } else { errors });
+    let overflows = view.series("machine.listen_overflows").map(area_of_counts).filter(|sum| *sum > 0.0);
+    let mut case = Case::new("descriptors_exhausted", explains, sentence).doubt(!groups.is_empty());
+    for group in groups {
+        case = case.evidence(
+            format!("errors.{}.{}", group.journey, group.kind),
+            format!("{} · {}", count(group.count), group.sample),
+        );
+    }
+    if let Some((figure, per_s)) = unaccepted {
+        case = case.evidence(figure, format!("{} a second could not be accepted", digits(per_s)));
+    }
+    let case = case.maybe(format!("process.{SERVER}.open_files"), target).maybe(
+        "machine.listen_overflows",
+        overflows.map(|sum| format!("{} connections refused by a full queue", count(sum as u64))),
+    );
+    let refuted_by = "With a higher limit on open files (ulimit -n) as many connections fail.";
+    let advice = "Raise the limit on open files of whoever has none left, or hold fewer connections at once.";
+    Some(case.close(refuted_by, advice))
+}
+
+/// The target near the number of files that it may open.
+fn files_of_target(view: &View<'_>) -> Option<String> {
+    let limit = view.input.limits.open_files? as f64;
+    let own = view.role("open_files").and_then(|role| role.gauge());
+    let (t_s, most) = own.or_else(|| view.series(&format!("process.{SERVER}.open_files")))?.peak()?;
+    (most >= FILES_FULL_SHARE * limit)
+        .then(|| format!("{} of {} were open at {}", digits(most), digits(limit), moment(t_s)))
+}
+
+/// The sum of a figure that every look counts anew.
+fn area_of_counts(series: &Series) -> f64 {
+    series.points.iter().map(|point| point.mean * point.n as f64).sum()
+}

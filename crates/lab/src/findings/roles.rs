@@ -1,0 +1,176 @@
+//! What metrics mean: the roles that a scenario's `[signals]` can give to a target's metrics, the names under which
+//! our own server tells them (names alone: the lab knows nothing else of it), and a role's figures over stretches of
+//! time. Refuses to judge them.
+
+use std::collections::BTreeSet;
+
+use super::series::{Step, Times, area, at, mean, steps, time_when_s};
+use crate::fold::{Series, Timeline, seconds_in_unit};
+use crate::scenario::Signals;
+
+/// Every role, and the metric that our own server tells it with.
+pub const ROLES: [(&str, Option<&str>); 15] = [
+    // Times: histograms, summaries, or gauges in the unit that their name ends with, seconds without one.
+    ("pool_wait", Some("gauntlet_store_pool_wait_seconds")),
+    ("query_time", Some("gauntlet_store_query_seconds")),
+    ("commit_wait", Some("gauntlet_store_commit_wait_seconds")),
+    ("commit_time", Some("gauntlet_store_commit_seconds")),
+    ("queue_wait", Some("gauntlet_queue_wait_seconds")),
+    ("run_time", Some("gauntlet_run_time_seconds")),
+    ("scheduler_delay", Some("gauntlet_scheduler_delay_seconds")),
+    ("dependency_time", Some("gauntlet_bot_call_seconds")),
+    ("dependency_wait", Some("gauntlet_bot_permit_wait_seconds")),
+    // Counters.
+    ("dependency_late", Some("gauntlet_late_moves_total")),
+    ("denied", None),
+    ("accept_errors", Some("gauntlet_http_accept_errors_total")),
+    // Gauges.
+    ("queue_depth", None),
+    ("work_in_memory", Some("gauntlet_matches_running")),
+    ("open_files", None),
+];
+
+/// The metrics that findings look for: those that the scenario names, and those of our own server. A timeline keeps
+/// room for them ([`Timeline::preferring`]).
+#[must_use]
+pub fn metric_names(signals: &Signals) -> BTreeSet<String> {
+    let named = signals.values().map(|metric| base_of(metric).to_owned());
+    let known = ROLES.iter().filter_map(|(_, metric)| metric.map(str::to_owned));
+    named.chain(known).collect()
+}
+
+fn base_of(metric: &str) -> &str {
+    metric.split('{').next().unwrap_or(metric)
+}
+
+/// What the timeline shows of one role.
+#[derive(Clone, Debug)]
+pub(super) struct Role<'a> {
+    /// The name of the metric, for evidence.
+    pub(super) figure: String,
+    /// How often, and how much time in all a second, over all labels of a histogram or summary.
+    spreads: Vec<(&'a Series, &'a Series)>,
+    /// Values of a gauge, over all its labels.
+    gauges: Vec<&'a Series>,
+    /// Rates of a counter, over all its labels.
+    rates: Vec<&'a Series>,
+    /// Seconds in the unit of a gauge.
+    unit_s: f64,
+}
+
+/// A time over a stretch of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Took {
+    /// In the mean, in seconds.
+    pub(super) mean_s: f64,
+    /// How many were under way at once, in the mean; a gauge does not say.
+    pub(super) under_way: Option<f64>,
+    /// How many there were a second; a gauge does not say.
+    pub(super) per_s: Option<f64>,
+}
+
+impl<'a> Role<'a> {
+    /// What is on the timeline of this role: the metric that the scenario names, or the known one.
+    pub(super) fn find(role: &str, timeline: &'a Timeline, signals: &Signals) -> Option<Self> {
+        let known = ROLES.iter().find(|(name, _)| *name == role).and_then(|(_, metric)| *metric);
+        let metric = signals.get(role).map(String::as_str).or(known)?;
+        Self::named(metric, timeline)
+    }
+
+    fn named(metric: &str, timeline: &'a Timeline) -> Option<Self> {
+        let paths = paths(metric, timeline);
+        let get = |path: &String, figure: &str| timeline.get(&format!("{path}{figure}"));
+        let spread = |path: &String| {
+            let spent = get(path, ".under_way").or_else(|| get(path, ".sum_per_s"))?;
+            Some((get(path, ".per_s")?, spent))
+        };
+        let spreads: Vec<_> = paths.iter().filter_map(spread).collect();
+        let rates =
+            if spreads.is_empty() { paths.iter().filter_map(|path| get(path, ".per_s")).collect() } else { Vec::new() };
+        // A figure of an observer or of the machine can be named as well.
+        let gauges: Vec<_> = paths.iter().filter_map(|path| get(path, "")).chain(timeline.get(metric)).collect();
+        let unit_s = seconds_in_unit(base_of(metric)).unwrap_or(1.0);
+        let is_there = !(spreads.is_empty() && rates.is_empty() && gauges.is_empty());
+        is_there.then(|| Self { figure: metric.to_owned(), spreads, gauges, rates, unit_s })
+    }
+
+    /// The time that it took, over these times; none when there was none.
+    pub(super) fn took(&self, times: &Times) -> Option<Took> {
+        if self.spreads.is_empty() {
+            let mean_s = self.value(times)? * self.unit_s;
+            return Some(Took { mean_s, under_way: None, per_s: None });
+        }
+        let (mut counted, mut spent, mut known_s) = (0.0, 0.0, 0.0_f64);
+        for (rate, under_way) in &self.spreads {
+            let (count, rate_known_s) = area(rate, times);
+            counted += count;
+            spent += area(under_way, times).0;
+            known_s = known_s.max(rate_known_s);
+        }
+        (counted > 0.0 && known_s > 0.0).then(|| Took {
+            mean_s: spent / counted,
+            under_way: Some(spent / known_s),
+            per_s: Some(counted / known_s),
+        })
+    }
+
+    /// A gauge's mean over these times, the highest over its labels.
+    pub(super) fn value(&self, times: &Times) -> Option<f64> {
+        let means = self.gauges.iter().filter_map(|gauge| mean(gauge, times));
+        means.max_by(f64::total_cmp)
+    }
+
+    /// The gauge itself, where it has no labels that tell several apart.
+    pub(super) fn gauge(&self) -> Option<&'a Series> {
+        match self.gauges.as_slice() {
+            [gauge] => Some(gauge),
+            _ => None,
+        }
+    }
+
+    /// A counter's rise a second over these times, over all its labels.
+    pub(super) fn per_s(&self, times: &Times) -> Option<f64> {
+        let rates: Vec<f64> = self.rates.iter().filter_map(|rate| mean(rate, times)).collect();
+        (!rates.is_empty()).then(|| rates.iter().sum())
+    }
+
+    /// How much of these times it took at least so long, in the mean of each look.
+    pub(super) fn long_s(&self, times: &Times, least_s: f64) -> f64 {
+        let Some((first, _)) = self.spreads.first() else {
+            let long =
+                self.gauges.iter().map(|gauge| time_when_s(gauge, times, |value| value * self.unit_s >= least_s));
+            return long.fold(0.0, f64::max);
+        };
+        let is_long = |t_s: f64| {
+            let sum = |of: fn(&(&'a Series, &'a Series)) -> &'a Series| {
+                self.spreads.iter().filter_map(|spread| at(of(spread), t_s)).sum::<f64>()
+            };
+            let (counted, spent) = (sum(|spread| spread.0), sum(|spread| spread.1));
+            counted > 0.0 && spent / counted >= least_s
+        };
+        let long = steps(first).filter(|step| is_long(step.from_s)).map(|step| (step.from_s, step.to_s));
+        let long = Times::of(long);
+        times.length_s() - times.without(&long).length_s()
+    }
+
+    /// The means of single looks in these times, in seconds, shortest first.
+    pub(super) fn looks_s(&self, times: &Times) -> Vec<f64> {
+        let Some((first, _)) = self.spreads.first() else { return Vec::new() };
+        let look = |step: Step| self.took(&Times::of([(step.from_s, step.to_s)])).map(|took| took.mean_s);
+        let inside = steps(first).filter(|step| times.contains((step.from_s + step.to_s) / 2.0));
+        let mut means: Vec<f64> = inside.filter_map(look).collect();
+        means.sort_by(f64::total_cmp);
+        means
+    }
+}
+
+/// The timeline's names of a metric: itself, or, where it has labels, each of them.
+fn paths(metric: &str, timeline: &Timeline) -> Vec<String> {
+    let exact = format!("metric.{metric}");
+    let labelled = format!("{exact}{{");
+    let mut found = BTreeSet::from([exact]);
+    let names =
+        timeline.series.range(labelled.clone()..).map(|(name, _)| name).take_while(|name| name.starts_with(&labelled));
+    found.extend(names.filter_map(|name| Some(name[..=name.rfind('}')?].to_owned())));
+    found.into_iter().collect()
+}

@@ -1,0 +1,183 @@
+//! Figures over time as steps: a value holds from its moment to the next one. What they add up to over stretches of
+//! time, and when they were above something. Refuses to know what they measure.
+
+use crate::fold::{Series, Stretch};
+
+/// Stretches of time in seconds from the start of the plan: in order, apart from each other, none empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Times(Vec<(f64, f64)>);
+
+impl Times {
+    /// The stretches, put in order and together.
+    pub(super) fn of(stretches: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut all: Vec<(f64, f64)> = stretches.into_iter().filter(|(from, to)| from < to).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut joined: Vec<(f64, f64)> = Vec::with_capacity(all.len());
+        for (from, to) in all {
+            match joined.last_mut().filter(|last| last.1 >= from) {
+                Some(last) => last.1 = last.1.max(to),
+                None => joined.push((from, to)),
+            }
+        }
+        Self(joined)
+    }
+
+    pub(super) fn length_s(&self) -> f64 {
+        self.0.iter().map(|(from, to)| to - from).sum()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn first_s(&self) -> Option<f64> {
+        self.0.first().map(|(from, _)| *from)
+    }
+
+    pub(super) fn last_s(&self) -> Option<f64> {
+        self.0.last().map(|(_, to)| *to)
+    }
+
+    pub(super) fn and(&self, other: &Self) -> Self {
+        Self::of(self.0.iter().chain(&other.0).copied())
+    }
+
+    /// What lies in these times and not in the others.
+    pub(super) fn without(&self, others: &Self) -> Self {
+        let mut left = self.0.clone();
+        for (from, to) in &others.0 {
+            left =
+                left.iter().flat_map(|(a, b)| [(*a, b.min(*from)), (a.max(*to), *b)]).filter(|(a, b)| a < b).collect();
+        }
+        Self::of(left)
+    }
+
+    pub(super) fn contains(&self, t_s: f64) -> bool {
+        self.0.iter().any(|(from, to)| (*from..*to).contains(&t_s))
+    }
+
+    /// How much of a stretch lies in these times, in seconds.
+    fn overlap_s(&self, (from, to): (f64, f64)) -> f64 {
+        // Stretches are in order: those that end before it and those that begin after it are passed over.
+        let first = self.0.partition_point(|(_, end)| *end <= from);
+        let inside = self.0[first..].iter().take_while(|(begin, _)| *begin < to);
+        inside.map(|(begin, end)| end.min(to) - begin.max(from)).sum()
+    }
+}
+
+/// A stretch of a series, with its end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) from_s: f64,
+    pub(super) to_s: f64,
+    pub(super) value: Stretch,
+}
+
+/// The stretches of a series. The last one lasts as long as the one before it, or a second.
+pub(super) fn steps(series: &Series) -> impl Iterator<Item = Step> + '_ {
+    let points = &series.points;
+    let usual_s = match points.as_slice() {
+        [.., before, last] => (last.t_s - before.t_s).max(0.0),
+        _ => 1.0,
+    };
+    points.iter().enumerate().map(move |(place, point)| {
+        let to_s = points.get(place + 1).map_or(point.t_s + usual_s, |next| next.t_s);
+        Step { from_s: point.t_s, to_s: to_s.max(point.t_s), value: *point }
+    })
+}
+
+/// The sum of value times seconds over these times, and the seconds that it was known for.
+pub(super) fn area(series: &Series, times: &Times) -> (f64, f64) {
+    steps(series).fold((0.0, 0.0), |(area, known_s), step| {
+        let overlap_s = times.overlap_s((step.from_s, step.to_s));
+        (area + overlap_s * step.value.mean, known_s + overlap_s)
+    })
+}
+
+/// The mean over these times.
+pub(super) fn mean(series: &Series, times: &Times) -> Option<f64> {
+    let (area, known_s) = area(series, times);
+    (known_s > 0.0).then(|| area / known_s)
+}
+
+/// The value that held at a moment.
+pub(super) fn at(series: &Series, t_s: f64) -> Option<f64> {
+    let next = series.points.partition_point(|point| point.t_s <= t_s);
+    Some(series.points.get(next.checked_sub(1)?)?.mean)
+}
+
+/// The times in which the value was so.
+pub(super) fn when(series: &Series, is_so: impl Fn(f64) -> bool) -> Times {
+    Times::of(steps(series).filter(|step| is_so(step.value.mean)).map(|step| (step.from_s, step.to_s)))
+}
+
+/// The part of `times` in which the value was so.
+pub(super) fn time_when_s(series: &Series, times: &Times, is_so: impl Fn(f64) -> bool) -> f64 {
+    let so = steps(series).filter(|step| is_so(step.value.mean));
+    so.map(|step| times.overlap_s((step.from_s, step.to_s))).sum()
+}
+
+/// The value that is reached or exceeded for a tenth of the time in which there is any: a peak that a single
+/// spike cannot move.
+pub(super) fn usual_peak(steps: &[(f64, f64)]) -> f64 {
+    let mut some: Vec<(f64, f64)> = steps.iter().copied().filter(|(value, _)| *value > 0.0).collect();
+    some.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let tenth_s = some.iter().map(|(_, lasting_s)| lasting_s).sum::<f64>() / 10.0;
+    let mut passed_s = 0.0;
+    let reached = some.iter().find(|(_, lasting_s)| {
+        passed_s += lasting_s;
+        passed_s >= tenth_s
+    });
+    reached.map_or(0.0, |(value, _)| *value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(values: &[(f64, f64)]) -> Series {
+        let mut series = Series::default();
+        values.iter().for_each(|(t_s, value)| series.push(*t_s, *value));
+        series
+    }
+
+    #[track_caller]
+    fn check_times(times: &Times, expected: &[(f64, f64)]) {
+        assert_eq!(times.0, expected);
+    }
+
+    #[test]
+    fn times_are_joined_and_cut() {
+        let times = Times::of([(5.0, 7.0), (0.0, 2.0), (1.0, 3.0), (9.0, 9.0), (3.0, 4.0)]);
+        check_times(&times, &[(0.0, 4.0), (5.0, 7.0)]);
+        check_times(&times.without(&Times::of([(1.0, 2.0), (6.0, 9.0)])), &[(0.0, 1.0), (2.0, 4.0), (5.0, 6.0)]);
+        check_times(&times.without(&Times::of([(0.0, 9.0)])), &[]);
+        check_times(&times.and(&Times::of([(4.0, 5.0)])), &[(0.0, 7.0)]);
+        assert_eq!((times.length_s(), times.first_s(), times.last_s()), (6.0, Some(0.0), Some(7.0)));
+        assert_eq!(
+            [times.overlap_s((3.5, 5.5)), times.overlap_s((4.0, 5.0)), times.overlap_s((-1.0, 9.0))],
+            [1.0, 0.0, 6.0]
+        );
+    }
+
+    #[test]
+    fn values_hold_until_the_next_one() {
+        let series = series(&[(0.0, 10.0), (1.0, 20.0), (3.0, 0.0)]);
+        assert_eq!(area(&series, &Times::of([(0.5, 2.0)])), (5.0 + 20.0, 1.5));
+        assert_eq!(mean(&series, &Times::of([(0.0, 5.0)])), Some(50.0 / 5.0));
+        assert_eq!(mean(&series, &Times::of([(7.0, 8.0)])), None);
+        assert_eq!(
+            [at(&series, 0.9), at(&series, 1.0), at(&series, 99.0), at(&series, -1.0)],
+            [Some(10.0), Some(20.0), Some(0.0), None]
+        );
+        check_times(&when(&series, |value| value > 5.0), &[(0.0, 3.0)]);
+        assert_eq!(time_when_s(&series, &Times::of([(2.0, 9.0)]), |value| value > 5.0), 1.0);
+    }
+
+    #[test]
+    fn a_spike_is_no_peak() {
+        assert_eq!(usual_peak(&[(500.0, 1.0), (50.0, 60.0), (0.0, 600.0)]), 50.0);
+        assert_eq!(usual_peak(&[(100.0, 3.0), (0.0, 77.0)]), 100.0);
+        assert_eq!(usual_peak(&[]), 0.0);
+    }
+}

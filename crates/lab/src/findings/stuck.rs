@@ -1,0 +1,88 @@
+//! Work that stopped making progress, grouped by who held it and by what became of the holder. Refuses to guess a
+//! holder that nobody named.
+
+use super::view::View;
+use super::words::{count, counted, moment, share};
+use super::{Candidate, Case, Death};
+use crate::fold::WorkFigures;
+use crate::record::timeline::FaultRow;
+
+/// How many deaths and faults one finding tells of.
+const EVENTS_MAX: usize = 8;
+
+pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+    let works = view.input.results.work.iter();
+    works.filter(|(_, figures)| figures.stuck > 0).map(|(name, figures)| stuck(view, name, figures)).collect()
+}
+
+fn stuck(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
+    let part = figures.stuck as f64 / figures.created.max(1) as f64;
+    let seen = super::view::first_above_zero(view.series(&format!("work.{name}.stuck")).into_iter());
+    let mut groups: Vec<(&String, &u64)> = figures.stuck_by.iter().collect();
+    groups.sort_by(|a, b| b.1.cmp(a.1));
+    let held: Vec<String> = groups.iter().map(|(holder, pieces)| held_by(view, holder, **pieces)).collect();
+    let holders = if held.is_empty() { String::new() } else { format!(": {}", held.join("; ")) };
+    let sentence = format!(
+        "{} of {} stopped making progress ({}){holders}.",
+        count(figures.stuck),
+        counted(figures.created, name),
+        share(part)
+    );
+    let mut case = Case::new("stuck_work", part, sentence)
+        .maybe(format!("work.{name}.stuck"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
+    for (holder, pieces) in groups {
+        case = case.evidence(format!("{name}.stuck_by.{holder}"), counted(*pieces, "piece"));
+    }
+    for event in events(view).into_iter().take(EVENTS_MAX) {
+        case = case.evidence(event.0, event.1);
+    }
+    let refuted_by =
+        "The pieces go on after a longer time: then they are slow, and `stuck_after` is too short for them.";
+    let advice = "Look at who holds the pieces and for how long it may: a lease that outlives its holder keeps work from others.";
+    case.close(refuted_by, advice)
+}
+
+/// What one holder had, and what became of it.
+fn held_by(view: &View<'_>, holder: &str, pieces: u64) -> String {
+    let fate = fate_of(view, holder).map_or_else(String::new, |fate| format!(", which {fate}"));
+    format!("{} held by {holder}{fate}", count(pieces))
+}
+
+/// What happened to the process that a holder's name speaks of: its own name, or a part of it, as in an address.
+fn fate_of(view: &View<'_>, holder: &str) -> Option<String> {
+    let is_meant = |process: &str| !process.is_empty() && (holder == process || has_word(holder, process));
+    let fault = view.input.timeline.faults.iter().find(|fault| fault.failed.is_none() && is_meant(&fault.process));
+    let death = view.unordered_deaths().find(|death| is_meant(&death.process));
+    fault.map(told_fault).or_else(|| death.map(told_death))
+}
+
+/// Whether a word stands in a text by itself: `node_b` in `node_b:4001`, and not in `node_bb`.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (text[..at].chars().next_back(), text[at + word.len()..].chars().next());
+        !before.is_some_and(is_inner) && !after.is_some_and(is_inner)
+    })
+}
+
+fn told_fault(fault: &FaultRow) -> String {
+    let again = match fault.ready_again_s {
+        Some(t_s) => format!(" and answered again at {}", moment(t_s)),
+        None => String::new(),
+    };
+    format!("got `{}` from the trial at {}{again}", fault.act, moment(fault.t_s))
+}
+
+fn told_death(death: &Death) -> String {
+    let how =
+        death.signal.map_or_else(|| "ended by itself".to_owned(), |signal| format!("was ended by signal {signal}"));
+    format!("{how} at {}", moment(death.t_s))
+}
+
+/// Everything that happened to processes.
+fn events(view: &View<'_>) -> Vec<(String, String)> {
+    let faults = view.input.timeline.faults.iter().filter(|fault| fault.failed.is_none());
+    let faults = faults.map(|fault| (format!("fault {}", fault.process), told_fault(fault)));
+    let deaths = view.unordered_deaths().map(|death| (format!("process.{}", death.process), told_death(death)));
+    faults.chain(deaths).collect()
+}

@@ -1,0 +1,271 @@
+//! The run as findings look at it: when requests and work were under pressure and when they were not, what
+//! operations did meanwhile, and what the target's roles show. Refuses to accuse anybody.
+//!
+//! Pressure is what is under way: requests that were sent or wait for a place in the lab, or pieces of work that have
+//! not ended. The target is *busy* while the pressure is at least half of its usual peak, and *calm* while it is at
+//! most a quarter of it. A constant load on a healthy target is busy all the time and never calm; where something
+//! gets short, pressure rises by itself. The time in which a fault was at work belongs to the fault.
+
+use super::disturbed::{Disturbance, disturbances};
+use super::roles::Role;
+use super::series::{Times, area, at, mean, steps, usual_peak, when};
+use super::thresholds::{BUSY_MIN, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
+use super::{Death, Input};
+use crate::fold::Series;
+
+/// How the target's process is called.
+pub(super) const SERVER: &str = "server";
+
+/// How the lab's own processes are called, or begin.
+pub(super) const GENERATOR: &str = "generator";
+
+/// How much smaller than a part of it a request may look, because its typical time is a median and the part's a mean.
+const MEDIAN_FOR_MEAN: f64 = 1.25;
+
+/// The run, prepared once for all kinds of findings.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) input: &'a Input<'a>,
+    pub(super) ops: Vec<Op<'a>>,
+    pub(super) disturbances: Vec<Disturbance<'a>>,
+    /// Pressure of requests.
+    pub(super) requests: Pressed,
+    /// Pressure of work.
+    pub(super) work: Pressed,
+}
+
+/// When there was pressure, and when there was little.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pressed {
+    pub(super) busy: Times,
+    pub(super) calm: Times,
+}
+
+/// A journey as a whole, on the timeline.
+#[derive(Clone, Debug)]
+pub(super) struct Op<'a> {
+    pub(super) name: &'a str,
+    pub(super) ok: Option<&'a Series>,
+    pub(super) errors: Option<&'a Series>,
+    pub(super) denied: Option<&'a Series>,
+    pub(super) latency_p50_ms: Option<&'a Series>,
+    pub(super) latency_p99_ms: Option<&'a Series>,
+    pub(super) service_p50_ms: Option<&'a Series>,
+    /// Over the whole run.
+    service_avg_ms: Option<f64>,
+}
+
+/// What a part of a request's way explains of the time that requests took.
+#[derive(Clone, Debug)]
+pub(super) struct Part<'a> {
+    /// Of the time of all requests.
+    pub(super) share: f64,
+    /// The operation in which most of it was spent.
+    pub(super) op: &'a str,
+    /// How long that typically takes, in seconds.
+    pub(super) service_s: f64,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(input: &'a Input<'a>) -> Self {
+        let ops: Vec<Op<'a>> = input.results.journeys.keys().map(|name| Op::of(name, input)).collect();
+        let disturbances = disturbances(input, &ops);
+        let disturbed = Times::of(disturbances.iter().map(|one| one.window_s));
+        let requests = pressed(&request_pressure(input, &ops), &disturbed);
+        let work = pressed(&work_pressure(input), &disturbed);
+        Self { input, ops, disturbances, requests, work }
+    }
+
+    pub(super) fn series(&self, name: &str) -> Option<&'a Series> {
+        self.input.timeline.get(name)
+    }
+
+    pub(super) fn role(&self, role: &str) -> Option<Role<'a>> {
+        Role::find(role, self.input.timeline, self.input.signals)
+    }
+
+    /// When requests or work were under pressure.
+    pub(super) fn busy(&self) -> Times {
+        self.requests.busy.and(&self.work.busy)
+    }
+
+    /// Arrivals that ended, and those that were denied or went wrong.
+    pub(super) fn arrivals(&self) -> Arrivals {
+        let mut arrivals = Arrivals::default();
+        for journey in self.input.results.journeys.values() {
+            arrivals.ended += journey.op.count;
+            arrivals.denied += journey.op.denied;
+            arrivals.errors += journey.op.errors;
+        }
+        arrivals
+    }
+
+    /// What something that takes `mean_s` explains of the time of requests: it is a part of those alone that take at
+    /// least as long.
+    pub(super) fn part_of_requests(&self, mean_s: f64, times: &Times) -> Option<Part<'a>> {
+        let (mut spent, mut all) = (0.0, 0.0);
+        let mut longest: Option<(f64, &'a str, f64)> = None;
+        for op in &self.ops {
+            let (Some(answers), Some(service_s)) = (op.answers(times), op.service_s(times)) else { continue };
+            all += answers * service_s;
+            if service_s * MEDIAN_FOR_MEAN < mean_s {
+                continue;
+            }
+            let part = answers * mean_s.min(service_s);
+            spent += part;
+            if longest.is_none_or(|(most, ..)| part > most) {
+                longest = Some((part, op.name, service_s));
+            }
+        }
+        let (_, op, service_s) = longest.filter(|(part, ..)| *part > 0.0)?;
+        Some(Part { share: (spent / all).min(1.0), op, service_s })
+    }
+
+    /// Pieces of work that had not ended, in the mean over these times.
+    pub(super) fn unfinished(&self, times: &Times) -> Option<f64> {
+        let all = self.input.results.work.keys().filter_map(|work| self.series(&format!("work.{work}.unfinished")));
+        let means: Vec<f64> = all.filter_map(|series| mean(series, times)).collect();
+        (!means.is_empty()).then(|| means.iter().sum())
+    }
+
+    /// Whether something went on for long enough, and for enough of these times, to be more than a hiccup.
+    pub(super) fn is_lasting(lasting_s: f64, times: &Times) -> bool {
+        lasting_s >= LASTING_MIN_S && lasting_s >= LASTING_SHARE_MIN * times.length_s()
+    }
+
+    /// Deaths that no fault ordered.
+    pub(super) fn unordered_deaths(&self) -> impl Iterator<Item = &'a Death> {
+        let faults = &self.input.timeline.faults;
+        self.input.deaths.iter().filter(move |death| {
+            !faults.iter().any(|fault| {
+                let since_s = death.t_s - fault.t_s;
+                fault.process == death.process && (-1.0..=super::thresholds::ORDERED_WITHIN_S).contains(&since_s)
+            })
+        })
+    }
+}
+
+/// How arrivals ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrivals {
+    pub(super) ended: u64,
+    pub(super) denied: u64,
+    pub(super) errors: u64,
+}
+
+impl Arrivals {
+    /// A count as a share of those that ended.
+    pub(super) fn share(self, count: u64) -> f64 {
+        if self.ended == 0 { 0.0 } else { count as f64 / self.ended as f64 }
+    }
+}
+
+impl<'a> Op<'a> {
+    fn of(name: &'a str, input: &'a Input<'a>) -> Self {
+        let series = |figure: &str| input.timeline.get(&format!("op.{name}.{figure}"));
+        Self {
+            name,
+            ok: series("ok_per_s"),
+            errors: series("errors_per_s"),
+            denied: series("denied_per_s"),
+            latency_p50_ms: series("latency_p50_ms"),
+            latency_p99_ms: series("latency_p99_ms"),
+            service_p50_ms: series("service_p50_ms"),
+            service_avg_ms: input.results.journeys.get(name).and_then(|journey| journey.op.service_ms.avg),
+        }
+    }
+
+    /// Good answers in these times.
+    fn answers(&self, times: &Times) -> Option<f64> {
+        let (answers, _) = area(self.ok?, times);
+        (answers > 0.0).then_some(answers)
+    }
+
+    /// How long a good answer typically takes from sending, in seconds.
+    fn service_s(&self, times: &Times) -> Option<f64> {
+        let typical_ms = weighted(self.service_p50_ms, self.ok, times);
+        // A median over a mean: where answers are of two kinds the run's own mean says more.
+        let ms = typical_ms.into_iter().chain(self.service_avg_ms).max_by(f64::total_cmp)?;
+        (ms > 0.0).then_some(ms / 1000.0)
+    }
+
+    /// The typical latency in these times, in milliseconds.
+    pub(super) fn latency_ms(&self, times: &Times) -> Option<f64> {
+        weighted(self.latency_p50_ms, self.ok, times)
+    }
+
+    /// Requests under way in the second at `t_s`, by Little's law.
+    fn under_way(&self, t_s: f64) -> Option<f64> {
+        let rate = at(self.ok?, t_s)?;
+        if rate == 0.0 { Some(0.0) } else { Some(rate * at(self.latency_p50_ms?, t_s)? / 1000.0) }
+    }
+}
+
+/// The mean of a figure per answer.
+fn weighted(figure: Option<&Series>, rate: Option<&Series>, times: &Times) -> Option<f64> {
+    let (mut sum, mut answers) = (0.0, 0.0);
+    let figure = figure?;
+    for step in steps(rate?) {
+        let Some(value) = at(figure, step.from_s) else { continue };
+        let (weight, _) = (step.value.mean * overlap_s(times, step.from_s, step.to_s), ());
+        sum += weight * value;
+        answers += weight;
+    }
+    (answers > 0.0).then(|| sum / answers)
+}
+
+fn overlap_s(times: &Times, from_s: f64, to_s: f64) -> f64 {
+    let step = Times::of([(from_s, to_s)]);
+    step.length_s() - step.without(times).length_s()
+}
+
+/// Pressure as steps: from, to, how much.
+type Steps = Vec<(f64, f64, f64)>;
+
+/// What the lab saw at its looks, or, between them, what rate and latency say: a look catches short requests rarely.
+fn request_pressure(input: &Input<'_>, ops: &[Op<'_>]) -> Steps {
+    let series = |name: &str| input.timeline.get(name);
+    let (in_flight, queued) = (series("load.in_flight"), series("load.queued"));
+    let seen = |t_s: f64| {
+        let seen = |series: Option<&Series>| series.and_then(|series| at(series, t_s)).unwrap_or(0.0);
+        let by_rate: f64 = ops.iter().filter_map(|op| op.under_way(t_s)).sum();
+        by_rate.max(seen(in_flight) + seen(queued))
+    };
+    let sources = in_flight.into_iter().chain(ops.iter().filter_map(|op| op.ok));
+    let edges = sources.flat_map(steps).flat_map(|step| [step.from_s, step.to_s]);
+    between(edges.collect()).map(|(from, to)| (from, to, seen(from))).collect()
+}
+
+fn work_pressure(input: &Input<'_>) -> Steps {
+    let names = input.results.work.keys().map(|work| format!("work.{work}.unfinished"));
+    let all: Vec<&Series> = names.filter_map(|name| input.timeline.get(&name)).collect();
+    let edges = all.iter().flat_map(|series| steps(series)).flat_map(|step| [step.from_s, step.to_s]);
+    let sum = |t_s: f64| all.iter().filter_map(|series| at(series, t_s)).sum();
+    between(edges.collect()).map(|(from, to)| (from, to, sum(from))).collect()
+}
+
+/// The stretches between moments.
+fn between(mut edges: Vec<f64>) -> impl Iterator<Item = (f64, f64)> {
+    edges.sort_by(f64::total_cmp);
+    edges.dedup();
+    let ends: Vec<f64> = edges.iter().skip(1).copied().collect();
+    edges.into_iter().zip(ends)
+}
+
+fn pressed(pressure: &Steps, disturbed: &Times) -> Pressed {
+    let lasting: Vec<(f64, f64)> = pressure.iter().map(|(from, to, value)| (*value, to - from)).collect();
+    let peak = usual_peak(&lasting);
+    if peak <= 0.0 {
+        return Pressed::default();
+    }
+    let times = |is_so: &dyn Fn(f64) -> bool| {
+        let so = pressure.iter().filter(|(_, _, value)| is_so(*value)).map(|(from, to, _)| (*from, *to));
+        Times::of(so).without(disturbed)
+    };
+    Pressed { busy: times(&|value| value >= BUSY_MIN * peak), calm: times(&|value| value <= CALM_MAX * peak) }
+}
+
+/// The first moment at which any of these was above zero.
+pub(super) fn first_above_zero<'a>(all: impl Iterator<Item = &'a Series>) -> Option<f64> {
+    all.filter_map(|series| when(series, |value| value > 0.0).first_s()).min_by(f64::total_cmp)
+}

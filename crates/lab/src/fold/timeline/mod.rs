@@ -1,0 +1,240 @@
+//! The fold of the timeline: rows in, named figures over time out, in constant memory, while a trial runs or when
+//! its file is read again. Refuses to know files, and what a figure is good for.
+//!
+//! A value stands at the moment from which it holds until the next one. What is counted in a row stands at the
+//! row's moment; what happened between two rows stands at the first of them. The names:
+//!
+//! ```text
+//! op.OP.ok_per_s .errors_per_s .denied_per_s            answers by how they ended
+//! op.OP.latency_p50_ms .latency_p99_ms                  from the intended moment, good answers
+//! op.OP.service_p50_ms .service_p99_ms                  from sending
+//! load.in_flight .queued .connections                   the load at a moment
+//! generator.lag_p99_ms                                  the lab's own schedule
+//! work.WORK.waiting .running .finished .failed .stuck .unfinished
+//! process.NAME.rss_bytes .pss_bytes .cpu_cores .threads .open_files .context_switches_per_s ...
+//! machine.KEY, observe.NAME.FIGURE                      as they stand in the row
+//! metric.NAME{LABELS}                                   a gauge
+//! metric.NAME_total{LABELS}.per_s                       a counter
+//! metric.NAME{LABELS}.per_s .mean_s .under_way          a histogram or summary of times: how many a second, how long
+//!                                                       in the mean, and how many of them at once in the mean
+//! metric.NAME{LABELS}.per_s .mean .sum_per_s            one of anything else
+//! ```
+
+mod metrics;
+mod ops;
+mod processes;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::series::Series;
+use crate::limits::{
+    METRIC_POINTS_MAX, METRIC_SERIES_MAX, PARTS_MAX, SERIES_MAX, SERIES_POINTS_MAX, TIMELINE_NOTES_MAX,
+};
+use crate::record::timeline::{FaultRow, NoteRow, PartRow, PulseRow, Row, WorkRow};
+pub(crate) use metrics::seconds_in_unit;
+use ops::Seconds;
+
+/// Everything that a timeline shows, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Figures over time.
+    pub series: BTreeMap<String, Series>,
+    /// Parts of the trial, in the order in which they began.
+    pub parts: Vec<PartSpan>,
+    /// Faults that were carried out.
+    pub faults: Vec<FaultRow>,
+    /// What a reader must know.
+    pub notes: Vec<NoteRow>,
+    preferred: BTreeSet<String>,
+    metric_series: usize,
+    /// The most names of one row that there was no room for.
+    left_out: usize,
+    counters: Counters,
+    seconds: Seconds,
+}
+
+/// A part of the trial on the timeline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PartSpan {
+    /// Its number.
+    pub part: u32,
+    /// The phase that it belongs to.
+    pub phase: String,
+    /// What it is: `burst 2`, `50 clients`.
+    pub label: String,
+    /// When it began, in seconds from the start of the plan.
+    pub start_s: f64,
+    /// When it was over.
+    pub end_s: Option<f64>,
+}
+
+/// Where a series belongs: what it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// The load and the work: few, and every report draws them.
+    Own,
+    /// Processes, the machine, observers, steps.
+    Beside,
+    /// One of the target's metrics.
+    Metric,
+    /// One of the target's metrics that somebody asked for by name.
+    Preferred,
+}
+
+impl Timeline {
+    /// An empty one that has room for these metrics of the target, whatever else the target tells.
+    #[must_use]
+    pub fn preferring(metrics: impl IntoIterator<Item = String>) -> Self {
+        Self { preferred: metrics.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Takes one row in. Rows come in the order of time, more or less.
+    pub fn add(&mut self, row: &Row) {
+        match row {
+            Row::Op(row) => self.add_op(row),
+            Row::Pulse(row) => self.add_pulse(row),
+            Row::Work(row) => self.add_work(row),
+            Row::Part(row) => self.add_part(row),
+            Row::Fault(row) if self.faults.len() < TIMELINE_NOTES_MAX => self.faults.push(row.clone()),
+            Row::Note(row) if self.notes.len() < TIMELINE_NOTES_MAX => self.notes.push(row.clone()),
+            Row::Fault(_) | Row::Note(_) => {}
+        }
+    }
+
+    /// Takes the seconds in that more rows could have belonged to, once no more rows come; until then the last
+    /// second of every operation is missing. What never had a value is gone afterwards.
+    pub fn close(&mut self) {
+        self.close_seconds();
+        self.series.retain(|_, series| !series.points.is_empty());
+        if self.left_out > 0 {
+            let note = format!(
+                "{} of the target's metrics are not in the figures over time, which keep {METRIC_SERIES_MAX}; timeline.jsonl \
+                 has them all, and those that [signals] names come first",
+                self.left_out
+            );
+            self.left_out = 0;
+            self.notes.push(NoteRow { t_s: 0.0, note });
+        }
+    }
+
+    /// A figure over time by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Series> {
+        self.series.get(name)
+    }
+
+    fn add_pulse(&mut self, row: &PulseRow) {
+        let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];
+        for (figure, value) in load {
+            self.push(Room::Own, &format!("load.{figure}"), row.t_s, value as f64);
+        }
+        if let Some(lag) = row.lag_p99_ms {
+            self.push(Room::Own, "generator.lag_p99_ms", row.t_s, lag);
+        }
+        for (name, figures) in &row.processes {
+            self.add_process(name, row.t_s, figures);
+        }
+        for (key, value) in &row.machine {
+            self.push(Room::Beside, &format!("machine.{key}"), row.t_s, *value);
+        }
+        for (name, value) in &row.observed {
+            self.push(Room::Beside, &format!("observe.{name}"), row.t_s, *value);
+        }
+        self.add_metrics(row.t_s, &row.metrics);
+    }
+
+    fn add_work(&mut self, row: &WorkRow) {
+        let point = &row.point;
+        let unfinished = point.waiting + point.running + point.stuck;
+        let counts = [
+            ("waiting", point.waiting),
+            ("running", point.running),
+            ("finished", point.finished),
+            ("failed", point.failed),
+            ("stuck", point.stuck),
+            ("unfinished", unfinished),
+        ];
+        for (count, value) in counts {
+            self.push(Room::Own, &format!("work.{}.{count}", row.work), point.t_s, value as f64);
+        }
+    }
+
+    fn add_part(&mut self, row: &PartRow) {
+        if row.over {
+            if let Some(open) = self.parts.iter_mut().rev().find(|open| open.part == row.part && open.end_s.is_none()) {
+                open.end_s = Some(row.t_s);
+            }
+        } else if self.parts.len() < PARTS_MAX as usize {
+            let (phase, label) = (row.phase.clone(), row.label.clone());
+            self.parts.push(PartSpan { part: row.part, phase, label, start_s: row.t_s, end_s: None });
+        }
+    }
+
+    /// Adds a value to a series, which is made where there is room for it.
+    fn push(&mut self, room: Room, name: &str, t_s: f64, value: f64) {
+        if !t_s.is_finite() || !value.is_finite() {
+            return;
+        }
+        if self.make(room, name)
+            && let Some(series) = self.series.get_mut(name)
+        {
+            series.push(t_s, value);
+        }
+    }
+
+    /// Makes a series where there is none; says whether there is one now.
+    fn make(&mut self, room: Room, name: &str) -> bool {
+        if self.series.contains_key(name) {
+            return true;
+        }
+        let is_full = room == Room::Metric && self.metric_series >= METRIC_SERIES_MAX;
+        if is_full || self.series.len() >= SERIES_MAX {
+            return false;
+        }
+        self.metric_series += usize::from(room == Room::Metric);
+        let points_max = if room == Room::Own { SERIES_POINTS_MAX } else { METRIC_POINTS_MAX };
+        self.series.insert(name.to_owned(), Series::of_at_most(points_max));
+        true
+    }
+}
+
+/// What counters stood at, and when.
+#[derive(Clone, Debug, Default)]
+struct Counters(BTreeMap<String, (f64, f64)>);
+
+/// What a counter did between two rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rise {
+    /// The first of them.
+    from_s: f64,
+    /// The time between them, in seconds, more than none.
+    took_s: f64,
+    /// By how much it rose.
+    by: f64,
+}
+
+impl Counters {
+    /// Notes what a counter stands at. A counter that is new, or fell because its process started again, says
+    /// nothing about the time before.
+    fn rise(&mut self, name: &str, t_s: f64, value: f64) -> Option<Rise> {
+        if !t_s.is_finite() || !value.is_finite() {
+            return None;
+        }
+        let Some(last) = self.0.get_mut(name) else {
+            self.0.insert(name.to_owned(), (t_s, value));
+            return None;
+        };
+        let (from_s, before) = std::mem::replace(last, (t_s, value));
+        let (took_s, by) = (t_s - from_s, value - before);
+        (took_s > 0.0 && by >= 0.0).then_some(Rise { from_s, took_s, by })
+    }
+}
+
+impl Rise {
+    fn per_s(self) -> f64 {
+        self.by / self.took_s
+    }
+}

@@ -1,0 +1,94 @@
+//! Rows of operations, one for every part and operation that ended in a second, put together to one value a second.
+//! Refuses to know what an operation does.
+
+use std::collections::BTreeMap;
+
+use super::{Room, Timeline};
+use crate::limits::SILENCE_SHOWN_MAX_S;
+use crate::record::timeline::{OpRow, Spread};
+
+/// The second of every operation that more rows may belong to.
+pub(super) type Seconds = BTreeMap<String, Second>;
+
+/// What is known of one second of one operation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Second {
+    second: u64,
+    ok: u64,
+    denied: u64,
+    errors: u64,
+    latency_ms: Option<Spread>,
+    service_ms: Option<Spread>,
+}
+
+impl Second {
+    fn take(&mut self, row: &OpRow) {
+        self.ok += row.ok;
+        self.denied += row.denied;
+        self.errors += row.errors;
+        self.latency_ms = worse(self.latency_ms, row.latency_ms);
+        self.service_ms = worse(self.service_ms, row.service_ms);
+    }
+}
+
+/// Percentiles of two parts do not add up to those of both, but both lie at or below the worse one.
+fn worse(a: Option<Spread>, b: Option<Spread>) -> Option<Spread> {
+    let (Some(x), Some(y)) = (a, b) else { return a.or(b) };
+    Some(Spread { p50: x.p50.max(y.p50), p90: x.p90.max(y.p90), p99: x.p99.max(y.p99), max: x.max.max(y.max) })
+}
+
+impl Timeline {
+    pub(super) fn add_op(&mut self, row: &OpRow) {
+        if !row.t_s.is_finite() {
+            return;
+        }
+        let second = row.t_s.max(0.0) as u64;
+        if let Some(open) = self.seconds.get_mut(&row.op) {
+            // A row that comes late is counted with the second that is open: counts must add up.
+            if second <= open.second {
+                return open.take(row);
+            }
+            let over = std::mem::replace(open, Second { second, ..Second::default() });
+            open.take(row);
+            self.push_second(&row.op, &over);
+            return self.show_silence(&row.op, over.second + 1..second);
+        }
+        let mut open = Second { second, ..Second::default() };
+        open.take(row);
+        self.seconds.insert(row.op.clone(), open);
+    }
+
+    pub(super) fn close_seconds(&mut self) {
+        for (op, second) in std::mem::take(&mut self.seconds) {
+            self.push_second(&op, &second);
+        }
+    }
+
+    fn push_second(&mut self, op: &str, second: &Second) {
+        let t_s = second.second as f64;
+        self.push_counts(op, t_s, [second.ok, second.errors, second.denied]);
+        let spreads = [("latency", second.latency_ms), ("service", second.service_ms)];
+        for (figure, spread) in spreads.into_iter().filter_map(|(figure, spread)| Some((figure, spread?))) {
+            self.push(room_of(op), &format!("op.{op}.{figure}_p50_ms"), t_s, spread.p50);
+            self.push(room_of(op), &format!("op.{op}.{figure}_p99_ms"), t_s, spread.p99);
+        }
+    }
+
+    /// Seconds in which nothing ended have no rows, and none a second is what they show.
+    fn show_silence(&mut self, op: &str, silent: std::ops::Range<u64>) {
+        if silent.end.saturating_sub(silent.start) <= SILENCE_SHOWN_MAX_S {
+            silent.for_each(|second| self.push_counts(op, second as f64, [0; 3]));
+        }
+    }
+
+    fn push_counts(&mut self, op: &str, t_s: f64, [ok, errors, denied]: [u64; 3]) {
+        for (figure, count) in [("ok", ok), ("errors", errors), ("denied", denied)] {
+            self.push(room_of(op), &format!("op.{op}.{figure}_per_s"), t_s, count as f64);
+        }
+    }
+}
+
+/// Steps stand beside the journeys that they belong to.
+fn room_of(op: &str) -> Room {
+    if op.contains(".steps.") { Room::Beside } else { Room::Own }
+}

@@ -1,0 +1,215 @@
+//! A record made again from a directory: from `run.json` where it stands, else from what was written while the trial
+//! ran: its beginning, the histograms of every second, the timeline. A run whose lab was killed has a report like any
+//! other; it has no verdict of its own. Refuses to measure.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Duration;
+
+use super::start::Start;
+use super::{Run, read_json_file};
+use crate::fold::{Fold, PartFigures, PartSpan, Point, Results, Timeline, WorkFigures};
+use crate::record::hlog::{self, Figure};
+use crate::record::timeline::{OpRow, Row};
+use crate::record::{Book, Cell, Interval, Op, PartSpec, each_row};
+use crate::scenario::{Document, Journey, Scenario};
+use crate::verdict::{Verdict, judge_gates};
+
+/// What stands in a directory of a run.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The record.
+    pub run: Run,
+    /// Its figures over time.
+    pub timeline: Timeline,
+}
+
+/// Reads a directory of a run.
+///
+/// # Errors
+/// It is none, or a file in it cannot be read; the sentence says which.
+pub fn recorded(dir: &Path) -> Result<Recorded, String> {
+    let mut rows = Rows::default();
+    let path = dir.join("timeline.jsonl");
+    if path.exists() {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        each_row(BufReader::new(File::open(&path).map_err(failed)?), |row| rows.see(row)).map_err(failed)?;
+        rows.timeline.close();
+    }
+    let run = match dir.join("run.json").exists() {
+        true => read_json_file(&dir.join("run.json"))?,
+        false => made_again(dir, &rows)?,
+    };
+    Ok(Recorded { run, timeline: rows.timeline })
+}
+
+/// What a timeline says, beside its figures over time.
+#[derive(Default)]
+struct Rows {
+    timeline: Timeline,
+    /// What every operation of every part added up to.
+    ops: BTreeMap<(u32, String), OpRow>,
+    /// The last counts of every kind of work.
+    work: BTreeMap<String, Point>,
+    end_s: f64,
+}
+
+impl Rows {
+    fn see(&mut self, row: &Row) {
+        self.timeline.add(row);
+        match row {
+            Row::Op(row) => {
+                let sum = self.ops.entry((row.part, row.op.clone())).or_default();
+                sum.ok += row.ok;
+                sum.denied += row.denied;
+                sum.errors += row.errors;
+                self.end_s = self.end_s.max(row.t_s + 1.0);
+            }
+            Row::Work(row) => {
+                self.work.insert(row.work.clone(), row.point);
+            }
+            Row::Pulse(row) => self.end_s = self.end_s.max(row.t_s),
+            Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
+        }
+    }
+}
+
+fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
+    let start_path = dir.join("start.json");
+    if !start_path.exists() {
+        return Err(format!("{} is no directory of a run: it has neither run.json nor start.json", dir.display()));
+    }
+    let start: Start = read_json_file(&start_path)?;
+    let scenario = scenario_of(dir, &start)?;
+    let names = Names::of(&scenario.journeys);
+    let mut fold = Fold::new(&scenario.journeys);
+    let mut book = begun(&rows.timeline.parts);
+    for ((part, op), row) in &rows.ops {
+        take(&mut fold, &mut book, names.counts(*part, op, row));
+    }
+    let hlog_path = dir.join("intervals.hlog");
+    if hlog_path.exists() {
+        let entries = hlog::read(&hlog_path).map_err(|error| format!("{}: {error}", hlog_path.display()))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| format!("{}: {error}", hlog_path.display()))?;
+            take(&mut fold, &mut book, names.times(entry));
+        }
+    }
+    for span in &rows.timeline.parts {
+        book.over(span.part, 1, seconds(span.end_s.unwrap_or(rows.end_s)), 0);
+    }
+    let parts = book.all();
+    let results = results(&scenario, &fold, &parts, rows);
+    let gates = judge_gates(&scenario.gates, &results.to_json());
+    let mut run = start.into_run(results, gates, Verdict::Interrupted);
+    run.duration_s = rows.end_s;
+    run.faults = rows.timeline.faults.clone();
+    run.parts = parts;
+    run.notes.push(
+        "The lab was ended before it could write its record: this one was made from what was recorded until then. \
+         Messages of errors, arrivals never sent and processor times are not known."
+            .to_owned(),
+    );
+    Ok(run)
+}
+
+/// The scenario as it was run, but for ports that were chosen then.
+fn scenario_of(dir: &Path, start: &Start) -> Result<Scenario, String> {
+    let path = dir.join("scenario.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let wrong = |mistakes: &dyn std::fmt::Display| format!("{} cannot be read: {mistakes}", path.display());
+    let mut document = Document::parse(&text).map_err(|mistakes| wrong(&mistakes))?;
+    for setting in &start.scenario.settings {
+        document.set(setting).map_err(|mistakes| wrong(&mistakes))?;
+    }
+    for variable in document.free_ports() {
+        document.set_port(&variable, 1);
+    }
+    Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
+}
+
+fn begun(parts: &[PartSpan]) -> Book {
+    let mut book = Book::default();
+    for span in parts {
+        book.begin(PartSpec {
+            part: span.part,
+            phase: span.phase.clone(),
+            label: span.label.clone(),
+            start: seconds(span.start_s),
+            ..PartSpec::default()
+        });
+    }
+    book
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+fn take(fold: &mut Fold, book: &mut Book, interval: Option<Interval>) {
+    let Some(interval) = interval else { return };
+    fold.add(&interval);
+    interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| book.add(cell));
+}
+
+/// Operations by their names.
+struct Names(BTreeMap<String, Op>);
+
+impl Names {
+    fn of(journeys: &[Journey]) -> Self {
+        let mut names = BTreeMap::new();
+        for (place, journey) in journeys.iter().enumerate() {
+            names.insert(journey.name.clone(), Op { journey: place, step: None });
+            for (number, step) in journey.steps.iter().enumerate() {
+                let name = format!("{}.steps.{}", journey.name, step.name);
+                names.insert(name, Op { journey: place, step: Some(number) });
+            }
+        }
+        Self(names)
+    }
+
+    /// What a row of the timeline counts; the times stand in the histograms.
+    fn counts(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
+        let cell = Cell { ok: row.ok, denied: row.denied, errors: row.errors, ..Cell::new(part, *self.0.get(op)?) };
+        Some(Interval { cells: vec![cell], ..Interval::default() })
+    }
+
+    fn times(&self, entry: hlog::Entry) -> Option<Interval> {
+        if entry.figure == Figure::Lag {
+            return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
+        }
+        let mut cell = Cell::new(entry.part, *self.0.get(&entry.op)?);
+        match entry.figure {
+            Figure::Latency => cell.latency_us = entry.histogram,
+            Figure::Service => cell.service_us = entry.histogram,
+            Figure::Failed | Figure::Lag => cell.failed_us = entry.histogram,
+        }
+        Some(Interval { cells: vec![cell], ..Interval::default() })
+    }
+}
+
+fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows) -> Results {
+    let work = scenario.works.iter().filter_map(|work| {
+        let point = rows.work.get(&work.name)?;
+        let created = point.waiting + point.running + point.finished + point.failed + point.stuck;
+        let figures = WorkFigures {
+            created,
+            finished: point.finished,
+            failed: point.failed,
+            stuck: point.stuck,
+            waiting: point.waiting,
+            running: point.running,
+            ..WorkFigures::default()
+        };
+        Some((work.name.clone(), figures))
+    });
+    Results {
+        journeys: fold.journeys(crate::fold::active_s(parts)),
+        work: work.collect(),
+        observe: crate::fold::observed(&rows.timeline),
+        generator: fold.generator(scenario.generator.lag_p99_max),
+        ..Results::default()
+    }
+}

@@ -1,0 +1,120 @@
+//! Which charts a run has, and of which figures of the timeline they are made. All charts over time share one axis,
+//! so that one can be held against the other; parts and faults stand on each of them. Pure. Refuses to draw.
+
+pub(super) mod evidence;
+pub(super) mod levels;
+pub(super) mod processes;
+pub(super) mod requests;
+pub(super) mod work;
+
+use std::collections::BTreeMap;
+
+use super::Run;
+use super::svg::{Axis, Band, Bound, Chart, Curves, Dot, Form, Layer, Mark, Unit};
+use super::words::clean;
+use crate::fold::{Series, Stretch};
+
+/// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
+pub(super) type SeriesByName = BTreeMap<String, Series>;
+
+/// Characters of a fault beside its line.
+const MARK_CHARS_MAX: usize = 28;
+
+/// What all charts over time have in common.
+struct Sheet<'a> {
+    series: &'a SeriesByName,
+    end_s: f64,
+    bands: Vec<Band>,
+    marks: Vec<Mark>,
+}
+
+impl<'a> Sheet<'a> {
+    fn of(run: &Run, series: &'a SeriesByName) -> Self {
+        let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
+        let ends = last.chain(run.parts.iter().map(|part| part.start_s + part.length_s));
+        let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
+        Self { series, end_s, bands: bands(run), marks: marks(run) }
+    }
+
+    /// A line of one figure, where there is one.
+    fn line(&self, key: &str, name: &str, colour: usize, form: Form) -> Option<Layer> {
+        let points = &self.series.get(key)?.points;
+        Some(Layer { name: clean(name), colour, form, dots: points.iter().map(dot).collect() })
+    }
+
+    /// A chart of the layers that there are; none without any.
+    fn chart(&self, title: &str, unit: Unit, layers: Vec<Layer>) -> Option<Curves> {
+        let curves = Curves {
+            title: clean(title),
+            about: String::new(),
+            x: Axis { unit: Unit::Time, log: false, to: self.end_s },
+            y: Axis { unit, log: false, to: 0.0 },
+            layers,
+            bands: self.bands.clone(),
+            marks: self.marks.clone(),
+            bounds: Vec::new(),
+        };
+        curves.or_none()
+    }
+}
+
+fn dot(stretch: &Stretch) -> Dot {
+    Dot { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max }
+}
+
+fn bands(run: &Run) -> Vec<Band> {
+    let band = |part: &crate::fold::PartFigures| {
+        let label = if part.label.is_empty() { &part.phase } else { &part.label };
+        Band { from: part.start_s, to: part.start_s + part.length_s, label: clean(label) }
+    };
+    if run.parts.len() < 2 { Vec::new() } else { run.parts.iter().map(band).collect() }
+}
+
+fn marks(run: &Run) -> Vec<Mark> {
+    let carried_out = run.faults.iter().filter(|fault| fault.failed.is_none());
+    let marks = carried_out.flat_map(|fault| {
+        let process = clean(&fault.process);
+        let done = Mark { is_fault: true, x: fault.t_s, label: short(&format!("{} {process}", clean(&fault.act))) };
+        let again =
+            fault.ready_again_s.map(|x| Mark { is_fault: true, x, label: short(&format!("{process} ready again")) });
+        [done].into_iter().chain(again)
+    });
+    marks.collect()
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(MARK_CHARS_MAX).collect()
+}
+
+/// The unit of a figure of the timeline, from its name.
+fn unit_of(name: &str) -> Unit {
+    let ends = |suffix: &str| name.ends_with(suffix);
+    match name {
+        _ if ends("_bytes") => Unit::Bytes,
+        _ if ends("_ms") => Unit::number("ms"),
+        _ if ends("_per_s") => Unit::number("a second"),
+        _ if ends("_cores") => Unit::number("cores"),
+        _ if ends("_share") => Unit::number("share"),
+        _ if ends("_s") || ends("_seconds") => Unit::number("s"),
+        _ => Unit::number(""),
+    }
+}
+
+/// Names of the middle of keys like `process.NAME.rss_bytes`.
+fn names_between<'a>(series: &'a SeriesByName, head: &str, tail: &str) -> Vec<&'a str> {
+    series.keys().filter_map(|key| key.strip_prefix(head)?.strip_suffix(tail)).collect()
+}
+
+/// The bound that a gate sets on a figure from above.
+fn bound(run: &Run, figure: &str) -> Option<Bound> {
+    let gates = run.gates.iter().filter(|gate| gate.name == figure && gate.limit.starts_with('<'));
+    let limit = |gate: &crate::verdict::Judged| {
+        gate.limit_value.or_else(|| gate.limit.trim_start_matches(['<', '=', ' ']).parse().ok())
+    };
+    let (y, gate) = gates.filter_map(|gate| Some((limit(gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Bound { y, label: format!("gate: {} {}", clean(&gate.name), clean(&gate.limit)) })
+}
+
+fn boxed(curves: Option<Curves>) -> Option<Chart> {
+    curves.map(Chart::from)
+}

@@ -1,0 +1,124 @@
+//! Charts of the requests: latency from the intended moment against service time, throughput, load, the spread of
+//! latency, how every batch ended.
+
+use super::{SeriesByName, Sheet, bound, boxed};
+use crate::fold::{Figures, JourneyFigures, PartFigures};
+use crate::report::Run;
+use crate::report::svg::{Axis, Bars, Chart, Curves, Dot, Form, Group, Layer, Unit};
+use crate::report::words::clean;
+
+/// What two lines apart mean.
+const APART: &str = "Where latency leaves service time, requests waited in the lab because the target did not take \
+                     them: the wait is the target's doing, and a caller would feel it.";
+
+/// Steps of a journey that are told apart by colour.
+const STEPS_MAX: usize = 6;
+
+pub(in crate::report) fn charts(run: &Run, series: &SeriesByName) -> Vec<Chart> {
+    let sheet = Sheet::of(run, series);
+    let mut charts = Vec::new();
+    for (name, journey) in &run.results.journeys {
+        charts.extend(boxed(latency(run, &sheet, name)));
+        charts.extend(boxed(throughput(&sheet, name)));
+        charts.extend(boxed(spread(name, journey)));
+        charts.extend(boxed(steps(&sheet, name, journey)));
+    }
+    charts.extend(boxed(load(&sheet)));
+    charts
+}
+
+fn latency(run: &Run, sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
+    let line = |figure: &str, label: &str, colour: usize, form: Form| {
+        sheet.line(&format!("op.{name}.{figure}"), label, colour, form)
+    };
+    let lines = [
+        line("latency_p99_ms", "latency p99", 0, Form::Line),
+        line("service_p99_ms", "service time p99", 1, Form::Line),
+        line("latency_p50_ms", "latency p50", 0, Form::Dashed),
+        line("service_p50_ms", "service time p50", 1, Form::Dashed),
+    ];
+    let title = format!("{name}: latency and service time");
+    let mut curves = sheet.chart(&title, Unit::number("ms"), lines.into_iter().flatten().collect())?;
+    curves.y.log = true;
+    curves.about = APART.to_owned();
+    curves.bounds.extend(bound(run, &format!("{name}.latency_ms.p99")));
+    curves.bounds.extend(bound(run, &format!("{name}.service_ms.p99")));
+    Some(curves)
+}
+
+fn throughput(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
+    let line = |figure: &str, label: &str, colour: usize| {
+        let layer = sheet.line(&format!("op.{name}.{figure}"), label, colour, Form::Line)?;
+        // What never happened needs no line.
+        let happened = colour == 2 || layer.dots.iter().any(|dot| dot.high > 0.0);
+        happened.then_some(layer)
+    };
+    let lines = [line("ok_per_s", "ok", 2), line("denied_per_s", "denied", 4), line("errors_per_s", "errors", 1)];
+    let lines = lines.into_iter().flatten().collect();
+    sheet.chart(&format!("{name}: throughput"), Unit::number("a second"), lines)
+}
+
+/// Latency by percentile over the whole run, on the axis on which each nine takes the same room.
+fn spread(name: &str, journey: &JourneyFigures) -> Option<Curves> {
+    let layer = |label: &str, figures: &Figures, colour: usize| {
+        let at = [
+            (2.0, figures.p50),
+            (10.0, figures.p90),
+            (20.0, figures.p95),
+            (100.0, figures.p99),
+            (1000.0, figures.p999),
+        ];
+        // A percentile that rests on less than one answer is the maximum under another name.
+        let known = at.into_iter().filter(|(one_of, _)| *one_of <= figures.count as f64);
+        let dots = known.filter_map(|(one_of, value)| Some(Dot::new(one_of, value?))).collect();
+        Layer { name: label.to_owned(), colour, form: Form::Line, dots }
+    };
+    let curves = Curves {
+        title: format!("{}: latency by percentile", clean(name)),
+        about: String::new(),
+        x: Axis { unit: Unit::OneOf, log: true, to: 0.0 },
+        y: Axis { unit: Unit::number("ms"), log: true, to: 0.0 },
+        layers: vec![layer("latency", &journey.op.latency_ms, 0), layer("service time", &journey.op.service_ms, 1)],
+        bands: Vec::new(),
+        marks: Vec::new(),
+        bounds: Vec::new(),
+    };
+    let curves = curves.or_none()?;
+    (curves.layers.iter().any(|layer| layer.dots.len() > 2)).then_some(curves)
+}
+
+fn steps(sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curves> {
+    let line = |(i, step): (usize, &String)| {
+        sheet.line(&format!("op.{name}.steps.{step}.latency_p99_ms"), step, i, Form::Line)
+    };
+    let lines = journey.steps.keys().take(STEPS_MAX).enumerate().filter_map(line).collect();
+    let mut curves = sheet.chart(&format!("{name}: latency p99 by step"), Unit::number("ms"), lines)?;
+    curves.y.log = true;
+    Some(curves)
+}
+
+fn load(sheet: &Sheet<'_>) -> Option<Curves> {
+    let lines = [
+        sheet.line("load.in_flight", "in flight", 0, Form::Line),
+        sheet.line("load.queued", "due, waiting in the lab", 1, Form::Line),
+        sheet.line("load.connections", "connections", 3, Form::Dashed),
+    ];
+    sheet.chart("Load", Unit::count("requests, connections"), lines.into_iter().flatten().collect())
+}
+
+/// How every part ended.
+pub(in crate::report) fn outcomes(parts: &[&PartFigures]) -> Option<Chart> {
+    let group = |part: &&PartFigures| {
+        let label = if part.label.is_empty() { &part.phase } else { &part.label };
+        let op = &part.op;
+        Group { label: clean(label), values: [op.ok, op.errors, op.denied].map(|count| count as f64).to_vec() }
+    };
+    let bars = Bars {
+        title: "How every part ended".to_owned(),
+        about: String::new(),
+        unit: Unit::count("requests"),
+        names: [("ok", 2), ("errors", 1), ("denied", 4)].map(|(name, colour)| (name.to_owned(), colour)).to_vec(),
+        groups: parts.iter().map(group).collect(),
+    };
+    (parts.len() > 1).then(|| bars.into())
+}

@@ -1,0 +1,104 @@
+//! What the figures depend on: the trial, the machine, the program, the target's configuration. With these a run can
+//! be carried out again.
+
+use serde_json::Value;
+
+use super::{Block, Cell, Section, Table};
+use crate::limits::REPORT_ROWS_MAX;
+use crate::report::Run;
+use crate::report::charts::{SeriesByName, processes};
+use crate::report::words::{clean, gibibytes, number};
+
+/// Characters of a value of the target's configuration.
+const VALUE_CHARS_MAX: usize = 300;
+
+pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+    let (machine, scenario) = (&run.machine, &run.scenario);
+    let settings = if scenario.settings.is_empty() { "none".to_owned() } else { scenario.settings.join(" ") };
+    let lag = &run.results.generator.schedule_lag_ms;
+    let program = if run.program.is_empty() { "an unnamed version" } else { &run.program };
+    let mut facts = vec![
+        format!("run {}, started {}, {} s", run.id, run.started_at, number(Some(run.duration_s))),
+        format!("gauntlet {program}, record format {}", run.format),
+        format!("target {}, seed {}, settings: {settings}", scenario.target, scenario.seed),
+        format!("scenario {}", scenario.hash),
+        format!("schedule lag of the lab: p99 {} ms, max {} ms", number(lag.p99), number(lag.max)),
+        format!(
+            "{} cores, {}, {}, Linux {}, fsync p50 {} ms",
+            machine.cores.map_or_else(|| "?".to_owned(), |cores| cores.to_string()),
+            machine.cpu_model.as_deref().unwrap_or("unknown processor"),
+            machine.memory_bytes.map_or_else(|| "unknown memory".to_owned(), gibibytes),
+            machine.kernel.as_deref().unwrap_or("?"),
+            number(machine.fsync_ms_p50),
+        ),
+    ];
+    facts.extend(run.notes.iter().cloned());
+    let facts = facts.iter().map(|fact| clean(fact)).collect();
+    let chart = processes::schedule_lag(run, series).map(|chart| Block::Chart(Box::new(chart)));
+    Section::new("conditions", "Conditions", [Block::facts(facts)].into_iter().chain(chart).collect())
+}
+
+/// The target's configuration in its own words, one setting a row.
+pub(super) fn configuration(run: &Run) -> Section {
+    let mut rows = Vec::new();
+    if let Some(config) = &run.results.server.config {
+        flatten("", config, &mut rows);
+    }
+    let table = Table::new(2, &["setting", "value"], rows).at_most(REPORT_ROWS_MAX);
+    Section::new("configuration", "The target's configuration", vec![Block::Table(table)])
+}
+
+/// Objects become dotted paths; lists of plain values stay together.
+fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<Cell>>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            fields.iter().for_each(|(key, field)| flatten(&below(key), field, rows));
+        }
+        Value::Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => {
+            items.iter().enumerate().for_each(|(i, item)| flatten(&below(&i.to_string()), item, rows));
+        }
+        Value::Array(items) => rows.push(setting(path, &items.iter().map(plain).collect::<Vec<_>>().join(", "))),
+        other => rows.push(setting(path, &plain(other))),
+    }
+}
+
+fn setting(path: &str, value: &str) -> Vec<Cell> {
+    vec![path.into(), value.chars().take(VALUE_CHARS_MAX).collect::<String>().into()]
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_configuration_becomes_one_setting_a_row() {
+        let config = json!({
+            "port": 4000, "matches": { "workers": 25, "ids": [1, 2], "none": [] },
+            "nodes": [{ "id": "a" }, { "id": "b" }], "empty": {}, "off": null,
+        });
+        let mut rows = Vec::new();
+        flatten("", &config, &mut rows);
+        let rows: Vec<String> = rows.iter().map(|row| format!("{}={}", row[0].text, row[1].text)).collect();
+        let expected = [
+            "empty={}",
+            "matches.ids=1, 2",
+            "matches.none=",
+            "matches.workers=25",
+            "nodes.0.id=a",
+            "nodes.1.id=b",
+            "off=null",
+            "port=4000",
+        ];
+        assert_eq!(rows, expected);
+    }
+}

@@ -1,0 +1,107 @@
+//! What broke, with evidence and what would refute it; what was done to the target on purpose; and what it said when
+//! it did not do as hoped for. Refuses to find anything: that is done.
+
+use super::{Block, Cell, Item, Section, Table, Tone};
+use crate::findings::Finding;
+use crate::fold::ErrorGroup;
+use crate::record::timeline::FaultRow;
+use crate::report::charts::{SeriesByName, evidence};
+use crate::report::words::{clean, count, number};
+use crate::report::{Run, slug};
+
+/// The sentences of all findings: what a reader must have seen who reads no further.
+pub(in crate::report) fn glance(run: &Run) -> Vec<String> {
+    run.findings.iter().map(|finding| clean(&finding.sentence)).collect()
+}
+
+pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+    let mut blocks: Vec<Block> = run.findings.iter().flat_map(|finding| told(finding, run, series)).collect();
+    let hints = hints(run);
+    if !blocks.is_empty() && !hints.is_empty() {
+        blocks.push(Block::Heading("Besides".to_owned()));
+    }
+    blocks.push(Block::facts(hints));
+    Section::new("findings", "What the figures say", blocks)
+}
+
+fn told(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<Block> {
+    let evidence_line =
+        |evidence: &crate::findings::Evidence| format!("{}: {}", clean(&evidence.figure), clean(&evidence.says));
+    let mut items: Vec<String> = finding.evidence.iter().map(evidence_line).collect();
+    items.push(format!("Refuted by: {}", clean(&finding.refuted_by)));
+    items.push(format!("To try: {}", clean(&finding.advice)));
+    let head = [Block::Heading(heading(&finding.code)), Block::Text(clean(&finding.sentence)), Block::facts(items)];
+    let charts = evidence::charts(finding, run, series);
+    head.into_iter().chain(charts.into_iter().map(|chart| Block::Chart(Box::new(chart)))).collect()
+}
+
+/// `pool_starved` → `Pool starved`.
+fn heading(code: &str) -> String {
+    let words = slug(code).replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+}
+
+/// What a reader must know about the figures themselves, where no finding says it.
+fn hints(run: &Run) -> Vec<String> {
+    let mut hints = Vec::new();
+    let found = |word: &str| run.findings.iter().any(|finding| finding.code.contains(word));
+    let generator = &run.results.generator;
+    if !found("generator") && generator.schedule_lag_ms.p99.is_some_and(|lag| lag > generator.lag_p99_max_ms) {
+        hints.push(format!(
+            "The lab fell behind its own plan: schedule lag p99 {} ms, bound {} ms. Gates that failed are void.",
+            number(generator.schedule_lag_ms.p99),
+            number(Some(generator.lag_p99_max_ms)),
+        ));
+    }
+    if generator.capped > 0 {
+        hints.push(format!(
+            "{} of {} arrivals waited in the lab for a free place in flight; their latency includes the wait, their \
+             service time does not.",
+            count(generator.capped),
+            count(generator.arrivals),
+        ));
+    }
+    for (name, journey) in &run.results.journeys {
+        if journey.op.retries > 0 {
+            hints.push(format!("{name}: {} repeats after tries that got no answer.", count(journey.op.retries)));
+        }
+    }
+    for (name, work) in &run.results.work {
+        if let (Some(wait), Some(run_s)) = (work.queue_wait_s.p99, work.run_s.p99)
+            && wait > run_s
+            && !found("queue")
+        {
+            let (wait, run_s) = (number(Some(wait)), number(Some(run_s)));
+            hints.push(format!("{name}: at p99 it waited {wait} s in the queue, longer than it ran ({run_s} s)."));
+        }
+    }
+    hints
+}
+
+/// What was done to processes on purpose.
+pub(super) fn faults(run: &Run) -> Section {
+    let heading = ["fault", "process", "outcome", "at, s", "planned, s", "ready again, s"];
+    let table = Table::new(3, &heading, run.faults.iter().map(fault).collect());
+    Section::new("faults", "Faults", vec![Block::Table(table.without_silent_columns())])
+}
+
+fn fault(fault: &FaultRow) -> Vec<Cell> {
+    let outcome = match &fault.failed {
+        None => Cell::toned("carried out", Tone::Good),
+        Some(why) => Cell::toned(&format!("not carried out: {why}"), Tone::Bad),
+    };
+    let times = [Some(fault.t_s), Some(fault.planned_s), fault.ready_again_s].map(Cell::from);
+    let head = [Cell::from(fault.act.as_str()), fault.process.as_str().into(), outcome];
+    head.into_iter().chain(times).collect()
+}
+
+/// Errors by kind, each with the first thing that was said.
+pub(super) fn errors(run: &Run) -> Section {
+    let line = |group: &ErrorGroup| {
+        let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
+        let text = format!("{}{step}: {} x {}:", group.journey, count(group.count), group.kind);
+        Item::quoting(text, &group.sample)
+    };
+    Section::new("errors", "Errors", vec![Block::List(run.errors.iter().map(line).collect())])
+}

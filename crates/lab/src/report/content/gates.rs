@@ -1,0 +1,38 @@
+//! The gates, each with its limit and what was found. Refuses to judge: that is done.
+
+use super::{Block, Cell, Section, Table, Tone};
+use crate::report::Run;
+use crate::report::words::{clean, number};
+use crate::verdict::{Judged, Verdict};
+
+pub(super) fn section(run: &Run) -> Section {
+    let rows = run.gates.iter().map(|gate| row(gate, run.verdict)).collect();
+    let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
+    let formulas = formulas.map(|gate| format!("{} {}", gate.name, gate.limit)).collect();
+    let table = Table::new(4, &["", "gate", "limit", "value", "used"], rows).named_by(1).noted(formulas);
+    Section::new("gates", "Gates", vec![Block::Table(table.without_silent_columns())])
+}
+
+fn row(gate: &Judged, verdict: Verdict) -> Vec<Cell> {
+    let state = match (gate.ok, verdict) {
+        (true, _) => Cell::toned("ok", Tone::Good),
+        (false, Verdict::Void) => Cell::toned("void", Tone::Doubtful),
+        (false, _) => Cell::toned("FAIL", Tone::Bad),
+    };
+    let sign = gate.limit.split(|c: char| !"=!<>".contains(c)).next().unwrap_or_default();
+    let limit = match gate.limit_value {
+        Some(value) => format!("{sign} {}", number(Some(value))),
+        None => gate.limit.clone(),
+    };
+    let used = gate.used.map_or_else(|| "-".to_owned(), |used| format!("{:.0} %", used * 100.0));
+    vec![state, gate.name.as_str().into(), limit.into(), found(gate).into(), used.into()]
+}
+
+/// What a gate found, in words.
+pub(in crate::report) fn found(gate: &Judged) -> String {
+    match (&gate.value, gate.value.as_f64()) {
+        (_, Some(value)) => number(Some(value)),
+        (serde_json::Value::String(text), None) => clean(text),
+        (_, None) => "no figure".to_owned(),
+    }
+}

@@ -1,0 +1,232 @@
+//! What a report says, in the order in which it says it, before anybody decides what it looks like: every view is
+//! made from these sections, so that no two of them can disagree. Pure. Says nothing that was not measured.
+
+mod capacity;
+mod conditions;
+mod findings;
+mod gates;
+mod parts;
+mod processes;
+mod requests;
+mod work;
+
+use super::charts::SeriesByName;
+use super::svg::Chart;
+use super::{Run, words};
+use crate::fold::Figures;
+
+pub(super) use findings::glance;
+pub(super) use gates::found;
+
+/// A part of a report with a title of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    /// Its name in links.
+    pub id: String,
+    pub title: String,
+    pub blocks: Vec<Block>,
+}
+
+/// What a section is made of.
+#[derive(Clone, Debug)]
+pub(super) enum Block {
+    /// A title inside the section.
+    Heading(String),
+    Text(String),
+    List(Vec<Item>),
+    Table(Table),
+    /// Only where a view can draw.
+    Chart(Box<Chart>),
+}
+
+/// A line of a list.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub text: String,
+    /// What somebody outside said, word for word.
+    pub quoted: Option<String>,
+}
+
+/// Rows under a heading.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    /// So many columns from the left hold text, the others numbers.
+    pub left: usize,
+    /// The column that names the row.
+    pub named_by: usize,
+    pub heading: Vec<String>,
+    pub rows: Vec<Vec<Cell>>,
+    /// What a reader of the table must know.
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub text: String,
+    pub tone: Tone,
+    /// How much of a bar, in percent, where a view can draw one instead of the text.
+    pub bar: Option<u8>,
+}
+
+/// How a cell is meant. The text says it as well: nobody depends on colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Good,
+    Bad,
+    Doubtful,
+}
+
+/// Everything that a report says. Charts are made of the series; a view that cannot draw gives none.
+pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
+    let mut sections = vec![gates::section(run), requests::section(run, series), parts::section(run)];
+    sections.extend(capacity::sections(run));
+    sections.extend(work::sections(run, series));
+    sections.extend([
+        findings::section(run, series),
+        findings::faults(run),
+        findings::errors(run),
+        processes::section(run, series),
+        conditions::section(run, series),
+        conditions::configuration(run),
+    ]);
+    sections.retain(|section| !section.blocks.is_empty());
+    sections
+}
+
+impl Section {
+    fn new(id: &str, title: &str, blocks: Vec<Block>) -> Self {
+        let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
+        Self { id: id.to_owned(), title: title.to_owned(), blocks }
+    }
+}
+
+impl Block {
+    fn facts(facts: Vec<String>) -> Self {
+        Self::List(facts.into_iter().map(Item::plain).collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Heading(text) | Self::Text(text) => text.is_empty(),
+            Self::List(items) => items.is_empty(),
+            Self::Table(table) => table.rows.is_empty(),
+            Self::Chart(_) => false,
+        }
+    }
+}
+
+impl Item {
+    fn plain(text: String) -> Self {
+        Self { text, quoted: None }
+    }
+
+    fn quoting(text: String, quoted: &str) -> Self {
+        Self { text, quoted: Some(words::clean(quoted)) }
+    }
+}
+
+impl Table {
+    fn new(left: usize, heading: &[&str], rows: Vec<Vec<Cell>>) -> Self {
+        let heading = heading.iter().map(|text| (*text).to_owned()).collect();
+        Self { left, named_by: 0, heading, rows, notes: Vec::new() }
+    }
+
+    fn named_by(self, column: usize) -> Self {
+        Self { named_by: column, ..self }
+    }
+
+    fn noted(mut self, notes: Vec<String>) -> Self {
+        self.notes = notes;
+        self
+    }
+
+    /// Without the columns of which no row has anything to say.
+    fn without_silent_columns(mut self) -> Self {
+        let says = |column: usize| self.rows.iter().any(|row| !matches!(row[column].text.as_str(), "" | "-"));
+        let keep: Vec<bool> = (0..self.heading.len()).map(|column| column <= self.named_by || says(column)).collect();
+        self.left = keep[..self.left].iter().filter(|keep| **keep).count();
+        retain(&mut self.heading, &keep);
+        self.rows.iter_mut().for_each(|row| retain(row, &keep));
+        self
+    }
+
+    /// At most so many rows: the first and the last ones, and a note about those between.
+    fn at_most(mut self, rows_max: usize) -> Self {
+        if self.rows.len() > rows_max {
+            let cut = self.rows.len() - rows_max;
+            self.rows.drain(rows_max / 2..rows_max / 2 + cut);
+            self.notes.push(format!("{} rows in the middle are left out; run.json has all.", words::count(cut as u64)));
+        }
+        self
+    }
+}
+
+fn retain<T>(items: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    items.retain(|_| keep.next().copied().unwrap_or(true));
+}
+
+impl Cell {
+    fn toned(text: &str, tone: Tone) -> Self {
+        Self { text: words::clean(text), tone, bar: None }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::toned(&text, Tone::Plain)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<u64> for Cell {
+    fn from(number: u64) -> Self {
+        words::count(number).into()
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(number: Option<f64>) -> Self {
+        words::number(number).into()
+    }
+}
+
+/// The heading over the cells of [`statistics`].
+const STATISTICS: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
+
+fn statistics(name: String, figures: &Figures) -> Vec<Cell> {
+    let values = [figures.avg, figures.p50, figures.p95, figures.p99, figures.max];
+    [Cell::from(name)].into_iter().chain(values.map(Cell::from)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: usize) -> Table {
+        let rows = (0..rows).map(|row| vec![Cell::from(row.to_string()), "-".into(), Cell::from(row as u64)]);
+        Table::new(2, &["row", "silent", "n"], rows.collect())
+    }
+
+    #[test]
+    fn a_silent_column_goes() {
+        let table = table(2).without_silent_columns();
+        assert_eq!((table.left, table.heading.as_slice()), (1, &["row".to_owned(), "n".to_owned()][..]));
+        assert!(table.rows.iter().all(|row| row.len() == 2));
+    }
+
+    #[test]
+    fn long_tables_say_what_they_leave_out() {
+        let cut = table(1000).at_most(10);
+        let names: Vec<&str> = cut.rows.iter().map(|row| row[0].text.as_str()).collect();
+        assert_eq!(names, ["0", "1", "2", "3", "4", "995", "996", "997", "998", "999"]);
+        assert!(cut.notes[0].starts_with("990 rows"));
+        assert!(table(10).at_most(10).notes.is_empty());
+    }
+}

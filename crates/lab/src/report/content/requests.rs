@@ -1,0 +1,48 @@
+//! The requests: how many, how they ended, how long they took. Refuses to call a time good.
+
+use super::{Block, Cell, STATISTICS, Section, Table, statistics};
+use crate::fold::OpFigures;
+use crate::report::charts::{SeriesByName, requests};
+use crate::report::{Run, words};
+
+/// What the two times of a request are.
+const TIMES: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \
+                     answers only.";
+
+pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
+    let mut ops: Vec<(String, &OpFigures)> = Vec::new();
+    for (name, journey) in &run.results.journeys {
+        ops.push((name.clone(), &journey.op));
+        ops.extend(journey.steps.iter().map(|(step, op)| (format!("- {step}"), op)));
+    }
+    if ops.is_empty() {
+        return Section::new("requests", "Requests", Vec::new());
+    }
+    let mut blocks = vec![Block::Table(counts(run, &ops)), Block::Table(times(&ops)), Block::Text(TIMES.to_owned())];
+    blocks.extend(requests::charts(run, series).into_iter().map(|chart| Block::Chart(Box::new(chart))));
+    Section::new("requests", "Requests", blocks)
+}
+
+fn counts(run: &Run, ops: &[(String, &OpFigures)]) -> Table {
+    let row = |(name, op): &(String, &OpFigures)| {
+        let not_sent = run.results.journeys.get(name).map_or(0, |journey| journey.not_sent);
+        let not_sent = if not_sent > 0 { words::count(not_sent) } else { "-".to_owned() };
+        let counts = [op.count, op.ok, op.denied, op.errors, op.retries].map(Cell::from);
+        [Cell::from(name.as_str())].into_iter().chain(counts).chain([not_sent.into()]).collect()
+    };
+    let heading = ["journey", "count", "ok", "denied", "errors", "repeats", "not sent"];
+    Table::new(1, &heading, ops.iter().map(row).collect()).without_silent_columns()
+}
+
+fn times(ops: &[(String, &OpFigures)]) -> Table {
+    let rows = ops.iter().flat_map(|(name, op)| {
+        let failed = (op.failed_ms.count > 0).then(|| statistics("· until denied or failed".to_owned(), &op.failed_ms));
+        let good = [
+            statistics(format!("{name} latency"), &op.latency_ms),
+            statistics("· service time".to_owned(), &op.service_ms),
+        ];
+        good.into_iter().chain(failed)
+    });
+    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
+    Table::new(1, &heading, rows.collect())
+}

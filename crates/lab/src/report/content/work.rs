@@ -1,0 +1,107 @@
+//! The work that outlived its requests: what became of it, how long it took, how fast it drained.
+
+use super::{Block, Cell, STATISTICS, Section, Table, statistics};
+use crate::fold::{Point, WorkFigures};
+use crate::report::charts::{SeriesByName, work};
+use crate::report::words::{clock, count, number, percent};
+use crate::report::{Run, slug};
+
+/// Rows of the polling timeline.
+const TIMELINE_ROWS_MAX: usize = 20;
+
+/// Characters of the bar beside it.
+const BAR: u64 = 8;
+
+pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
+    run.results.work.iter().map(|(name, work)| section(run, series, name, work)).collect()
+}
+
+fn section(run: &Run, series: &SeriesByName, name: &str, figures: &WorkFigures) -> Section {
+    let mut blocks = vec![Block::Table(counts(figures)), Block::Table(times(run, name, figures))];
+    blocks.push(Block::facts(facts(run, figures)));
+    blocks.extend(work::charts(run, series, name).into_iter().map(|chart| Block::Chart(Box::new(chart))));
+    if !figures.drain_curve.is_empty() {
+        blocks.push(Block::Heading("Polling timeline".to_owned()));
+        blocks.push(Block::Table(timeline(figures)));
+    }
+    Section::new(&format!("work-{}", slug(name)), &format!("Work: {name}"), blocks)
+}
+
+fn counts(work: &WorkFigures) -> Table {
+    let counts = [work.created, work.finished, work.failed, work.stuck, work.waiting, work.running];
+    let done = Cell::from(percent(work.finished, work.created));
+    let row = counts.map(Cell::from).into_iter().chain([done]).collect();
+    let heading = ["created", "finished", "failed", "stuck", "waiting", "running", "finished %"];
+    Table::new(0, &heading, vec![row])
+}
+
+fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
+    let mut rows = vec![
+        statistics("completion, s".to_owned(), &work.completion_s),
+        statistics("queue wait, s".to_owned(), &work.queue_wait_s),
+        statistics("run, s".to_owned(), &work.run_s),
+    ];
+    let own = work.derived.iter().chain(&work.figures);
+    rows.extend(own.map(|(figure, figures)| statistics(figure.clone(), figures)));
+    let formula = |figure: &String| {
+        let formula = run.scenario.formulas.get(&format!("{name}.{figure}"))?;
+        Some(format!("{figure} = {formula}, of every finished piece"))
+    };
+    let heading: Vec<&str> = [""].into_iter().chain(STATISTICS).collect();
+    Table::new(1, &heading, rows).noted(work.derived.keys().filter_map(formula).collect())
+}
+
+fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
+    let mut facts = vec![
+        format!("throughput {} a minute", number(work.throughput_per_min)),
+        match work.drain_s {
+            Some(drain_s) => format!("drained {} s after the last arrival was due", number(Some(drain_s))),
+            None => "not drained when the trial ended".to_owned(),
+        },
+    ];
+    facts.extend(work.progress_per_s.iter().map(|(name, rate)| format!("{name} {} a second", number(Some(*rate)))));
+    facts.extend(
+        work.figures.iter().filter_map(|(name, figures)| Some(format!("{name} {} in all", number(Some(figures.sum?))))),
+    );
+    facts.extend(cpu_facts(run, work));
+    if work.duplicates > 0 {
+        facts.push(format!("{} ids were given out twice", count(work.duplicates)));
+    }
+    facts
+}
+
+/// What a finished piece, and a unit of its progress, cost the target's processor.
+fn cpu_facts(run: &Run, work: &WorkFigures) -> Vec<String> {
+    let Some(cpu_s) = run.results.server.process.cpu_s.filter(|_| work.finished > 0) else { return Vec::new() };
+    let mut facts =
+        vec![format!("target's CPU {} ms per finished piece", number(Some(cpu_s * 1000.0 / work.finished as f64)))];
+    for name in work.progress_per_s.keys() {
+        if let Some(sum) = work.figures.get(name).and_then(|figures| figures.sum).filter(|sum| *sum > 0.0) {
+            facts.push(format!("target's CPU {} ms per unit of {name}", number(Some(cpu_s * 1000.0 / sum))));
+        }
+    }
+    facts
+}
+
+fn timeline(work: &WorkFigures) -> Table {
+    let points = &work.drain_curve;
+    let step = points.len().div_ceil(TIMELINE_ROWS_MAX).max(1);
+    let last = points.len().saturating_sub(1);
+    // Counted from the end, so that the last point always stands there.
+    let shown = points.iter().enumerate().filter(|(i, _)| (last - i).is_multiple_of(step));
+    let rows = shown.map(|(_, point)| timeline_row(point, work.created)).collect();
+    let heading = ["", "time", "unfinished", "waiting", "running", "finished", "failed", "stuck", "done %"];
+    let note = "Time since the start of the plan; done: finished or failed, of all that were ever created.".to_owned();
+    Table::new(1, &heading, rows).named_by(1).noted(vec![note]).without_silent_columns()
+}
+
+fn timeline_row(point: &Point, created: u64) -> Vec<Cell> {
+    let Point { t_s, waiting, running, finished, failed, stuck } = *point;
+    let done = finished + failed;
+    let share = |of: u64| (done.min(created) * of).checked_div(created).unwrap_or(0);
+    let bar = Cell { bar: Some(share(100) as u8), ..Cell::from("#".repeat(share(BAR) as usize)) };
+    let counts = [waiting + running + stuck, waiting, running, finished].map(Cell::from);
+    let odd = [failed, stuck].map(|count| if count > 0 { count.into() } else { Cell::from("-") });
+    let head = [bar, clock(t_s).into()];
+    head.into_iter().chain(counts).chain(odd).chain([percent(done, created).into()]).collect()
+}

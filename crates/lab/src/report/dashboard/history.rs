@@ -1,0 +1,64 @@
+//! The minutes before a moment, as many as fit on the widest dashboard. Refuses to know what it looks like.
+
+use std::collections::VecDeque;
+
+use super::NOTES_MAX;
+use crate::report::progress::Progress;
+use crate::report::words::{clean, clock};
+
+/// Moments that are kept: one a second, one a column.
+const MOMENTS_MAX: usize = 256;
+
+/// Steps per unit: milliseconds are kept to the microsecond.
+const STEPS_PER_UNIT: f64 = 1000.0;
+
+/// What was before.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    pub(super) throughput: Track,
+    pub(super) latency: Track,
+    notes: VecDeque<String>,
+}
+
+/// One figure over time, in whole steps.
+#[derive(Debug, Default)]
+pub(super) struct Track(VecDeque<Option<u64>>);
+
+impl History {
+    pub(super) fn push(&mut self, progress: &Progress) {
+        self.throughput.push(Some(progress.throughput_per_s));
+        self.latency.push(progress.latency_p99_ms);
+        let at = clock(progress.elapsed.as_secs_f64());
+        self.notes.extend(progress.notes.iter().map(|note| format!("{at}  {}", clean(note))));
+        self.notes.drain(..self.notes.len().saturating_sub(NOTES_MAX));
+    }
+
+    /// The latest notes, each with its moment.
+    pub(super) fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(String::as_str)
+    }
+}
+
+impl Track {
+    fn push(&mut self, value: Option<f64>) {
+        if self.0.len() == MOMENTS_MAX {
+            self.0.pop_front();
+        }
+        let steps = |value: f64| (value.max(0.0) * STEPS_PER_UNIT).round() as u64;
+        self.0.push_back(value.filter(|value| value.is_finite()).map(steps));
+    }
+
+    /// The latest `n` moments, in steps.
+    pub(super) fn latest(&self, n: usize) -> Vec<Option<u64>> {
+        self.0.iter().skip(self.0.len().saturating_sub(n)).copied().collect()
+    }
+
+    pub(super) fn last(&self) -> Option<f64> {
+        self.0.back().copied().flatten().map(Self::value)
+    }
+
+    /// The value of so many steps.
+    pub(super) fn value(steps: u64) -> f64 {
+        steps as f64 / STEPS_PER_UNIT
+    }
+}

@@ -1,0 +1,220 @@
+//! The dashboard: a trial at this moment on one block of a terminal, with the minutes before it. Drawn with ratatui's
+//! widgets into a buffer, and turned into lines of text; how these get onto the terminal is the screen's business.
+
+mod ansi;
+mod history;
+#[cfg(test)]
+mod tests;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Sparkline, Widget};
+
+use super::progress::{Progress, states};
+use super::words::{clean, clock, count, fitting, number};
+use crate::fold::Point;
+use history::{History, Track};
+
+/// The narrowest terminal that has a dashboard.
+const COLUMNS_MIN: u16 = 60;
+
+/// The widest that a dashboard gets.
+const COLUMNS_MAX: u16 = 200;
+
+/// Columns left of a curve: what it is, its last and its highest figure.
+const BESIDE_CURVE: u16 = 22;
+
+/// Rows of a curve.
+const CURVE_ROWS: u16 = 3;
+
+/// Kinds of work that are shown, each on two rows.
+const WORK_MAX: usize = 3;
+
+/// Characters of the name of a kind of work.
+const NAME_MAX: usize = 20;
+
+/// Between two figures of a line.
+const BETWEEN: &str = "  ·  ";
+
+/// Notes that stay on the dashboard.
+const NOTES_MAX: usize = 3;
+
+/// The size of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: u16,
+    pub(super) rows: u16,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self { columns: 80, rows: 24 }
+    }
+}
+
+/// The dashboard of a trial.
+#[derive(Debug)]
+pub(super) struct Dashboard {
+    colour: bool,
+    history: History,
+}
+
+impl Dashboard {
+    /// An empty one, in colour or not.
+    pub(super) fn new(colour: bool) -> Self {
+        Self { colour, history: History::default() }
+    }
+
+    /// Takes the moment in.
+    pub(super) fn remember(&mut self, progress: &Progress) {
+        self.history.push(progress);
+    }
+
+    /// The lines of the dashboard, one column short of the terminal so that it wraps none; none where the terminal is
+    /// too small.
+    pub(super) fn lines(&self, progress: &Progress, size: Size) -> Option<Vec<String>> {
+        let height = self.height(progress);
+        if size.columns < COLUMNS_MIN || size.rows <= height {
+            return None;
+        }
+        let area = Rect::new(0, 0, (size.columns - 1).min(COLUMNS_MAX), height);
+        let mut buffer = Buffer::empty(area);
+        self.view(progress).render(area, &mut buffer);
+        Some(ansi::lines(&buffer, self.colour))
+    }
+
+    fn height(&self, progress: &Progress) -> u16 {
+        let work = progress.work.len().min(WORK_MAX) as u16;
+        let server = u16::from(progress.server().is_some());
+        let below = 2 * work + server + self.history.notes().count() as u16;
+        4 + 2 * CURVE_ROWS + if below > 0 { 1 + below } else { 0 }
+    }
+
+    fn view<'a>(&'a self, progress: &'a Progress) -> View<'a> {
+        View { progress, history: &self.history }
+    }
+}
+
+/// A moment and what was before it.
+struct View<'a> {
+    progress: &'a Progress,
+    history: &'a History,
+}
+
+impl Widget for View<'_> {
+    fn render(self, area: Rect, buffer: &mut Buffer) {
+        let mut rows = Rows { left: area };
+        self.title().render(rows.next(1), buffer);
+        self.counts().render(rows.next(1), buffer);
+        Line::raw(self.load(usize::from(area.width))).render(rows.next(1), buffer);
+        rows.next(1);
+        curve("ok a second", &self.history.throughput, "", Color::Green, rows.next(CURVE_ROWS), buffer);
+        curve("latency p99", &self.history.latency, " ms", Color::Cyan, rows.next(CURVE_ROWS), buffer);
+        rows.next(1);
+        for (name, point) in self.progress.work.iter().take(WORK_MAX) {
+            work(name, point, area.width).into_iter().for_each(|line| line.render(rows.next(1), buffer));
+        }
+        if let Some(server) = self.progress.server() {
+            Line::raw(server).render(rows.next(1), buffer);
+        }
+        for note in self.history.notes() {
+            Line::styled(note, Style::new().fg(Color::Yellow)).render(rows.next(1), buffer);
+        }
+    }
+}
+
+impl View<'_> {
+    /// How far it is, and how long it takes: the plan has an end, work behind it has none.
+    fn title(&self) -> Line<'_> {
+        let elapsed_s = self.progress.elapsed.as_secs_f64();
+        let time = match self.progress.planned_s {
+            Some(planned_s) if elapsed_s < planned_s => {
+                format!("{} of {}, {} left", clock(elapsed_s), clock(planned_s), clock(planned_s - elapsed_s))
+            }
+            Some(planned_s) => format!("{}, the plan was over at {}", clock(elapsed_s), clock(planned_s)),
+            None => clock(elapsed_s),
+        };
+        let part = self.progress.part.as_ref().map_or_else(String::new, |part| format!("  ·  {}", clean(part)));
+        Line::from(vec![Span::styled(time, Modifier::BOLD), Span::raw(part)])
+    }
+
+    fn counts(&self) -> Line<'_> {
+        let Progress { done, planned, errors, denied, .. } = self.progress;
+        let alert = |n: u64, colour: Color| {
+            if n > 0 { Style::new().fg(colour).add_modifier(Modifier::BOLD) } else { Style::new() }
+        };
+        Line::from(vec![
+            Span::raw(format!("sent {} of {}  ·  ", count(*done), count(*planned))),
+            Span::styled(format!("errors {}", count(*errors)), alert(*errors, Color::Red)),
+            Span::raw("  ·  "),
+            Span::styled(format!("denied {}", count(*denied)), alert(*denied, Color::Yellow)),
+        ])
+    }
+
+    fn load(&self, width: usize) -> String {
+        let Progress { in_flight, queued, connections, .. } = self.progress;
+        let parts = [("in flight", in_flight), ("queued", queued), ("connections", connections)];
+        fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))), BETWEEN, width)
+    }
+}
+
+/// Rows of the block, from above.
+struct Rows {
+    left: Rect,
+}
+
+impl Rows {
+    fn next(&mut self, height: u16) -> Rect {
+        let [now, left] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(self.left);
+        self.left = left;
+        now
+    }
+}
+
+/// A figure over the last minutes, with its name, its latest and its highest value on the left.
+fn curve(name: &str, track: &Track, unit: &str, colour: Color, area: Rect, buffer: &mut Buffer) {
+    let [beside, inside] = Layout::horizontal([Constraint::Length(BESIDE_CURVE), Constraint::Fill(1)]).areas(area);
+    let shown: Vec<Option<u64>> = track.latest(usize::from(inside.width));
+    let say =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{}{unit}", number(Some(value))));
+    let highest = shown.iter().flatten().max().map(|highest| Track::value(*highest));
+    let latest = format!("{:>18}", say(track.last()));
+    let words = [
+        Line::raw(name.to_owned()),
+        Line::styled(latest, Modifier::BOLD),
+        Line::styled(format!("{:>18}", format!("highest {}", say(highest))), Modifier::DIM),
+    ];
+    let mut rows = Rows { left: beside };
+    words.into_iter().for_each(|line| line.render(rows.next(1), buffer));
+    Sparkline::default().data(shown).style(Style::new().fg(colour)).render(inside, buffer);
+}
+
+/// A bar of one kind of work, by what has become of it, and below it the same in numbers.
+fn work<'a>(name: &str, point: &Point, width: u16) -> [Line<'a>; 2] {
+    let name: String = clean(name).chars().take(NAME_MAX).collect();
+    let room = usize::from(width).saturating_sub(Span::raw(name.as_str()).width() + 1);
+    let bar = bar(point, room).into_iter();
+    let bar = bar.map(|(cells, symbol, colour)| Span::styled(symbol.repeat(cells), Style::new().fg(colour)));
+    let numbers = fitting(&states(point), BETWEEN, usize::from(width));
+    [Line::from([Span::raw(format!("{name} "))].into_iter().chain(bar).collect::<Vec<_>>()), Line::raw(numbers)]
+}
+
+/// The cells of each state. Rounded where one ends and the next begins, so that they add up to the whole bar; whatever
+/// went wrong shows, however little it is.
+fn bar(point: &Point, columns: usize) -> [(usize, &'static str, Color); 4] {
+    let lost = point.failed + point.stuck;
+    let all = point.finished + lost + point.running + point.waiting;
+    let until = |sum: u64| (sum as f64 / all.max(1) as f64 * columns as f64).round() as usize;
+    let lost_cells = until(lost).max(usize::from(lost > 0)).min(columns);
+    let finished = until(point.finished).min(columns - lost_cells);
+    let running = until(point.finished + lost + point.running).saturating_sub(finished + lost_cells);
+    let waiting = if all == 0 { 0 } else { columns - finished - lost_cells - running };
+    [
+        (finished, "█", Color::Green),
+        (lost_cells, "!", Color::Red),
+        (running, "▒", Color::Blue),
+        (waiting, "░", Color::DarkGray),
+    ]
+}

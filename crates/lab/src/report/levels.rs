@@ -1,0 +1,128 @@
+//! Phases that drove the target at several loads, one after the other: ladders of clients, and searches for the edge.
+//! What they say about the capacity is read out of the record by its keys, whatever else stands beside them, so that
+//! a record of another version still gives a report. Pure.
+
+use serde_json::Value;
+
+use super::Run;
+use super::words::{clean, number};
+use crate::edge::{Refusal, Usl};
+use crate::fold::PartFigures;
+
+/// Where below a phase's capacity its parts may stand: what levels say, and how a search ended.
+const PLACES: [&str; 4] = ["capacity", "edge", "search", "outcome"];
+
+/// The phases that were ladders, in the order in which they began.
+pub(super) fn ladders(run: &Run) -> Vec<&str> {
+    let mut phases: Vec<&str> = Vec::new();
+    let of_parts = run.parts.iter().map(|part| part.phase.as_str());
+    for phase in of_parts.chain(run.capacity.keys().map(String::as_str)) {
+        if !phases.contains(&phase) && is_ladder(run, phase) {
+            phases.push(phase);
+        }
+    }
+    phases
+}
+
+/// Whether a phase was one: somebody read its capacity or judged its levels, or the number of clients changed.
+pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
+    let levels = levels(run, phase);
+    let changes = levels.windows(2).any(|pair| pair[0].clients != pair[1].clients);
+    run.capacity.contains_key(phase) || changes || levels.iter().any(|level| level.overload.is_some())
+}
+
+/// The levels of a phase.
+pub(super) fn levels<'a>(run: &'a Run, phase: &str) -> Vec<&'a PartFigures> {
+    run.parts.iter().filter(|part| part.phase == phase).collect()
+}
+
+/// The load of a level: its clients where every level has some, else what was offered.
+pub(super) fn loads(levels: &[&PartFigures]) -> Vec<Option<f64>> {
+    let by_clients = levels.iter().all(|level| level.clients.is_some());
+    let load = |level: &&PartFigures| {
+        if by_clients { level.clients.map(|clients| clients as f64) } else { level.offered_per_s }
+    };
+    levels.iter().map(load).collect()
+}
+
+/// A key of a phase's capacity, here or in one of its parts.
+pub(super) fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    let parts = PLACES.iter().filter_map(|place| value.get(place));
+    [value].into_iter().chain(parts).find_map(|part| part.get(key).filter(|found| !found.is_null()))
+}
+
+/// A number of a phase's capacity.
+pub(super) fn figure(value: &Value, key: &str) -> Option<f64> {
+    find(value, key).and_then(Value::as_f64)
+}
+
+/// The load that a part of the capacity points at, as it does in `{ "level": { "load": … } }`.
+pub(super) fn load_of(value: &Value, key: &str) -> Option<f64> {
+    find(value, key)?.get("level")?.get("load")?.as_f64()
+}
+
+/// The fitted law of scalability of a phase, where there is one.
+pub(super) fn law(capacity: &Value) -> Option<Usl> {
+    serde_json::from_value(find(capacity, "usl")?.clone()).ok()
+}
+
+/// Why no law was fitted, where there is none.
+pub(super) fn refusal(capacity: &Value) -> Option<String> {
+    let usl = find(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
+    let refusal = serde_json::from_value(usl.clone());
+    Some(refusal.map_or_else(|_| in_words(usl), |refusal: Refusal| refusal.to_string()))
+}
+
+/// A value in words: its own sentence where it has one, else its figures by name.
+pub(super) fn in_words(value: &Value) -> String {
+    let sentence = ["sentence", "because", "reason"].iter().find_map(|key| value.get(key)?.as_str());
+    match (sentence, value) {
+        (Some(sentence), _) => clean(sentence),
+        (None, Value::String(text)) => clean(text),
+        (None, Value::Number(value)) => number(value.as_f64()),
+        (None, Value::Object(fields)) => {
+            let told =
+                |(key, value): (&String, &Value)| format!("{} {}", clean(key).replace('_', " "), in_words(value));
+            fields.iter().map(told).collect::<Vec<_>>().join(", ")
+        }
+        (None, Value::Array(items)) => items.iter().map(in_words).collect::<Vec<_>>().join("; "),
+        (None, Value::Bool(true)) => "yes".to_owned(),
+        (None, Value::Bool(false)) => "no".to_owned(),
+        (None, Value::Null) => "none".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_found_wherever_a_record_keeps_them() {
+        let here = json!({ "knee": { "level": { "load": 50.0 } }, "peak": null, "usl": { "peak": 1, "knee": 2 } });
+        let below = json!({ "capacity": here });
+        assert_eq!((load_of(&here, "knee"), load_of(&below, "knee")), (Some(50.0), Some(50.0)));
+        assert_eq!((find(&here, "peak"), find(&json!({ "else": here }), "knee")), (None, None));
+        assert_eq!(find(&json!("text"), "knee"), None);
+    }
+
+    #[test]
+    fn a_value_without_a_sentence_tells_its_figures() {
+        assert_eq!(in_words(&json!({ "refusal": "too_few_levels", "have": 3 })), "have 3, refusal too_few_levels");
+        assert_eq!(in_words(&json!({ "because": "It\u{1b} fell.", "x": 1 })), "It\u{fffd} fell.");
+        assert_eq!(in_words(&json!([1500.4, true, null, "a"])), "1,500; yes; none; a");
+    }
+
+    #[test]
+    fn a_refusal_says_why() {
+        let refused = |refusal: Value| refusal_of(&json!({ "usl": refusal }));
+        assert!(refused(json!({ "refusal": "too_few_levels", "have": 3 })).starts_with("3 levels of concurrency are"));
+        assert_eq!(refused(json!({ "refusal": "of_tomorrow", "have": 3 })), "have 3, refusal of_tomorrow");
+    }
+
+    fn refusal_of(capacity: &Value) -> String {
+        assert!(law(capacity).is_none());
+        refusal(capacity).unwrap()
+    }
+}

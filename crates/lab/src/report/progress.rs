@@ -1,0 +1,114 @@
+//! A trial at one moment, and the same in plain lines of at most 80 columns. Refuses to know where the figures come
+//! from and where they are shown.
+
+use std::time::Duration;
+
+use super::words::{clean, count, fitting, mebibytes, number};
+use crate::fold::Point;
+
+/// Below the time on the first line.
+const INDENT: &str = "       ";
+
+/// Columns that a line may take; one less than 80, so that no terminal wraps it.
+const WIDTH: usize = 79;
+
+/// A trial at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Since the first moment of the plan.
+    pub elapsed: Duration,
+    /// When the last arrival of the plan is due, in seconds from its start; none where the plan has no end in time.
+    pub planned_s: Option<f64>,
+    /// The part under way: `burst 2`, `50 clients`; none between parts.
+    pub part: Option<String>,
+    /// Arrivals in the whole plan.
+    pub planned: u64,
+    /// Arrivals that are over.
+    pub done: u64,
+    /// Good answers in the last second.
+    pub throughput_per_s: f64,
+    /// The 99th percentile of latency in the last second, from the intended moment; none without a good answer.
+    pub latency_p99_ms: Option<f64>,
+    /// Arrivals under way.
+    pub in_flight: u64,
+    /// Arrivals that are due and wait in the lab for a free place.
+    pub queued: u64,
+    /// Connections that the lab holds.
+    pub connections: u64,
+    /// Of those that are over: errors.
+    pub errors: u64,
+    /// Of those that are over: denied.
+    pub denied: u64,
+    /// Every kind of work.
+    pub work: Vec<(String, Point)>,
+    /// The target's memory.
+    pub server_rss_bytes: Option<u64>,
+    /// Processors that the target kept busy in the last second.
+    pub server_cpu_cores: Option<f64>,
+    /// What has just happened, such as a fault that was carried out; each is told once.
+    pub notes: Vec<String>,
+}
+
+impl Progress {
+    /// One line about requests, one about their speed, one about each kind of work and each note.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.lines_within(WIDTH)
+    }
+
+    /// The same in so many columns.
+    pub(super) fn lines_within(&self, width: usize) -> Vec<String> {
+        let line = |indent: &str, parts: &[String]| {
+            format!("{indent}{}", fitting(parts, " · ", width.saturating_sub(indent.chars().count())))
+        };
+        let mut lines = vec![line("", &self.requests()), line(INDENT, &self.speed())];
+        lines.extend(self.work.iter().map(|(name, point)| {
+            let mut parts = states(point);
+            parts[0] = format!("{}: {}", clean(name), parts[0]);
+            line(INDENT, &parts)
+        }));
+        let room = width.saturating_sub(INDENT.len());
+        lines.extend(
+            self.notes.iter().map(|note| format!("{INDENT}{}", clean(note).chars().take(room).collect::<String>())),
+        );
+        lines
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let denied = if self.denied > 0 { format!("denied {}", count(self.denied)) } else { String::new() };
+        vec![
+            format!("{:>4} s", self.elapsed.as_secs()),
+            format!("sent {} of {}", count(self.done), count(self.planned)),
+            format!("in flight {}", count(self.in_flight)),
+            format!("errors {}", count(self.errors)),
+            denied,
+            self.part.as_deref().map(clean).unwrap_or_default(),
+        ]
+    }
+
+    fn speed(&self) -> Vec<String> {
+        let queued = if self.queued > 0 { format!("queued {}", count(self.queued)) } else { String::new() };
+        vec![
+            format!("ok {} a second", number(Some(self.throughput_per_s.round()))),
+            self.latency_p99_ms.map(|ms| format!("p99 {} ms", number(Some(ms)))).unwrap_or_default(),
+            queued,
+            self.server().unwrap_or_default(),
+        ]
+    }
+
+    /// What the target uses.
+    pub(super) fn server(&self) -> Option<String> {
+        let memory = self.server_rss_bytes.map(mebibytes);
+        let cores = self.server_cpu_cores.map(|cores| format!("{} cores", number(Some(cores))));
+        let used: Vec<String> = [memory, cores].into_iter().flatten().collect();
+        (!used.is_empty()).then(|| format!("server {}", used.join(", ")))
+    }
+}
+
+/// The states of one kind of work, the odd ones only where there are any, but then first of all.
+pub(super) fn states(point: &Point) -> Vec<String> {
+    let Point { waiting, running, finished, failed, stuck, .. } = *point;
+    let odd = [("failed", failed), ("stuck", stuck)].into_iter().filter(|(_, n)| *n > 0);
+    let usual = [("waiting", waiting), ("running", running), ("finished", finished)];
+    odd.chain(usual).map(|(word, n)| format!("{word} {}", count(n))).collect()
+}

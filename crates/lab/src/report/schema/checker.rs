@@ -1,0 +1,143 @@
+//! As much of JSON Schema 2020-12 as the schema of a record uses. A keyword that it does not know makes it panic, so
+//! that the schema cannot promise what nobody checks. Refuses to read files.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+/// Keywords that say nothing about values.
+const WORDS: [&str; 4] = ["$schema", "$defs", "title", "description"];
+
+pub(super) struct Checker<'a> {
+    schema: &'a Value,
+    /// Members that were met, by their place in the schema.
+    seen: BTreeSet<String>,
+}
+
+/// A place in the schema, and one in the value.
+#[derive(Clone, Copy)]
+struct At<'a> {
+    rule: &'a str,
+    value: &'a str,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(schema: &'a Value) -> Self {
+        Self { schema, seen: BTreeSet::new() }
+    }
+
+    /// Every way in which the value is not what the schema says.
+    pub(super) fn check(&mut self, value: &Value) -> Vec<String> {
+        let mut mistakes = Vec::new();
+        self.walk(self.schema, value, At { rule: "#", value: "" }, &mut mistakes);
+        mistakes
+    }
+
+    /// Members that were met.
+    pub(super) fn seen(&self) -> &BTreeSet<String> {
+        &self.seen
+    }
+
+    /// Members that the schema describes.
+    pub(super) fn described(&self) -> BTreeSet<String> {
+        let mut described = BTreeSet::new();
+        let members = |rule: &'a Value| rule.get("properties").and_then(Value::as_object);
+        let definitions = self.schema["$defs"].as_object().into_iter().flatten();
+        let named = definitions.map(|(name, rule)| (format!("#/$defs/{name}"), rule));
+        for (place, rule) in named.chain([("#".to_owned(), self.schema)]) {
+            described.extend(members(rule).into_iter().flatten().map(|(name, _)| format!("{place}/{name}")));
+        }
+        described
+    }
+
+    fn walk(&mut self, rule: &'a Value, value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+        let keywords = match rule {
+            Value::Bool(true) => return,
+            Value::Object(keywords) => keywords,
+            other => panic!("{} is no schema: {other}", at.rule),
+        };
+        for (keyword, wanted) in keywords {
+            match keyword.as_str() {
+                "$ref" => self.follow(wanted, value, at, mistakes),
+                "type" if !is_type(wanted, value) => mistakes.push(format!("{} is no {}", at.value, words(wanted))),
+                "const" if value != wanted => mistakes.push(format!("{} is not {wanted}", at.value)),
+                "enum" if !list(wanted).contains(value) => mistakes.push(format!("{} is none of its words", at.value)),
+                "minimum" if value.as_f64() < wanted.as_f64() && value.is_number() => {
+                    mistakes.push(format!("{} is below {wanted}", at.value));
+                }
+                "anyOf" => self.any(list(wanted), value, at, mistakes),
+                "required" => {
+                    let missing =
+                        list(wanted).iter().filter_map(Value::as_str).filter(|name| value.get(name).is_none());
+                    mistakes.extend(missing.map(|name| format!("{}/{name} is missing", at.value)));
+                }
+                "items" => {
+                    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                        self.walk(wanted, item, At { value: &format!("{}/{i}", at.value), ..at }, mistakes);
+                    }
+                }
+                "properties" | "additionalProperties" => {}
+                "type" | "const" | "enum" | "minimum" => {}
+                word if WORDS.contains(&word) => {}
+                unknown => panic!("{} has the keyword {unknown}, which nobody checks", at.rule),
+            }
+        }
+        self.members(keywords, value, at, mistakes);
+    }
+
+    fn follow(&mut self, target: &Value, value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+        let target = target.as_str().expect("a reference is a text");
+        let rule =
+            self.schema.pointer(target.trim_start_matches('#')).unwrap_or_else(|| panic!("{target} leads nowhere"));
+        self.walk(rule, value, At { rule: target, ..at }, mistakes);
+    }
+
+    fn any(&mut self, rules: &'a [Value], value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+        let holds = rules.iter().any(|rule| {
+            let mut inner = Vec::new();
+            self.walk(rule, value, at, &mut inner);
+            inner.is_empty()
+        });
+        if !holds {
+            mistakes.push(format!("{} is none of what it may be", at.value));
+        }
+    }
+
+    fn members(&mut self, keywords: &'a Map<String, Value>, value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+        let known = keywords.get("properties");
+        for (name, member) in value.as_object().into_iter().flatten() {
+            let below = format!("{}/{name}", at.value);
+            let rule = known.and_then(|known| known.get(name));
+            if rule.is_some() {
+                self.seen.insert(format!("{}/{name}", at.rule));
+            }
+            match rule.or(keywords.get("additionalProperties")) {
+                Some(Value::Bool(false)) => mistakes.push(format!("{below} is not described")),
+                Some(rule) => self.walk(rule, member, At { value: &below, ..at }, mistakes),
+                None => {}
+            }
+        }
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
+}
+
+fn is_type(wanted: &Value, value: &Value) -> bool {
+    let is = |name: &str| match name {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("{other} is no type"),
+    };
+    list(wanted).iter().filter_map(Value::as_str).any(is)
+}
+
+fn words(types: &Value) -> String {
+    list(types).iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+}

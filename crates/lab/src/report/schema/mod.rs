@@ -1,0 +1,81 @@
+//! docs/run.schema.json against the record that the lab writes: what the lab writes is described there, and what is
+//! described there is written.
+
+mod checker;
+
+use serde_json::{Value, json};
+
+use super::Run;
+use super::fixture::{FAILING, full, leaderboard};
+use checker::Checker;
+
+/// What to do when the record has changed.
+const RENEW: &str = "the form of run.json has changed: renew docs/run.schema.json, and raise Run::FORMAT where a \
+                     program that reads the old form would misread the new one";
+
+fn schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/run.schema.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Runs that together have every member that a record can have.
+fn records() -> [Value; 2] {
+    let mut void = leaderboard(true, false, &FAILING);
+    void.results.server.config = None;
+    [full(), void].map(|run| serde_json::from_str(&run.to_json_text()).unwrap())
+}
+
+#[test]
+fn what_the_lab_writes_is_described() {
+    let schema = schema();
+    for record in records() {
+        assert_eq!(Checker::new(&schema).check(&record), Vec::<String>::new(), "{RENEW}");
+    }
+}
+
+#[test]
+fn what_is_described_is_written() {
+    let schema = schema();
+    let mut checker = Checker::new(&schema);
+    records().iter().for_each(|record| drop(checker.check(record)));
+    let described = checker.described();
+    let missing: Vec<&String> = described.difference(checker.seen()).collect();
+    assert!(missing.is_empty(), "{RENEW}: {missing:?}");
+}
+
+#[test]
+fn the_schema_is_of_this_format() {
+    assert_eq!(schema().pointer("/properties/format/const"), Some(&json!(Run::FORMAT)), "{RENEW}");
+}
+
+#[track_caller]
+fn check_refused(pointer: &str, change: impl FnOnce(&mut Value), expected: &str) {
+    let [mut record, _] = records();
+    change(record.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the record")));
+    let schema = schema();
+    let mistakes = Checker::new(&schema).check(&record);
+    assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
+}
+
+#[test]
+fn what_is_not_a_record_is_refused() {
+    let unknown = |value: &mut Value| drop(value.as_object_mut().unwrap().insert("unknown".to_owned(), json!(1)));
+    check_refused("", unknown, "/unknown is not described");
+    check_refused("/machine", unknown, "/machine/unknown is not described");
+    check_refused("/parts/0", unknown, "/parts/0/unknown is not described");
+    // A figure that a scenario derives may have any name, but not any form.
+    check_refused("/work/game", unknown, "/work/game/unknown is no object");
+    check_refused(
+        "/journeys/create_game/latency_ms",
+        unknown,
+        "/journeys/create_game/latency_ms/unknown is not described",
+    );
+    let without = |value: &mut Value| drop(value.as_object_mut().unwrap().remove("name"));
+    check_refused("/scenario", without, "/scenario/name is missing");
+    check_refused("/format", |value| *value = json!(1), "/format is not 2");
+    check_refused("/verdict", |value| *value = json!("fine"), "/verdict is none of its words");
+    check_refused("/duration_s", |value| *value = json!("171"), "/duration_s is no number");
+    check_refused("/scenario/seed", |value| *value = json!(-1), "/scenario/seed is below 0");
+    check_refused("/parts/0/count", |value| *value = json!(1.5), "/parts/0/count is no integer");
+    check_refused("/server/rss_bytes", |value| *value = json!(7), "/server/rss_bytes is none of what it may be");
+}

@@ -1,0 +1,31 @@
+//! What a trial says at its end, where its progress stood. Refuses to say it to anybody.
+
+use std::path::Path;
+
+use super::Run;
+use super::content::{found, glance};
+use super::headline::headline;
+use super::words::{clean, count};
+use crate::verdict::Verdict;
+
+/// The two numbers, the verdict, the gates that do not hold, what broke, where the reports are.
+#[must_use]
+pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
+    let headline = headline(run);
+    let code = match run.verdict {
+        Verdict::Passed => "32",
+        Verdict::Failed => "31",
+        Verdict::Void | Verdict::Interrupted => "33",
+    };
+    let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.stands) } else { headline.stands };
+    let mut lines = vec![headline.took, headline.lasted, stands];
+    let failed = run.gates.iter().filter(|gate| !gate.ok);
+    lines.extend(failed.map(|gate| format!("  {} {}: found {}", gate.name, gate.limit, found(gate))));
+    lines.extend(glance(run).iter().map(|sentence| format!("  {sentence}")));
+    lines.extend(run.errors.iter().map(|group| {
+        let sample = clean(&group.sample);
+        format!("  {} x {} in {}: {sample}", count(group.count), group.kind, group.journey)
+    }));
+    lines.push(format!("Report: {} (and report.md)", dir.join("report.html").display()));
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,171 @@
+//! How the figures of an axis are written: their unit, how it grows with them, and which steps between ticks a
+//! reader can count in. Refuses to know the size of the drawing.
+
+use crate::report::words::{clock, number};
+
+const KIB: f64 = 1024.0;
+
+/// Steps from one tick to the next that people count time in, in seconds.
+const TIME_STEPS: [f64; 17] = [
+    1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 28_800.0,
+    86_400.0,
+];
+
+/// From here on a tick has a short form: `250k`.
+const SHORT_FROM: f64 = 20_000.0;
+
+/// What a figure is measured in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::report) enum Unit {
+    /// A plain number, with the unit's name behind it: `ms`, `a second`.
+    Number(String),
+    /// Things that come whole.
+    Count(String),
+    /// Bytes, in whichever of KiB, MiB, GiB fits.
+    Bytes,
+    /// A moment in seconds since the start.
+    Time,
+    /// One of so many is larger: 100 is the 99th percentile.
+    OneOf,
+}
+
+/// A unit, settled for an axis up to a stated figure.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    unit: Unit,
+    /// What one on the axis is in the figure's own unit.
+    pub(super) factor: f64,
+    /// The name beside the axis.
+    pub(super) name: String,
+}
+
+impl Unit {
+    pub(in crate::report) fn number(name: &str) -> Self {
+        Self::Number(name.to_owned())
+    }
+
+    pub(in crate::report) fn count(name: &str) -> Self {
+        Self::Count(name.to_owned())
+    }
+
+    /// The unit in which figures up to `highest` are written.
+    pub(super) fn settle(&self, highest: f64) -> Settled {
+        let (factor, name) = match self {
+            Self::Number(name) | Self::Count(name) => (1.0, name.as_str()),
+            Self::Time => (1.0, "time since the start"),
+            Self::OneOf => (1.0, "percentile"),
+            Self::Bytes if highest >= KIB * KIB * KIB => (KIB * KIB * KIB, "GiB"),
+            Self::Bytes if highest >= KIB * KIB => (KIB * KIB, "MiB"),
+            Self::Bytes => (KIB, "KiB"),
+        };
+        Settled { unit: self.clone(), factor, name: name.to_owned() }
+    }
+
+    /// A figure by itself, as a tooltip says it.
+    pub(super) fn say(&self, value: f64) -> String {
+        match self {
+            Self::Count(_) => number(Some(value)),
+            Self::Number(name) => {
+                let blank = if name.is_empty() { "" } else { " " };
+                format!("{}{blank}{name}", number(Some(value)))
+            }
+            Self::Time => clock(value),
+            Self::OneOf => percentile(value),
+            Self::Bytes => {
+                let settled = self.settle(value);
+                format!("{} {}", number(Some(value / settled.factor)), settled.name)
+            }
+        }
+    }
+}
+
+impl Settled {
+    /// The smallest step, in the figure's own unit, that covers `span` with at most `ticks_max` ticks.
+    pub(super) fn step(&self, span: f64, ticks_max: usize) -> f64 {
+        let least = span / ticks_max.max(1) as f64;
+        match self.unit {
+            Unit::Time => TIME_STEPS.into_iter().find(|step| *step >= least).unwrap_or_else(|| round_step(least)),
+            Unit::Count(_) => round_step(least).max(1.0),
+            Unit::Number(_) | Unit::Bytes | Unit::OneOf => round_step(least / self.factor) * self.factor,
+        }
+    }
+
+    /// The text at a tick, where ticks are `step` apart.
+    pub(super) fn tick(&self, value: f64, step: f64) -> String {
+        match self.unit {
+            Unit::Time => return clock(value),
+            Unit::OneOf => return percentile(value),
+            Unit::Number(_) | Unit::Count(_) | Unit::Bytes => {}
+        }
+        let (value, step) = (value / self.factor, step / self.factor);
+        let (value, step, suffix) = match value.abs() {
+            magnitude if magnitude >= 1e6 => (value / 1e6, step / 1e6, "M"),
+            magnitude if magnitude >= SHORT_FROM => (value / 1e3, step / 1e3, "k"),
+            _ => (value, step, ""),
+        };
+        let digits = (-step.log10()).ceil().clamp(0.0, 6.0) as usize;
+        let exact = format!("{value:.digits$}");
+        // Thousands are separated where there is no fraction; with one there are none.
+        let text = if digits == 0 { number(Some(value.round())) } else { exact };
+        text + suffix
+    }
+}
+
+/// 100 → `p99`, 1000 → `p99.9`. Rounded to the digits that so many nines need.
+fn percentile(one_of: f64) -> String {
+    let digits = one_of.log10().ceil().clamp(2.0, 6.0) as usize - 2;
+    format!("p{:.digits$}", 100.0 - 100.0 / one_of)
+}
+
+/// 1, 2 or 5 times a power of ten, at least `least`.
+fn round_step(least: f64) -> f64 {
+    if !(least.is_finite() && least > 0.0) {
+        return 1.0;
+    }
+    let power = 10_f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    // A hair of slack: the logarithm of a step itself may come out a little too low.
+    steps.into_iter().find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(power * 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(unit: &Unit, span: f64, ticks_max: usize, step: f64, ticks: &[(f64, &str)]) {
+        let settled = unit.settle(span);
+        let found = settled.step(span, ticks_max);
+        assert!((found - step).abs() < step * 1e-9, "{found}");
+        for (value, text) in ticks {
+            assert_eq!(settled.tick(*value, found), *text);
+        }
+    }
+
+    #[test]
+    fn ticks_are_round_and_short() {
+        let ms = Unit::number("ms");
+        check(&ms, 1.0, 5, 0.2, &[(0.0, "0.0"), (0.6, "0.6")]);
+        check(&ms, 450.0, 5, 100.0, &[(0.0, "0"), (400.0, "400")]);
+        check(&ms, 4000.0, 5, 1000.0, &[(4000.0, "4,000")]);
+        check(&ms, 240_000.0, 5, 50_000.0, &[(0.0, "0"), (50_000.0, "50k"), (200_000.0, "200k")]);
+        check(&ms, 3e6, 5, 1e6, &[(2e6, "2M")]);
+        check(&Unit::count("games"), 2.0, 5, 1.0, &[(2.0, "2")]);
+        check(&Unit::Bytes, 300.0 * KIB * KIB, 5, 100.0 * KIB * KIB, &[(200.0 * KIB * KIB, "200")]);
+        check(&Unit::Bytes, 4.0 * KIB * KIB * KIB, 5, KIB * KIB * KIB, &[(3.0 * KIB * KIB * KIB, "3")]);
+        check(&Unit::Time, 170.0, 6, 30.0, &[(90.0, "1:30")]);
+        check(&Unit::Time, 40_000.0, 6, 7200.0, &[(7200.0, "2:00:00")]);
+    }
+
+    #[test]
+    fn figures_by_themselves_have_their_unit() {
+        assert_eq!(Unit::number("ms").say(12.34), "12.3 ms");
+        assert_eq!(Unit::number("").say(3.0), "3");
+        assert_eq!(Unit::Bytes.say(140.0 * KIB * KIB), "140 MiB");
+        assert_eq!(Unit::Time.say(61.0), "1:01");
+        assert_eq!(
+            [2.0, 10.0, 100.0, 200.0, 1000.0].map(|value| Unit::OneOf.say(value)).join(" "),
+            "p50 p90 p99 p99.5 p99.9"
+        );
+    }
+}

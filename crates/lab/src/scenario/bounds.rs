@@ -1,0 +1,148 @@
+//! The run as a whole: how far it may go, what the lab itself may use, and which of the target's metrics mean what.
+//! Refuses to enforce any of it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::journey::Journey;
+use super::phase::Phase;
+use super::reader::At;
+use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
+
+/// Bounds of the whole run; what reaches one ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// From the first moment of the plan.
+    pub time: Duration,
+    /// Requests.
+    pub requests: u64,
+    /// Connections open at once.
+    pub connections: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { time: WAIT_MAX, requests: REQUESTS_MAX, connections: CONNECTIONS_MAX }
+    }
+}
+
+impl Bounds {
+    pub(crate) fn read(at: &At<'_>) -> Option<Self> {
+        let fields = at.fields()?;
+        let most = Self::default();
+        let time = fields.take("time").map_or(Some(most.time), |at| at.duration(Duration::from_secs(1)..=most.time));
+        let requests = fields.take("requests").map_or(Some(most.requests), |at| at.int(1..=most.requests));
+        let connections = fields.take("connections").map_or(Some(most.connections), |at| at.int(1..=most.connections));
+        fields.close();
+        Some(Self { time: time?, requests: requests?, connections: connections? })
+    }
+
+    /// A plan that its own bounds cut off is a mistake in one of the two. `at` is where they stand, or the whole file.
+    pub(crate) fn check(&self, at: &At<'_>, phases: &[Phase], journeys: &[Journey]) {
+        let wrong = |what: String| match at.path.as_str() {
+            "" => at.wrong(format!("the bounds of any run {what}")),
+            _ => at.wrong(what),
+        };
+        let steps = |phase: &Phase| journeys.get(phase.journey).map_or(1, |journey| journey.steps.len() as u64);
+        let requests = |phase: &Phase| phase.arrivals.count().unwrap_or(0).saturating_mul(steps(phase));
+        let requests = phases.iter().map(requests).fold(0, u64::saturating_add);
+        if requests > self.requests {
+            wrong(format!("allow {} requests, but the phases may come to {requests}", self.requests));
+        }
+        for phase in phases {
+            if let Some(count) = phase.arrivals.in_flight().filter(|count| *count > self.connections) {
+                wrong(format!("allow {} connections, but the phase {} needs {count}", self.connections, phase.name));
+            }
+        }
+        let time = phases.iter().map(|phase| phase.after.saturating_add(phase.arrivals.lasting_min()));
+        let time = time.fold(Duration::ZERO, Duration::saturating_add);
+        if time > self.time {
+            wrong(format!("allow {:?}, but the phases take at least {time:?}", self.time));
+        }
+    }
+}
+
+/// The lab itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratorSpec {
+    /// The 99th percentile of schedule lag beyond which a failed gate is void.
+    pub lag_p99_max: Duration,
+    /// Worker threads; the lab decides when it says nothing.
+    pub workers: Option<usize>,
+    /// Source addresses; the lab decides when it lists none.
+    pub sources: Vec<IpAddr>,
+}
+
+impl Default for GeneratorSpec {
+    fn default() -> Self {
+        Self { lag_p99_max: LAG_P99_MAX, workers: None, sources: Vec::new() }
+    }
+}
+
+impl GeneratorSpec {
+    pub(crate) fn read(at: &At<'_>) -> Option<Self> {
+        let fields = at.fields()?;
+        let lag = fields.take("lag_p99_max");
+        let lag = lag.map_or(Some(LAG_P99_MAX), |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let workers = fields.take("workers").and_then(|at| at.int(1..=WORKERS_MAX));
+        let sources = fields.take("sources").map_or_else(Vec::new, |at| sources_of(&at));
+        fields.close();
+        Some(Self { lag_p99_max: lag?, workers: workers.map(|workers| workers as usize), sources })
+    }
+}
+
+fn sources_of(at: &At<'_>) -> Vec<IpAddr> {
+    let list = at.list().unwrap_or_default();
+    if list.len() > SOURCES_MAX {
+        at.wrong(format!("must list at most {SOURCES_MAX} addresses"));
+    }
+    let mut sources = Vec::new();
+    for item in list {
+        let Some(text) = item.text() else { continue };
+        match text.parse() {
+            Ok(source) if sources.contains(&source) => item.wrong(format!("lists {source} a second time")),
+            Ok(source) => sources.push(source),
+            Err(_) => item.wrong(format!("must be an address such as \"127.0.0.2\", not \"{text}\"")),
+        }
+    }
+    sources
+}
+
+/// Which of the target's metrics mean what, so that findings can name a bottleneck: role and name of the metric. The
+/// metrics of our own server are known without.
+pub type Signals = BTreeMap<String, String>;
+
+/// What a metric of the target can mean.
+pub const ROLES: [&str; 13] = [
+    "pool_wait",
+    "query_time",
+    "queue_wait",
+    "run_time",
+    "queue_depth",
+    "scheduler_delay",
+    "commit_time",
+    "commit_wait",
+    "work_in_memory",
+    "dependency_time",
+    "dependency_wait",
+    "denied",
+    "open_files",
+];
+
+/// Roles and metrics, where the target has metrics at all.
+pub(crate) fn signals_of(at: &At<'_>, has_metrics: bool) -> Signals {
+    let mut signals = Signals::new();
+    for (role, at) in at.named().unwrap_or_default() {
+        if !ROLES.contains(&role) {
+            at.wrong(format!("is not a role that a metric can have; known: {}", ROLES.join(", ")));
+        }
+        if let Some(metric) = at.text() {
+            signals.insert(role.to_owned(), metric.to_owned());
+        }
+    }
+    if !has_metrics {
+        at.wrong("needs `metrics` in [target]: the path at which these metrics are read");
+    }
+    signals
+}

@@ -1,0 +1,117 @@
+//! Faults: what is done to a process while the load goes on. Refuses to carry them out, and to those that the lab did
+//! not start: it holds no process that is not its own.
+
+use std::time::Duration;
+
+use super::document::{Node, Value};
+use super::mistakes::Origin;
+use super::reader::{At, name_of};
+use crate::limits::WAIT_MAX;
+
+/// The target's process, as faults call it.
+const SERVER: &str = "server";
+
+/// Something that is done to a process at a moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// When, from the start of the plan.
+    pub at: Duration,
+    /// What.
+    pub act: FaultAct,
+    /// To which process: `server`, or the name of a `[[process]]`.
+    pub process: String,
+    /// How long it lasts: a stopped process goes on, a killed one starts again after this time.
+    pub lasting: Option<Duration>,
+}
+
+/// What is done to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultAct {
+    /// SIGKILL to its group.
+    Kill,
+    /// SIGSTOP to its group.
+    Stop,
+    /// SIGCONT to its group.
+    Continue,
+    /// SIGTERM.
+    Term,
+    /// Ended, if it lives, and started again with the same command.
+    Restart,
+}
+
+const ACTS: [(&str, FaultAct); 6] = [
+    ("kill", FaultAct::Kill),
+    ("stop", FaultAct::Stop),
+    ("continue", FaultAct::Continue),
+    ("term", FaultAct::Term),
+    ("restart", FaultAct::Restart),
+    ("kill -9", FaultAct::Kill),
+];
+
+impl FaultAct {
+    /// The word of the scenario.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        ACTS.iter().find(|(_, act)| *act == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Fault {
+    pub(crate) fn read(at: &At<'_>, processes: &Processes) -> Option<Self> {
+        let fields = at.fields()?;
+        let moment = fields.need("at", "when, from the start of the load, such as \"90s\"");
+        let moment = moment.and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+        let act = fields.need("do", "kill, stop, continue, term or restart").and_then(|at| at.choice(&ACTS));
+        let process = fields.take("process").map_or(Some(SERVER.to_owned()), |at| name_of(&at));
+        if let Some(message) = process.as_ref().and_then(|process| processes.objection(process)) {
+            at.wrong(message);
+        }
+        let lasting = fields.take("for");
+        if let (Some(lasting), Some(FaultAct::Continue | FaultAct::Restart)) = (&lasting, act) {
+            lasting.wrong("has no meaning here: only kill, term and stop last");
+        }
+        let lasting = lasting.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        fields.close();
+        Some(Self { at: moment?, act: act?, process: process?, lasting })
+    }
+}
+
+/// The processes of a scenario, as they are written, and why the lab has no hold of those that it does not start.
+#[derive(Debug)]
+pub(crate) struct Processes(Vec<(String, Option<String>)>);
+
+impl Processes {
+    pub(crate) fn of(root: &Node) -> Self {
+        let mut all = vec![(SERVER.to_owned(), root.get("target").and_then(not_started))];
+        if let Some(Value::List(helpers)) = root.get("process").map(|node| &node.value) {
+            all.extend(helpers.iter().filter_map(helper));
+        }
+        Self(all)
+    }
+
+    fn objection(&self, process: &str) -> Option<String> {
+        match self.0.iter().find(|(known, _)| known == process) {
+            Some((_, None)) => None,
+            Some((_, Some(reason))) => Some(format!("can only be done to a process that the lab starts, but {reason}")),
+            None => {
+                let known: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
+                Some(format!("is done to \"{process}\", but there is no such process; known: {}", known.join(", ")))
+            }
+        }
+    }
+}
+
+/// Why the lab does not start the target; none where it does.
+pub(crate) fn not_started(target: &Node) -> Option<String> {
+    match target.get("url").map(|url| &url.origin) {
+        _ if target.get("spawn").is_some() => None,
+        Some(Origin::Argument(argument)) => Some(format!("{argument} names one that runs already: take either out")),
+        _ => Some("[target] has no `spawn`".to_owned()),
+    }
+}
+
+fn helper(node: &Node) -> Option<(String, Option<String>)> {
+    let Value::Text(name) = &node.get("name")?.value else { return None };
+    let is_off = matches!(node.get("start").map(|start| &start.value), Some(Value::Flag(false)));
+    Some((name.clone(), is_off.then(|| format!("[[process]] {name} has start = false"))))
+}

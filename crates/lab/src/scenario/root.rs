@@ -1,0 +1,233 @@
+//! Reads a whole scenario, table by table, in the order in which its names become known, and checks what concerns more
+//! than one table. Refuses to stop at the first mistake.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::bounds::{Bounds, GeneratorSpec, signals_of};
+use super::document::{Node, Value};
+use super::fault::{Fault, Processes};
+use super::feed::Feed;
+use super::gate::KnownFigures;
+use super::journey::{Journey, Step};
+use super::keys::Keys;
+use super::observe::Observe;
+use super::phase::Phase;
+use super::reader::{At, Fields, check_template_name};
+use super::target::{Helper, Target};
+use super::template::{FeedNames, Names, Template};
+use super::work::Work;
+use super::{FORMAT, Scenario, Secret, Signals};
+use crate::fold::{RESERVED, known_figures};
+use crate::limits::PARTS_MAX;
+
+pub(super) fn read(at: &At<'_>) -> Option<Scenario> {
+    let fields = at.fields()?;
+    check_format(&fields);
+    let name = fields.need("name", "the report calls the trial so").and_then(|at| at.text());
+    let summary = fields.need("summary", "what the trial does, in a sentence").and_then(|at| at.text());
+    let _ = fields.take("vars");
+    let secrets = fields.take("secrets").map_or_else(Vec::new, |at| secrets_of(&at));
+    let mut feeds = named(&fields, "feed", Feed::read);
+    let keys = named(&fields, "key", Keys::read);
+    let public = Names { known: ["run.id", "run.dir"].map(str::to_owned).into(), ..Names::default() };
+    let mut names = public.clone();
+    names.known.extend(secrets.iter().map(|secret| secret.name.clone()));
+    names.feeds = feeds.iter().map(feed_names).collect();
+    names.keys.clone_from(&keys);
+
+    let target = fields.need("target", "[target] with `url`").and_then(|at| Target::read(&at, &names, &public));
+    let helpers = items(&fields, "process", |at| Helper::read(at, &names, &public));
+    let works_at = fields.take("work").and_then(|at| at.named()).unwrap_or_default();
+    let works: Vec<Work> = works_at.iter().filter_map(|(name, at)| Work::read(name, at, &names)).collect();
+    let setup = items(&fields, "setup", |at| setup_step(at, &mut names));
+    let picks = fields.take("pick").map_or_else(Vec::new, |at| picks_of(&at, &names));
+    names.picks = picks.iter().map(|(name, _)| name.clone()).collect();
+    let observers = items(&fields, "observe", |at| Observe::read(at, &names));
+    let written = Written::of(at.node);
+    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &written.works));
+    let phases = items(&fields, "phase", |at| Phase::read(at, &written.journeys));
+    let processes = Processes::of(at.node);
+    let faults = items(&fields, "fault", |at| Fault::read(at, &processes));
+    let generator =
+        fields.take("generator").map_or_else(|| Some(GeneratorSpec::default()), |at| GeneratorSpec::read(&at));
+    let bounds = bounds_of(&fields, &phases, &journeys);
+    let signals =
+        fields.take("signals").map_or_else(Signals::new, |signals| signals_of(&signals, has_metrics(at.node)));
+    let figures = written.figures(&journeys, &works, &phases, &observers);
+    let gates = fields.take("gates").map_or_else(Vec::new, |at| figures.gates(&at));
+    fields.close();
+    written.refuse_twins(at);
+    check_phases(at, &written.phases, &phases);
+    for (feed, names) in feeds.iter_mut().zip(&names.feeds) {
+        feed.columns.clone_from(&names.columns.borrow());
+    }
+    Some(Scenario {
+        name: name?.to_owned(),
+        summary: summary?.to_owned(),
+        target: target?,
+        helpers,
+        secrets,
+        picks,
+        setup,
+        phases,
+        journeys,
+        works,
+        gates,
+        faults,
+        observers,
+        feeds,
+        keys,
+        bounds: bounds?,
+        generator: generator?,
+        signals,
+    })
+}
+
+/// Names of what a scenario has several of, as they are written: what has a mistake inside is there all the same.
+struct Written {
+    journeys: Vec<String>,
+    works: Vec<String>,
+    phases: Vec<String>,
+    processes: Vec<String>,
+    observers: Vec<String>,
+}
+
+impl Written {
+    fn of(root: &Node) -> Self {
+        let works = match root.get("work").map(|node| &node.value) {
+            Some(Value::Table(entries)) => entries.iter().map(|entry| entry.key.clone()).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            journeys: names_in(root.get("journey")),
+            works,
+            phases: names_in(root.get("phase")),
+            processes: names_in(root.get("process")),
+            observers: names_in(root.get("observe")),
+        }
+    }
+
+    /// Figures are found by name, so no two things that have figures of a kind share one.
+    fn refuse_twins(&self, at: &At<'_>) {
+        refuse_twins(at, self.journeys.iter().chain(&self.works), &RESERVED);
+        refuse_twins(at, &self.phases, &RESERVED);
+        refuse_twins(at, &self.processes, &RESERVED);
+        refuse_twins(at, &self.observers, &[]);
+    }
+
+    /// The figures that gates may use; of what could not be read, all that one could think of.
+    fn figures(&self, journeys: &[Journey], works: &[Work], phases: &[Phase], observers: &[Observe]) -> KnownFigures {
+        let mut unread = lacking(&self.journeys, journeys.iter().map(|journey| &journey.name));
+        unread.append(&mut lacking(&self.works, works.iter().map(|work| &work.name)));
+        unread.append(&mut lacking(&self.phases, phases.iter().map(|phase| &phase.name)));
+        if !lacking(&self.observers, observers.iter().map(|observer| &observer.name)).is_empty() {
+            unread.insert("observe".to_owned());
+        }
+        KnownFigures { paths: known_figures(journeys, works, phases, observers), unread }
+    }
+}
+
+fn items<T>(fields: &Fields<'_>, key: &'static str, read: impl FnMut(&At<'_>) -> Option<T>) -> Vec<T> {
+    fields.take(key).and_then(|at| at.list()).unwrap_or_default().iter().filter_map(read).collect()
+}
+
+fn named<T>(fields: &Fields<'_>, key: &'static str, read: impl Fn(&str, &At<'_>) -> T) -> Vec<T> {
+    let tables = fields.take(key).and_then(|at| at.named()).unwrap_or_default();
+    tables.iter().map(|(name, at)| read(name, at)).collect()
+}
+
+/// The names of the tables in a list, as they are written.
+fn names_in(list: Option<&Node>) -> Vec<String> {
+    let Some(Value::List(items)) = list.map(|node| &node.value) else { return Vec::new() };
+    let name = |item: &Node| match item.get("name").map(|node| &node.value) {
+        Some(Value::Text(name)) => name.clone(),
+        _ => String::new(),
+    };
+    items.iter().map(name).collect()
+}
+
+fn feed_names(feed: &Feed) -> FeedNames {
+    FeedNames { name: feed.name.clone(), order: feed.order, columns: Rc::new(RefCell::default()) }
+}
+
+fn check_format(fields: &Fields<'_>) {
+    let Some(at) = fields.need("format", "the version of the format: format = 1") else { return };
+    if at.int(0..=u64::MAX).is_some_and(|format| format != FORMAT) {
+        at.wrong(format!("must be {FORMAT}: this lab reads no other version"));
+    }
+}
+
+fn bounds_of(fields: &Fields<'_>, phases: &[Phase], journeys: &[Journey]) -> Option<Bounds> {
+    let written = fields.take("bounds");
+    let bounds = written.as_ref().map_or_else(|| Some(Bounds::default()), Bounds::read)?;
+    bounds.check(written.as_ref().unwrap_or(&fields.at), phases, journeys);
+    Some(bounds)
+}
+
+fn has_metrics(root: &Node) -> bool {
+    root.get("target").is_some_and(|target| target.get("metrics").is_some())
+}
+
+fn check_phases(at: &At<'_>, names: &[String], phases: &[Phase]) {
+    if names.is_empty() {
+        at.wrong("needs at least one [[phase]]");
+    }
+    let parts = phases.iter().map(|phase| phase.arrivals.parts()).fold(0, u32::saturating_add);
+    if parts > PARTS_MAX {
+        at.wrong(format!(
+            "has {parts} bursts and levels in its phases, each with figures of its own: at most {PARTS_MAX}"
+        ));
+    }
+}
+
+/// Names that are written and could not be read: their own mistakes have been noted, and no other is made of them.
+fn lacking<'a>(written: &[String], read: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
+    let read: BTreeSet<&String> = read.collect();
+    written.iter().filter(|name| !read.contains(name)).cloned().collect()
+}
+
+fn secrets_of(at: &At<'_>) -> Vec<Secret> {
+    let mut secrets = Vec::new();
+    for (name, at) in at.named().unwrap_or_default() {
+        let Some(fields) = at.fields() else { continue };
+        let env = fields.take("env").and_then(|at| at.text()).map(str::to_owned);
+        let generate = fields.take("generate").and_then(|at| at.flag()).unwrap_or(false);
+        fields.close();
+        if env.is_none() && !generate {
+            at.wrong("needs `env`, the environment variable that holds it, or generate = true");
+        }
+        check_template_name(&at, name);
+        secrets.push(Secret { name: name.to_owned(), env, generate });
+    }
+    secrets
+}
+
+fn setup_step(at: &At<'_>, names: &mut Names) -> Option<Step> {
+    let step = Step::read(at, names, &[])?;
+    if !step.denied.is_empty() {
+        at.wrong("has `denied`, but a setup that is denied has failed: use `expect`");
+    }
+    Some(step)
+}
+
+fn picks_of(at: &At<'_>, names: &Names) -> Vec<(String, Vec<Template>)> {
+    let pick = |(name, at): (&str, At<'_>)| {
+        let items = at.list()?;
+        if items.is_empty() {
+            at.wrong("must list something to pick from");
+        }
+        Some((name.to_owned(), items.iter().filter_map(|at| Template::read(at, names)).collect()))
+    };
+    at.named().unwrap_or_default().into_iter().filter_map(pick).collect()
+}
+
+fn refuse_twins<'a>(at: &At<'_>, names: impl IntoIterator<Item = &'a String>, reserved: &[&str]) {
+    let mut seen: BTreeSet<&str> = reserved.iter().copied().collect();
+    for name in names {
+        if !name.is_empty() && !seen.insert(name) {
+            at.wrong(format!("has two things called \"{name}\", or the name is reserved"));
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a template's names stand for at one moment: the values of the run, those of an arrival, and those that its
+//! answers gave. Refuses to know the templates.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
+use super::feed::Rows;
+
+/// What one arrival is made of, besides the moment it is due.
+#[derive(Clone, Copy, Debug)]
+pub struct Draw<'a> {
+    /// The id of the run: uuids differ between runs, and stay for the retries of one.
+    pub run_id: &'a str,
+    /// The part of the trial.
+    pub part: u32,
+    /// The arrival's place in its leg, counted from 0.
+    pub index: u64,
+    /// The arrival's own seed, from the plan.
+    pub seed: u64,
+}
+
+/// Where a template's names find their values.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// Values of the whole run: its id, secrets, what the setup kept.
+    pub globals: &'a BTreeMap<String, String>,
+    /// What this journey kept so far; the latest of a name counts.
+    pub kept: &'a [(String, String)],
+    /// The lists to pick from, filled in.
+    pub picks: &'a [Vec<String>],
+    /// The rows of every feed, as [`super::Feed::rows`] gives them.
+    pub feeds: &'a [Rows],
+    /// The arrival, where there is one.
+    pub draw: Option<Draw<'a>>,
+}
+
+impl<'a> Scope<'a> {
+    /// The values of the whole run alone.
+    #[must_use]
+    pub fn of_run(globals: &'a BTreeMap<String, String>) -> Self {
+        Self { globals, kept: &[], picks: &[], feeds: &[], draw: None }
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Result<&'a str, String> {
+        let kept = self.kept.iter().rev().find(|(kept, _)| kept == name).map(|(_, value)| value);
+        kept.or_else(|| self.globals.get(name)).map(String::as_str).ok_or_else(|| format!("`{name}` has no value yet"))
+    }
+}
+
+impl Draw<'_> {
+    /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's place in it.
+    #[must_use]
+    pub fn uuid(&self) -> String {
+        let mut out = String::with_capacity(36);
+        self.push_uuid(&mut out);
+        out
+    }
+
+    /// The same, without memory of its own.
+    pub(crate) fn push_uuid(&self, out: &mut String) {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digest = Sha256::new_with_prefix(self.run_id)
+            .chain_update(u64::from(self.part).to_be_bytes())
+            .chain_update(self.index.to_be_bytes())
+            .finalize();
+        let mut bytes: [u8; 16] = std::array::from_fn(|i| digest[i]);
+        bytes[6] = 0x80 | (bytes[6] & 0x0f);
+        bytes[8] = 0x80 | (bytes[8] & 0x3f);
+        for (i, byte) in bytes.into_iter().enumerate() {
+            if matches!(i, 4 | 6 | 8 | 10) {
+                out.push('-');
+            }
+            out.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            out.push(char::from(DIGITS[usize::from(byte & 0x0f)]));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Loads as rows: the text of a phase and what is read, or what is wrong with it.
+
+use std::time::Duration;
+
+use super::super::{Arrivals, Each, EdgeArrivals, Every, Phase, Reconnect};
+use super::{GOOD, complaints, read};
+
+const OPEN: &str = "arrivals = { batch = 3 }\nin_flight_max = 2";
+
+fn with(phase: &str) -> String {
+    assert!(GOOD.contains(OPEN));
+    GOOD.replace(OPEN, phase)
+}
+
+fn phase(text: &str) -> Phase {
+    read(&with(text), &[]).unwrap_or_else(|complaint| panic!("{text}:\n{complaint}")).phases.remove(0)
+}
+
+fn s(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[track_caller]
+fn open(load: &str, expected: &Arrivals, count: Option<u64>, lasting: Duration) {
+    let phase = phase(&format!("arrivals = {load}\nin_flight_max = 7"));
+    assert_eq!((&phase.arrivals, phase.in_flight_max), (expected, 7));
+    assert_eq!((phase.arrivals.count(), phase.arrivals.lasting_min()), (count, lasting));
+}
+
+#[track_caller]
+fn closed(load: &str, expected: &Arrivals, in_flight: u64, count: Option<u64>, lasting: Duration) {
+    let phase = phase(&format!("arrivals = {load}"));
+    assert_eq!((&phase.arrivals, phase.in_flight_max), (expected, in_flight));
+    assert_eq!((phase.arrivals.count(), phase.arrivals.lasting_min()), (count, lasting));
+}
+
+#[test]
+fn open_loads() {
+    let batch = |every, times| Arrivals::Batch { batch: 3, every, times };
+    open("{ batch = 3 }", &batch(Every::Time(s(0)), 1), Some(3), s(0));
+    open("{ batch = 3, every = \"60s\", times = 4 }", &batch(Every::Time(s(60)), 4), Some(12), s(180));
+    open("{ batch = 3, every = \"done\", times = 4 }", &batch(Every::Done, 4), Some(12), s(0));
+    open("{ rate = 2.5, for = \"4s\" }", &Arrivals::Rate { rate_per_s: 2.5, lasting: s(4) }, Some(10), s(4));
+    let ramp = Arrivals::Ramp { from_per_s: 0.0, to_per_s: 10.0, lasting: s(4) };
+    open("{ ramp = { from = 0, to = 10 }, for = \"4s\" }", &ramp, Some(20), s(4));
+    // Far more than ever come: the mean of 100, eight standard deviations, and 16.
+    open("{ poisson = 25, for = \"4s\" }", &Arrivals::Poisson { rate_per_s: 25.0, lasting: s(4) }, Some(196), s(4));
+}
+
+#[test]
+fn closed_loads() {
+    let clients = |each| Arrivals::Clients { clients: 8, each };
+    closed("{ clients = 8, requests = 5 }", &clients(Each::Requests(5)), 8, Some(40), s(0));
+    closed("{ clients = 8, for = \"3s\" }", &clients(Each::Lasting(s(3))), 8, None, s(3));
+    let ladder = |each, pause| Arrivals::Ladder { levels: vec![1, 9, 5], each, pause };
+    closed("{ ladder = [1, 9, 5], requests = 2 }", &ladder(Each::Requests(2), s(0)), 9, Some(30), s(0));
+    closed("{ ladder = [1, 9, 5], for = \"2s\", pause = \"1s\" }", &ladder(Each::Lasting(s(2)), s(1)), 9, None, s(8));
+    let hold = |open_per_s, rate_per_s| Arrivals::Hold { connections: 20, open_per_s, rate_per_s, lasting: s(60) };
+    closed("{ hold = { connections = 20 }, for = \"60s\" }", &hold(None, None), 20, Some(0), s(60));
+    closed(
+        "{ hold = { connections = 20, open_per_s = 2 }, rate = 5, for = \"60s\" }",
+        &hold(Some(2.0), Some(5.0)),
+        20,
+        Some(250),
+        s(60),
+    );
+}
+
+#[test]
+fn searches() {
+    let least = EdgeArrivals {
+        from_per_s: 10.0,
+        to_per_s: 500.0,
+        level: s(5),
+        hold: s(30),
+        precision: 0.03,
+        poisson: false,
+        latency_ms: None,
+        error_share: None,
+        backlog: true,
+    };
+    let text = "{ edge = { from = 10, to = 500, overload = { backlog = true } } }";
+    open(text, &Arrivals::Edge(least.clone()), None, s(35));
+    let all = EdgeArrivals {
+        level: s(2),
+        hold: s(9),
+        precision: 0.1,
+        poisson: true,
+        latency_ms: Some((0.999, 250.0)),
+        error_share: Some(0.015),
+        backlog: false,
+        ..least
+    };
+    let text = "{ edge = { from = 10, to = 500, level = \"2s\", hold = \"9s\", precision = 0.1, poisson = true, \
+                overload = { latency = \"p999 > 250ms\", errors = \"> 1.5 %\" } } }";
+    open(text, &Arrivals::Edge(all), None, s(11));
+}
+
+#[test]
+fn reconnecting() {
+    let read = |key: &str| phase(&format!("{OPEN}\n{key}")).reconnect;
+    assert_eq!(read(""), Reconnect::Never);
+    assert_eq!(read("reconnect = \"never\""), Reconnect::Never);
+    assert_eq!(read("reconnect = \"journey\""), Reconnect::Journey);
+    assert_eq!(read("reconnect = \"request\""), Reconnect::Request);
+}
+
+/// A load (line 8) and what is wrong with it, after the path of its phase.
+#[track_caller]
+fn wrong(load: &str, expected: &[&str]) {
+    let closed = ["clients", "ladder", "hold ="].iter().any(|kind| load.starts_with(&format!("{{ {kind}")));
+    let cap = if closed { "" } else { "\nin_flight_max = 2" };
+    let found = complaints(&with(&format!("arrivals = {load}{cap}")));
+    let expected: Vec<String> = expected.iter().map(|rest| format!("line 8: `phase.p.arrivals{rest}")).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn mistakes_in_loads() {
+    let kinds = "` must be one of { batch, every, times }, { rate, for }, { ramp = { from, to }, for }, { poisson, for }, \
+                 { clients, requests or for }, { ladder, requests or for, pause }, \
+                 { hold = { connections, open_per_s }, rate, for } or { edge = { from, to, overload } }";
+    wrong("{}", &[kinds]);
+    wrong("{ storm = 3 }", &[kinds]);
+    wrong("{ batch = 3, rate = 3, for = \"1s\" }", &[kinds]);
+    wrong("5", &["` must be a table, not a whole number"]);
+
+    wrong("{ batch = 0 }", &[".batch` must be from 1 to 100000000"]);
+    wrong(
+        "{ batch = 3, times = 2 }",
+        &["` needs `every` beside `times`: the time from one burst to the next, or \"done\""],
+    );
+    wrong(
+        "{ batch = 3, every = \"later\", times = 1001 }",
+        &[
+            ".every` must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"later\"",
+            ".times` must be from 1 to 1000",
+        ],
+    );
+    wrong(
+        "{ batch = 50000000, every = \"1s\", times = 3 }",
+        &["` must be at most 100000000 arrivals, these are 150000000"],
+    );
+    wrong("{ batch = 3, for = \"1s\" }", &[".for` is not a key that stands here; known: batch, every, times"]);
+
+    wrong("{ rate = 1 }", &["` needs `for`: how long, such as \"30s\""]);
+    wrong("{ rate = 0, for = \"1s\" }", &[".rate` must be above 0"]);
+    wrong("{ rate = 1e9, for = \"1s\" }", &[".rate` must be from 0 to 10000000"]);
+    wrong("{ rate = \"many\", for = \"1s\" }", &[".rate` must be a number from 0 to 10000000, not a text"]);
+    wrong(
+        "{ rate = 1, for = \"soon\" }",
+        &[".for` must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"soon\""],
+    );
+
+    wrong("{ ramp = 3, for = \"1s\" }", &[".ramp` must be a table, not a whole number"]);
+    wrong("{ ramp = { from = 1 }, for = \"1s\" }", &[".ramp` needs `to`: arrivals per second at the end"]);
+    wrong("{ ramp = { from = 0, to = 0 }, for = \"1s\" }", &[".ramp` goes from 0 to 0: nothing ever arrives"]);
+    wrong("{ poisson = -1, for = \"1s\" }", &[".poisson` must be from 0 to 10000000"]);
+
+    let each = "` needs either `requests`, how many each client makes, or `for`, how long they go on";
+    wrong("{ clients = 3 }", &[each]);
+    wrong("{ clients = 3, requests = 3, for = \"1s\" }", &[each]);
+    wrong("{ clients = 2000001, requests = 1 }", &[".clients` must be from 1 to 2000000"]);
+    wrong("{ clients = 200000, requests = 1000 }", &["` must be at most 100000000 arrivals, these are 200000000"]);
+    wrong("{ ladder = [], requests = 1 }", &[".ladder` must list from 1 to 1000 levels"]);
+    wrong("{ ladder = [1, 0], requests = 1 }", &[".ladder.1` must be from 1 to 2000000"]);
+
+    wrong("{ hold = 5, for = \"1s\" }", &[".hold` must be a table, not a whole number"]);
+    wrong("{ hold = {}, for = \"1s\" }", &[".hold` needs `connections`: how many are held"]);
+    wrong(
+        "{ hold = { connections = 100, open_per_s = 10 }, for = \"10s\" }",
+        &["` needs a longer `for`: it takes 10.0 s to open the connections"],
+    );
+}
+
+#[test]
+fn mistakes_in_searches() {
+    let edge = |keys: &str| format!("{{ edge = {{ {keys} }} }}");
+    wrong(
+        &edge(""),
+        &[
+            ".edge` needs `from`: the first rate to try, per second",
+            ".edge` needs `overload`: what is too much: { latency, errors, backlog }, at least one of them",
+            ".edge` needs `to`: the rate per second beyond which nobody searches",
+        ],
+    );
+    let backlog = "overload = { backlog = true }";
+    wrong(&edge(&format!("from = 5, to = 5, {backlog}")), &[".edge` must have a `from` below its `to`"]);
+    wrong(
+        &edge(&format!("from = 5, to = 5000000, {backlog}")),
+        &[".edge` must be at most 100000000 arrivals at any level: lower `to`, or shorten it"],
+    );
+    wrong(
+        &edge(&format!("from = 5, to = 9, level = \"1s\", precision = 2, {backlog}")),
+        &[".edge.level` must be from 2s to 86400s", ".edge.precision` must be from 0.001 to 0.5"],
+    );
+    let over = |overload: &str| edge(&format!("from = 5, to = 9, overload = {{ {overload} }}"));
+    let none = ".edge.overload` needs at least one of latency = \"p99 > 250ms\", errors = \"> 1%\", backlog = true";
+    wrong(&over(""), &[none]);
+    wrong(&over("backlog = false"), &[none]);
+    for latency in ["p98 > 1s", "p99 < 1s", "p99 > 5", "p99 > 0s"] {
+        let expected = format!(
+            ".edge.overload.latency` must be a percentile (p50, p90, p95, p99, p999) and a limit, such as \"p99 > 250ms\", \
+             not \"{latency}\""
+        );
+        wrong(&over(&format!("latency = \"{latency}\"")), &[&expected]);
+    }
+    for errors in ["1%", "> 1", "> 100%", "> -1%"] {
+        let expected =
+            format!(".edge.overload.errors` must be a share of the arrivals such as \"> 1%\", not \"{errors}\"");
+        wrong(&over(&format!("errors = \"{errors}\"")), &[&expected]);
+    }
+}
+
+#[test]
+fn mistakes_beside_the_load() {
+    #[track_caller]
+    fn phase(keys: &str, expected: &[&str]) {
+        assert_eq!(complaints(&with(keys)), expected);
+    }
+    phase(
+        "arrivals = { batch = 3 }",
+        &["line 6: `phase.p` needs `in_flight_max`: how many arrivals may be under way at once"],
+    );
+    phase(
+        "arrivals = { clients = 3, requests = 1 }\nin_flight_max = 3",
+        &["line 9: `phase.p.in_flight_max` is for open loops alone: clients and held connections bound themselves"],
+    );
+    // A load that cannot be read is no reason for a second complaint.
+    phase(
+        "arrivals = { clients = 3 }",
+        &[
+            "line 8: `phase.p.arrivals` needs either `requests`, how many each client makes, or `for`, how long they go on",
+        ],
+    );
+    phase(
+        &format!("{OPEN}\nreconnect = \"often\""),
+        &["line 10: `phase.p.reconnect` must be one of \"never\", \"journey\", \"request\", not \"often\""],
+    );
+    phase(
+        &format!("{OPEN}\nreconnect = 3"),
+        &["line 10: `phase.p.reconnect` must be one of \"never\", \"journey\", \"request\", not a whole number"],
+    );
+    let two = "arrivals = { batch = 1, every = \"1s\", times = 1000 }\nin_flight_max = 2\njourney = \"j\"\n\
+               [[phase]]\nname = \"q\"\narrivals = { ladder = [1], requests = 1 }";
+    phase(two, &["line 1: has 1001 bursts and levels in its phases, each with figures of its own: at most 1000"]);
+}

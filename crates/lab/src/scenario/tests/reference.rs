@@ -1,0 +1,120 @@
+//! The reference of the format against the reader: every example is right, every key that the reader knows stands in
+//! an example and in the text, and so does every word that it takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::arrivals::KINDS;
+use super::super::mistakes::Notes;
+use super::super::reader::At;
+use super::super::{Document, ROLES, Scenario, filled, root};
+
+const REFERENCE: &str = include_str!("../../../../../docs/scenario.md");
+
+/// What an example leaves out.
+const REST: [(&str, &str); 3] = [
+    ("target", "[target]\nurl = \"http://127.0.0.1:8080\"\n"),
+    (
+        "phase",
+        "[[phase]]\nname = \"steady\"\narrivals = { rate = 1, for = \"1s\" }\nin_flight_max = 1\njourney = \"visit\"\n",
+    ),
+    ("journey", "[[journey]]\nname = \"visit\"\n[[journey.step]]\nrequest = \"GET /\"\n"),
+];
+
+/// The reference without its examples, and each of these with its line.
+fn parts() -> (String, Vec<(usize, String)>) {
+    let (mut prose, mut examples, mut inside) = (String::new(), Vec::new(), false);
+    for (number, line) in (1..).zip(REFERENCE.lines()) {
+        match (line, inside) {
+            ("```toml", false) => examples.push((number, String::new())),
+            ("```", true) => {}
+            (_, true) => examples.last_mut().unwrap().1 += &format!("{line}\n"),
+            (_, false) => prose += &format!("{line}\n"),
+        }
+        inside = if inside { line != "```" } else { line == "```toml" };
+    }
+    (prose, examples)
+}
+
+fn completed(example: &str) -> String {
+    let document = Document::parse(example).unwrap();
+    if document.root.get("format").is_some() {
+        return example.to_owned();
+    }
+    let missing = REST.iter().filter(|(key, _)| document.root.get(key).is_none()).map(|(_, text)| *text);
+    format!("format = 1\nname = \"example\"\nsummary = \"An example\"\n{example}\n{}", missing.collect::<String>())
+}
+
+fn placed(example: &str) -> Document {
+    let mut document = Document::parse(&completed(example)).unwrap();
+    document.free_ports().iter().for_each(|variable| document.set_port(variable, 5000));
+    document
+}
+
+#[test]
+fn every_example_is_right() {
+    let (_, examples) = parts();
+    assert!(examples.len() > 15, "the examples are found");
+    for (line, example) in examples {
+        if let Err(mistakes) = Scenario::read(&placed(&example)) {
+            panic!("the example at line {line} of docs/scenario.md:\n{mistakes}");
+        }
+    }
+}
+
+/// The keys that each table may have, and those of them that an example uses. The list of all its keys tells a table
+/// from the others. A table is only read where the key that leads to it is used: so none is left out.
+fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
+    let mut tables: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (_, example) in parts().1 {
+        let notes = Notes::default();
+        let root = filled(&placed(&example), &notes);
+        let _ = root::read(&At::new(&root, "", &notes));
+        for (known, used) in notes.tables.into_inner() {
+            tables.entry(known).or_default().extend(used);
+        }
+    }
+    tables
+}
+
+#[test]
+fn every_key_that_the_reader_knows_is_explained_and_used() {
+    let (prose, _) = parts();
+    let words: BTreeSet<&str> = prose
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .flat_map(|code| code.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
+        .collect();
+    let tables = known_and_used();
+    assert!(tables.len() > 30, "the tables are found");
+    for (known, used) in &tables {
+        for key in known {
+            assert!(used.contains(key), "no example of docs/scenario.md uses `{key}` of {known:?}");
+            assert!(words.contains(key), "docs/scenario.md does not explain `{key}` of {known:?}");
+        }
+    }
+    let used: BTreeSet<&str> = tables.values().flatten().copied().collect();
+    assert!(KINDS.iter().all(|kind| used.contains(kind)), "every kind of load has an example");
+    let acts = ["kill", "stop", "continue", "term", "restart"];
+    for word in ROLES.iter().chain(&crate::fold::STATISTICS).chain(&acts) {
+        assert!(words.contains(word), "docs/scenario.md does not explain `{word}`");
+    }
+}
+
+#[test]
+fn every_kind_of_figure_is_listed() {
+    let (prose, examples) = parts();
+    for (_, example) in examples {
+        let scenario = Scenario::read(&placed(&example)).unwrap();
+        let (journeys, works) = (&scenario.journeys, &scenario.works);
+        let paths = crate::fold::known_figures(journeys, works, &scenario.phases, &scenario.observers);
+        let derived: BTreeSet<&str> =
+            works.iter().flat_map(|work| &work.derive).map(|(name, _)| name.as_str()).collect();
+        for path in paths {
+            let figure = path.split('.').nth(1).unwrap();
+            let is_listed =
+                path.starts_with("observe.") || derived.contains(figure) || prose.contains(&format!(".{figure}"));
+            assert!(is_listed, "docs/scenario.md does not list `{path}`");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! A sweep: one scenario under every combination of some settings, round by round, and which of them did best at what
+//! cost. Pure, but for `cli`. Refuses to know how a run is made: it is handed a function that makes one.
+//!
+//! ```text
+//! plan    PURE  variations -> combinations, and the order of their runs
+//! carry         one run after another, until all are done or somebody ends it
+//! table   PURE  runs -> one row a combination, the best, and what is as good
+//! view    PURE  the table for people
+//! ```
+
+mod carry;
+pub mod cli;
+mod measure;
+mod plan;
+mod table;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use carry::{Attempt, Made, NoRun, Outcome, carry};
+pub use measure::Measure;
+pub use plan::{Plan, Turn, Variation, plan};
+pub use table::{Cell, Row, Standing, Table, table};
+pub use view::markdown;

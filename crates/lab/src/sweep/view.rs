@@ -1,0 +1,120 @@
+//! A sweep for people: the best in a sentence, one row a combination, and what did not hold. Pure.
+
+use super::table::{Cell, Row, Standing, Table};
+use crate::report::words::{number, table, wrapped};
+
+/// Columns that a line of text may take.
+const WIDTH: usize = 80;
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+/// The sweep as Markdown.
+#[must_use]
+pub fn markdown(sweep: &Table) -> String {
+    let mut parts = vec![format!("**{}.**\n", verdict(sweep))];
+    parts.extend(cheaper(sweep).map(|text| wrapped(&text, WIDTH, "") + "\n"));
+    parts.extend(caveat(sweep).map(|text| wrapped(&text, WIDTH, "") + "\n"));
+    parts.push(rows(sweep));
+    parts.push(notes(sweep));
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n")
+}
+
+/// The best, and what it cost.
+fn verdict(sweep: &Table) -> String {
+    let Some(best) = sweep.best.map(|place| &sweep.rows[place]) else {
+        let made: usize = sweep.rows.iter().map(|row| row.runs).sum();
+        return match made {
+            0 => "No run was made".to_owned(),
+            _ => "In no combination do the gates hold in every run, so none is the best".to_owned(),
+        };
+    };
+    let median = number(best.measure.median);
+    format!("Best: {}, with {} {median}; it cost {}", named(sweep, best), sweep.measure, cost(best))
+}
+
+/// What is as good as the best, and spends less of the target's processor.
+fn cheaper(sweep: &Table) -> Option<String> {
+    let best = &sweep.rows[sweep.best?];
+    let as_good: Vec<&Row> = sweep.rows.iter().filter(|row| row.standing == Standing::AsGood).collect();
+    let cheapest = as_good.iter().filter(|row| row.cpu_s.median < best.cpu_s.median && row.cpu_s.median.is_some());
+    let cheapest = cheapest.min_by(|a, b| a.cpu_s.median.unwrap_or(0.0).total_cmp(&b.cpu_s.median.unwrap_or(0.0)));
+    let all: Vec<String> = as_good.iter().map(|row| named(sweep, row)).collect();
+    match (as_good.as_slice(), cheapest) {
+        ([], _) => None,
+        ([row], Some(_)) => {
+            Some(format!("As good within the noise, and cheaper: {}, at {}.", named(sweep, row), cost(row)))
+        }
+        (_, Some(row)) => {
+            let name = named(sweep, row);
+            Some(format!("As good within the noise: {}. The cheapest is {name}, at {}.", all.join("; "), cost(row)))
+        }
+        (_, None) => Some(format!("As good within the noise, and no cheaper: {}.", all.join("; "))),
+    }
+}
+
+fn caveat(sweep: &Table) -> Option<String> {
+    let unknown = sweep.rows.iter().any(|row| row.standing == Standing::Unknown);
+    let texts = [
+        sweep.interrupted.then_some("The sweep was ended before all runs were made: this is what there is."),
+        unknown.then_some(
+            "A single run of a combination does not say how far its runs scatter, so whether the others are behind the \
+             best beyond the noise is not known: --repeat 3 would tell.",
+        ),
+    ];
+    let texts: Vec<&str> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join(" "))
+}
+
+fn named(sweep: &Table, row: &Row) -> String {
+    let pairs: Vec<String> = sweep.keys.iter().zip(&row.values).map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(" ")
+}
+
+fn cost(row: &Row) -> String {
+    let cpu = row.cpu_s.median.map(|cpu_s| format!("{} s of the target's CPU", number(Some(cpu_s))));
+    let rss = row.rss_bytes.median.map(|bytes| format!("{:.1} MiB of its memory at the peak", bytes / MIB));
+    let texts: Vec<String> = [cpu, rss].into_iter().flatten().collect();
+    if texts.is_empty() { "what nobody measured".to_owned() } else { texts.join(" and ") }
+}
+
+fn rows(sweep: &Table) -> String {
+    let mut heading: Vec<&str> = sweep.keys.iter().map(String::as_str).collect();
+    heading.extend([sweep.measure.as_str(), "gates", "CPU, s", "RSS peak, MiB", ""]);
+    let rows: Vec<Vec<String>> = sweep.rows.iter().map(|row| cells(sweep, row)).collect();
+    table(0, &heading, &rows)
+}
+
+fn cells(sweep: &Table, row: &Row) -> Vec<String> {
+    let gates = match row.runs {
+        0 => "-".to_owned(),
+        1 if sweep.repeats == 1 => if row.passes() { "hold" } else { "FAIL" }.to_owned(),
+        runs => format!("hold in {} of {runs}", row.passed),
+    };
+    let word = match row.standing {
+        Standing::Best => "**best**",
+        Standing::AsGood => "as good",
+        Standing::Behind => "behind",
+        Standing::Unknown | Standing::Out => "",
+    };
+    let figures = [cell(row.measure, 1.0), gates, cell(row.cpu_s, 1.0), cell(row.rss_bytes, MIB), word.to_owned()];
+    row.values.iter().map(|value| value.replace('|', "\\|")).chain(figures).collect()
+}
+
+/// The median, with the range where there is one.
+fn cell(cell: Cell, unit: f64) -> String {
+    let text = |value: f64| number(Some((value / unit * 10.0).round() / 10.0));
+    match (cell.median, cell.range) {
+        (None, _) => "-".to_owned(),
+        (Some(median), None) => text(median),
+        (Some(median), Some((low, high))) => format!("{} ({} .. {})", text(median), text(low), text(high)),
+    }
+}
+
+fn notes(sweep: &Table) -> String {
+    let of = |row: &Row| {
+        let name = named(sweep, row);
+        row.notes.iter().map(|note| wrapped(&format!("- {name}: {note}"), WIDTH, "  ") + "\n").collect::<String>()
+    };
+    sweep.rows.iter().map(of).collect()
+}

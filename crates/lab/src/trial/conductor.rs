@@ -1,0 +1,239 @@
+//! The conductor: hands legs to the crew when their time comes, listens to what the workers report, and knows when every
+//! part is over. Levels of a ladder and of a search begin when the one before has ended; everything whose length is
+//! known is handed over at once. Refuses to measure: the workers do.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::search;
+use super::stage::Log;
+use crate::drive::{Crew, Report};
+use crate::edge::Outcome;
+use crate::flag::raised;
+use crate::limits::{INTERRUPT_GRACE, PARTS_MAX};
+use crate::plan::{Leg, Place, Schedule, legs, part_label};
+use crate::record::timeline::{PartRow, Row};
+use crate::record::{PartSpec, Recorder};
+use crate::scenario::{Arrivals, EdgeArrivals, Phase, Scenario};
+use crate::work::Board;
+
+/// From handing a leg over to its first moment, so that every worker has it in time.
+const LEAD: Duration = Duration::from_millis(20);
+
+/// Everything that phases share.
+pub(crate) struct Conductor {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) crew: Crew,
+    pub(crate) workers: u32,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) board: Arc<Board>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) start: Instant,
+    pub(crate) seed: u64,
+    /// Rung when a part is over.
+    pub(crate) part_over: Notify,
+    /// What the searches found, by phase.
+    pub(crate) edges: Mutex<BTreeMap<String, Outcome>>,
+}
+
+impl Conductor {
+    /// Drives all phases to their end, or until `stop` says so; then the crew goes home.
+    pub(crate) async fn conduct(self: &Arc<Self>, mut stop: watch::Receiver<bool>) {
+        tokio::select! {
+            biased;
+            () = raised(&mut stop) => {}
+            () = self.phases() => {}
+        }
+        self.crew.stop(INTERRUPT_GRACE);
+    }
+
+    /// Takes reports until the whole crew is gone.
+    ///
+    /// # Errors
+    /// The sentence of a worker that cannot go on.
+    pub(crate) async fn listen(&self, mut reports: mpsc::UnboundedReceiver<Report>) -> Result<(), String> {
+        let mut ended = 0;
+        while let Some(report) = reports.recv().await {
+            match report {
+                Report::Interval(interval) => self.recorder.take(&interval),
+                Report::Started(begun) => {
+                    for piece in begun {
+                        self.board.tracker(piece.work).started(&piece.id, piece.intended, piece.done);
+                    }
+                }
+                Report::Over { part, at, not_sent, .. } => self.note_over(part, at, not_sent),
+                Report::Broken { message, .. } => return Err(message),
+                Report::Ended { .. } => {
+                    ended += 1;
+                    if ended == self.workers {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn note_over(&self, part: u32, at: Duration, not_sent: u64) {
+        if !self.recorder.book(|book| book.over(part, self.workers, at, not_sent)) {
+            return;
+        }
+        if let Some(figures) = self.recorder.book(|book| book.figures(part)) {
+            self.log.write(&Row::Part(PartRow {
+                t_s: figures.start_s + figures.length_s,
+                part,
+                phase: figures.phase,
+                label: figures.label,
+                over: true,
+            }));
+        }
+        self.part_over.notify_waiters();
+    }
+
+    /// Phases one after the other; those with a moment of their own beside them.
+    async fn phases(self: &Arc<Self>) {
+        let mut beside = JoinSet::new();
+        let mut next = Duration::ZERO;
+        let mut open = Vec::new();
+        for (place, phase) in self.scenario.phases.iter().enumerate() {
+            match phase.at {
+                Some(at) => {
+                    let conductor = self.clone();
+                    beside.spawn(async move {
+                        let (parts, _) = conductor.phase(place, at).await;
+                        conductor.await_over(&parts).await;
+                    });
+                }
+                None => {
+                    let (parts, end) = self.phase(place, next + phase.after).await;
+                    open.extend(parts);
+                    next = end;
+                }
+            }
+        }
+        self.await_over(&open).await;
+        while let Some(ended) = beside.join_next().await {
+            crate::flag::pass_panic_on(ended);
+        }
+    }
+
+    /// Hands a phase over; gives its parts, and the moment from which the next one counts.
+    async fn phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
+        let phase = &self.scenario.phases[number];
+        let place = Place::of(&self.scenario.phases, number, start, self.seed);
+        if let Arrivals::Edge(edge) = &phase.arrivals {
+            self.sleep_until(start).await;
+            let parts = self.search(phase, place, edge).await;
+            return (parts, self.start.elapsed());
+        }
+        let pause = match phase.arrivals {
+            Arrivals::Ladder { pause, .. } => pause,
+            _ => Duration::ZERO,
+        };
+        let legs = legs(phase, place);
+        match legs.as_slice() {
+            [leg] if leg.length().is_some() => {
+                let length = leg.length().unwrap_or_default();
+                (self.hand_over(leg.clone()), start + length)
+            }
+            _ => self.in_turn(start, pause, legs).await,
+        }
+    }
+
+    /// One leg after another, each when the one before is over.
+    async fn in_turn(&self, start: Duration, pause: Duration, legs: Vec<Leg>) -> (Vec<u32>, Duration) {
+        let mut parts = Vec::new();
+        let mut start = start;
+        for leg in legs {
+            self.sleep_until(start).await;
+            let start_s = start.max(self.start.elapsed() + LEAD);
+            let part = self.hand_over(Leg { start: start_s, ..leg });
+            self.await_over(&part).await;
+            parts.extend(part);
+            start = self.start.elapsed() + pause;
+        }
+        (parts, self.start.elapsed())
+    }
+
+    async fn search(&self, phase: &Phase, place: Place, edge: &EdgeArrivals) -> Vec<u32> {
+        let (parts, outcome) = search::search(self, phase, place, edge).await;
+        match outcome {
+            Ok(outcome) => {
+                self.edges.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);
+            }
+            Err(mistakes) => mistakes.into_iter().for_each(|mistake| self.note(mistake)),
+        }
+        parts
+    }
+
+    /// Hands a leg to every worker, and opens the book for its parts.
+    pub(crate) fn hand_over(&self, leg: Leg) -> Vec<u32> {
+        let phase = &self.scenario.phases[leg.phase];
+        let first = Place::of(&self.scenario.phases, leg.phase, leg.start, self.seed).part;
+        let specs = part_specs(&leg, phase, first);
+        let parts = specs.iter().map(|spec| spec.part).collect();
+        for spec in specs {
+            self.log.write(&Row::Part(PartRow {
+                t_s: spec.start.as_secs_f64(),
+                part: spec.part,
+                phase: spec.phase.clone(),
+                label: spec.label.clone(),
+                over: false,
+            }));
+            self.recorder.book(|book| book.begin(spec));
+        }
+        self.crew.send(leg);
+        parts
+    }
+
+    pub(crate) async fn await_over(&self, parts: &[u32]) {
+        loop {
+            // Registered before looking: a part that ends in between wakes us.
+            let over = self.part_over.notified();
+            tokio::pin!(over);
+            over.as_mut().enable();
+            if self.recorder.book(|book| parts.iter().all(|part| book.is_over(*part))) {
+                return;
+            }
+            over.await;
+        }
+    }
+
+    pub(crate) async fn sleep_until(&self, moment: Duration) {
+        tokio::time::sleep_until((self.start + moment).checked_sub(LEAD).unwrap_or(self.start)).await;
+    }
+
+    /// What the searches found.
+    pub(crate) fn take_edges(&self) -> BTreeMap<String, Outcome> {
+        std::mem::take(&mut *self.edges.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What is known of the parts of a leg before it begins.
+fn part_specs(leg: &Leg, phase: &Phase, first_part: u32) -> Vec<PartSpec> {
+    let (every, times) = match leg.schedule {
+        Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
+        _ => (Duration::ZERO, 1),
+    };
+    let (offered_per_s, clients) = match leg.schedule {
+        Schedule::Rate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
+        Schedule::Clients { clients, .. } => (None, Some(clients)),
+        Schedule::Hold { connections, rate_per_s, .. } => (rate_per_s, Some(connections)),
+        Schedule::Bursts { .. } | Schedule::Ramp { .. } => (None, None),
+    };
+    (0..times.min(PARTS_MAX))
+        .map(|number| PartSpec {
+            part: leg.part + number,
+            phase: phase.name.clone(),
+            label: part_label(phase, first_part, leg, leg.part + number),
+            start: leg.start + every.saturating_mul(number),
+            offered_per_s,
+            clients,
+        })
+        .collect()
+}

@@ -1,0 +1,234 @@
+//! The end of a trial: everything that was recorded becomes figures, the figures are judged, and what they say about the
+//! bottleneck is found. Pure but for the locks that it takes. Refuses to measure anything more.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::pulse::{GENERATOR, SERVER};
+use super::stage::Stage;
+use super::watched::Watched;
+use super::{Beginning, End, Fleet};
+use crate::cgroup::LimitsSeen;
+use crate::edge::{LevelPoint, capacity, fit};
+use crate::findings::{Death, Input, Pressure, findings};
+use crate::fold::{
+    PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s, observed,
+};
+use crate::record::timeline::FaultRow;
+use crate::report::Run;
+use crate::scenario::{Arrivals, Work};
+use crate::verdict::{Circumstances, Judged, judge_gates};
+
+/// Folds and judges.
+pub(crate) fn conclude(
+    stage: &Stage,
+    mut record: Beginning,
+    end: &End,
+    now: Duration,
+    rises: &[Option<TotalsFigures>],
+    watched: &[Watched],
+    fleet: &Fleet,
+) -> (Run, Timeline) {
+    stage.recorder.close_all().iter().for_each(|row| stage.log.write(row));
+    let parts = stage.recorder.book(|book| book.all());
+    let (mut timeline, lines_failure) = stage.log.take();
+    timeline.close();
+    let (phases, capacities) = phases(stage, &parts, record.start.scenario.seed);
+    let mut results = results(stage, now, rises, watched, &parts);
+    results.observe = observed(&timeline);
+    results.phases = phases;
+    (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limits_seen());
+    let mut gates = judge_gates(&stage.scenario.gates, &results.to_json());
+    gates.extend(implicit_gates(stage, &results, end, now));
+    let lag = results.generator.schedule_lag_ms.p99;
+    let circumstances = Circumstances {
+        interrupted: matches!(end, End::Interrupted),
+        behind: lag.is_some_and(|lag| lag > results.generator.lag_p99_max_ms),
+    };
+    record.notes.extend(notes(stage, lines_failure, end));
+    let mut run = record.into_run(results, gates, circumstances);
+    run.errors = stage.recorder.fold(|fold| fold.errors());
+    run.faults = timeline.faults.clone();
+    run.capacity = capacities;
+    run.parts = parts;
+    run.findings = findings(&Input {
+        results: &run.results,
+        parts: &run.parts,
+        errors: &run.errors,
+        timeline: &timeline,
+        signals: &stage.scenario.signals,
+        machine: &run.machine,
+        limits: stage.scenario.target.limits,
+        pressure: pressure(run.results.server.limits_seen.as_ref()),
+        deaths: &deaths(end, &run.faults, now),
+        workers: stage.conductor.workers as usize,
+    });
+    (run, timeline)
+}
+
+/// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.
+fn deaths(end: &End, faults: &[FaultRow], now: Duration) -> Vec<Death> {
+    let ordered = faults.iter().filter_map(|fault| {
+        let signal = match fault.act.as_str() {
+            "kill" => 9,
+            "term" => 15,
+            _ => return None,
+        };
+        Some(Death { process: fault.process.clone(), t_s: fault.t_s, signal: Some(signal) })
+    });
+    let unordered = match end {
+        End::Died(death) => Some(Death {
+            process: death.split_whitespace().next().unwrap_or_default().to_owned(),
+            t_s: now.as_secs_f64(),
+            signal: death
+                .split_once("signal: ")
+                .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()),
+        }),
+        End::Done | End::Interrupted | End::OutOfBounds(_) => None,
+    };
+    ordered.chain(unordered).collect()
+}
+
+fn pressure(seen: Option<&LimitsSeen>) -> Pressure {
+    seen.map_or_else(Pressure::default, |seen| Pressure {
+        oom_kills: seen.oom_kills,
+        memory_peak_bytes: seen.memory_peak_bytes,
+        cpu_periods: seen.cpu_periods,
+        cpu_throttled_periods: seen.cpu_throttled_periods,
+        cpu_throttled_us: seen.cpu_throttled_us,
+    })
+}
+
+fn results(
+    stage: &Stage,
+    now: Duration,
+    rises: &[Option<TotalsFigures>],
+    watched: &[Watched],
+    parts: &[PartFigures],
+) -> Results {
+    let process = |name: &str| {
+        let found = watched.iter().find(|process| process.name() == name);
+        found.map_or_else(ProcessFigures::default, Watched::figures)
+    };
+    let work = |(place, work): (usize, &Work)| {
+        (work.name.clone(), stage.follow.board.tracker(place).figures(now, rises[place]))
+    };
+    let own = process(GENERATOR);
+    let lag_p99_max = stage.scenario.generator.lag_p99_max;
+    let (journeys, mut generator) =
+        stage.recorder.fold(|fold| (fold.journeys(active_s(parts)), fold.generator(lag_p99_max)));
+    (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
+    let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
+    Results {
+        journeys,
+        work: stage.scenario.works.iter().enumerate().map(work).collect(),
+        generator,
+        server: ServerFigures {
+            process: process(SERVER),
+            config: stage.before.config.clone(),
+            limits: None,
+            limits_seen: None,
+        },
+        processes: others.map(|process| (process.name().to_owned(), process.figures())).collect(),
+        ..Results::default()
+    }
+}
+
+/// What levels of clients and searches say about the target, by phase: figures for gates, and the whole of it for
+/// reports.
+fn phases(
+    stage: &Stage,
+    parts: &[PartFigures],
+    seed: u64,
+) -> (BTreeMap<String, PhaseFigures>, BTreeMap<String, Value>) {
+    let edges = stage.conductor.take_edges();
+    let (mut figures, mut capacities) = (BTreeMap::new(), BTreeMap::new());
+    for phase in &stage.scenario.phases {
+        let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
+        let edge = edges.get(&phase.name);
+        let edge_per_s = edge.and_then(|outcome| outcome.edge_per_s);
+        figures.insert(phase.name.clone(), PhaseFigures { peak_per_s: peak(&own), edge_per_s });
+        let found = match (edge, &phase.arrivals) {
+            (Some(outcome), _) => {
+                let first = own.first().map_or(0, |part| part.part);
+                Some(json!({ "capacity": capacity(&outcome.points(first)), "edge": outcome }))
+            }
+            (None, Arrivals::Ladder { .. }) => Some(of_ladder(&own, seed)),
+            (None, _) => None,
+        };
+        capacities.extend(found.map(|found| (phase.name.clone(), found)));
+    }
+    (figures, capacities)
+}
+
+/// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
+fn of_ladder(parts: &[&PartFigures], seed: u64) -> Value {
+    let points: Vec<LevelPoint> = parts.iter().map(|part| level_point(part)).collect();
+    let pairs: Vec<(f64, f64)> =
+        points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
+    let usl = match fit(&pairs, seed) {
+        Ok(usl) => json!(usl),
+        Err(refusal) => json!({ "refusal": refusal.to_string() }),
+    };
+    json!({ "capacity": capacity(&points), "usl": usl })
+}
+
+fn peak(parts: &[&PartFigures]) -> Option<f64> {
+    parts.iter().filter_map(|part| part.throughput_per_s).max_by(f64::total_cmp)
+}
+
+fn level_point(part: &PartFigures) -> LevelPoint {
+    let share = |count: u64| if part.op.count > 0 { count as f64 / part.op.count as f64 } else { 0.0 };
+    LevelPoint {
+        label: part.label.clone(),
+        part: part.part,
+        concurrency: part.clients.map(|clients| clients as f64),
+        offered_per_s: part.offered_per_s,
+        throughput_per_s: part.throughput_per_s.unwrap_or(0.0),
+        error_share: share(part.op.errors),
+        denied_share: share(part.op.denied),
+        latency_p50_ms: part.op.latency_ms.p50,
+        latency_p95_ms: part.op.latency_ms.p95,
+        latency_p99_ms: part.op.latency_ms.p99,
+        overloaded: part.overload.as_ref().map(|reasons| !reasons.is_empty()),
+    }
+}
+
+fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) -> Vec<Judged> {
+    let mut gates = Vec::new();
+    if stage.scenario.works.iter().any(|work| work.totals.is_some()) {
+        let rises: Vec<_> = stage.scenario.works.iter().map(|work| results.work[&work.name].totals).collect();
+        gates.push(reconciled(&stage.mismatches(now, &rises)));
+    }
+    if let End::OutOfBounds(reason) = end {
+        gates.push(Judged::implicit("bounds", "not reached", reason, false));
+    }
+    match end {
+        End::Died(death) => gates.push(Judged::implicit("alive", "until the end", death, false)),
+        _ if stage.scenario.spawns() => gates.push(Judged::implicit("alive", "until the end", "yes", true)),
+        End::Done | End::Interrupted | End::OutOfBounds(_) => {}
+    }
+    gates
+}
+
+fn reconciled(mismatches: &[String]) -> Judged {
+    let limit = "= server's totals";
+    match mismatches {
+        [] => Judged::implicit("reconciled", limit, "equal", true),
+        found => Judged::implicit("reconciled", limit, &found.join("; "), false),
+    }
+}
+
+/// What a reader must know about the record itself.
+fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<String> {
+    let misread = stage.follow.take_misread();
+    let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
+    let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
+    let bounds = match end {
+        End::OutOfBounds(reason) => Some(format!("The run was ended by its bounds: {reason}")),
+        End::Done | End::Interrupted | End::Died(_) => None,
+    };
+    misread.into_iter().chain(timeline).chain(bounds).chain(stage.recorder.failures()).collect()
+}

@@ -1,0 +1,115 @@
+//! What a scenario is going to ask of the machine, estimated from above, so that what cannot work is said before a byte
+//! is sent. Refuses to look at the machine: the preflight does.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use super::{CouldNotRun, Trial};
+use crate::preflight::{Facts, Needs, check, raise_open_files, strangers};
+use crate::safety::is_loopback;
+use crate::scenario::{Arrivals, Phase, Reconnect, Scenario};
+
+/// Memory of the lab apart from its connections.
+const BASE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Memory of the lab for a connection with a request under way.
+const BUSY_CONNECTION_BYTES: u64 = 8 * 1024;
+
+/// Memory of the lab for a held connection.
+const HELD_CONNECTION_BYTES: u64 = 2 * 1024;
+
+/// Bytes that a second of a trial adds to its record.
+const RECORD_BYTES_PER_S: u64 = 16 * 1024;
+
+/// Bytes of a row of samples.
+const SAMPLE_ROW_BYTES: u64 = 96;
+
+/// Refuses what cannot work; gives the warnings that the report must repeat.
+///
+/// # Errors
+/// Every reason why the run cannot be right, each with what to do.
+pub(crate) fn preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, CouldNotRun> {
+    let _ = raise_open_files();
+    let mut complaints = strangers(&trial.scenario);
+    complaints.extend(check(&needs(trial, addresses), &Facts::gather(dir)));
+    let sentences = |refusing: bool| -> Vec<String> {
+        let some = complaints.iter().filter(|complaint| complaint.refuses() == refusing);
+        some.map(|complaint| complaint.sentence().to_owned()).collect()
+    };
+    let refusals = sentences(true);
+    match refusals.as_slice() {
+        [] => Ok(sentences(false)),
+        refusals => Err(CouldNotRun(refusals.join("\n"))),
+    }
+}
+
+fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
+    let scenario = &trial.scenario;
+    let connections = connections(scenario);
+    let held: u64 = scenario.phases.iter().map(held).max().unwrap_or(0);
+    let local = addresses.iter().all(|address| is_loopback(address.ip()));
+    let requests: u64 = scenario.phases.iter().filter_map(|phase| phase.arrivals.count()).sum();
+    let seconds = scenario.bounds.time.as_secs().min(3600);
+    let samples = if trial.samples { requests * SAMPLE_ROW_BYTES } else { 0 };
+    Needs {
+        connections,
+        processes_max: trial.worker_program.as_ref().map_or(1, |_| u64::MAX),
+        connects_per_s: scenario.phases.iter().map(connects_per_s).fold(0.0, f64::max),
+        burst: scenario.phases.iter().map(burst).max().unwrap_or(0),
+        sources: match scenario.generator.sources.as_slice() {
+            [] if local => u64::MAX,
+            [] => 1,
+            sources => sources.len() as u64,
+        },
+        is_loopback: local,
+        spawns_target: scenario.target.spawn.is_some(),
+        limits: scenario.target.limits,
+        memory_bytes: BASE_BYTES + (connections - held) * BUSY_CONNECTION_BYTES + held * HELD_CONNECTION_BYTES,
+        record_bytes: seconds * RECORD_BYTES_PER_S + samples,
+    }
+}
+
+/// Connections that the busiest phase holds at once. Phases that overlap share what they leave behind.
+pub(crate) fn connections(scenario: &Scenario) -> u64 {
+    let beside: u64 = scenario.phases.iter().filter(|phase| phase.at.is_some()).map(of_phase).sum();
+    let in_turn = scenario.phases.iter().filter(|phase| phase.at.is_none()).map(of_phase).max().unwrap_or(0);
+    beside + in_turn
+}
+
+fn of_phase(phase: &Phase) -> u64 {
+    match &phase.arrivals {
+        Arrivals::Clients { clients, .. } => *clients,
+        Arrivals::Ladder { levels, .. } => levels.iter().copied().max().unwrap_or(0),
+        Arrivals::Hold { connections, .. } => *connections,
+        open => open.count().map_or(phase.in_flight_max, |count| phase.in_flight_max.min(count)),
+    }
+}
+
+fn held(phase: &Phase) -> u64 {
+    match phase.arrivals {
+        Arrivals::Hold { connections, .. } => connections,
+        _ => 0,
+    }
+}
+
+fn burst(phase: &Phase) -> u64 {
+    match &phase.arrivals {
+        Arrivals::Batch { batch, .. } => phase.in_flight_max.min(*batch),
+        Arrivals::Hold { connections, open_per_s, .. } if open_per_s.is_none() => *connections,
+        Arrivals::Clients { .. } | Arrivals::Ladder { .. } => of_phase(phase),
+        _ => 0,
+    }
+}
+
+fn connects_per_s(phase: &Phase) -> f64 {
+    if phase.reconnect == Reconnect::Never {
+        return 0.0;
+    }
+    match phase.arrivals {
+        Arrivals::Rate { rate_per_s, .. } | Arrivals::Poisson { rate_per_s, .. } => rate_per_s,
+        Arrivals::Ramp { from_per_s, to_per_s, .. } => from_per_s.max(to_per_s),
+        Arrivals::Batch { batch, .. } => batch as f64,
+        // A closed loop, a search: nobody knows how fast before it runs.
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,63 @@
+//! The scenario's observers: figures of the target's own endpoints, read once in a while over the control client, so
+//! that they stand on the timeline beside the load. Refuses to know what they mean.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior};
+
+use crate::drive::Client;
+use crate::flag::{pass_panic_on, raised};
+use crate::scenario::Observe;
+use crate::work::read_json_within;
+
+/// The latest figures, by observer and figure.
+pub(crate) type Latest = Arc<Mutex<BTreeMap<String, f64>>>;
+
+/// What every reading needs.
+#[derive(Clone)]
+pub(crate) struct Observers {
+    pub(crate) client: Arc<Client>,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) globals: BTreeMap<String, String>,
+    pub(crate) start: Instant,
+    pub(crate) latest: Latest,
+}
+
+impl Observers {
+    /// Reads until the trial is over.
+    pub(crate) async fn run(self, observers: &[Observe], mut ended: watch::Receiver<bool>) {
+        let mut reading = JoinSet::new();
+        for observe in observers {
+            let (readers, observe) = (self.clone(), observe.clone());
+            reading.spawn(async move { readers.read(&observe).await });
+        }
+        tokio::select! {
+            () = raised(&mut ended) => reading.shutdown().await,
+            Some(ended) = reading.join_next() => pass_panic_on(ended),
+        }
+    }
+
+    async fn read(&self, observe: &Observe) {
+        let mut ticks = tokio::time::interval_at(self.start, observe.every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let within = observe.every.max(Duration::from_millis(100));
+            let answer = read_json_within(&self.client, &observe.path, &self.headers, &self.globals, within).await;
+            let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+            for (figure, pointer) in &observe.figures {
+                let name = format!("{}.{figure}", observe.name);
+                // What could not be read is missing from the row, not what it was before.
+                match answer.as_ref().ok().and_then(|answer| answer.pointer(pointer)).and_then(Value::as_f64) {
+                    Some(value) => latest.insert(name, value),
+                    None => latest.remove(&name),
+                };
+            }
+        }
+    }
+}

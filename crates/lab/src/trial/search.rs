@@ -1,0 +1,146 @@
+//! A search for the edge, carried out: level after level, each on a target with nothing left over from the one before.
+//! What is asked next is decided by the pure search in `edge`; here it gets its clocks. Refuses to judge a level.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, MissedTickBehavior};
+
+use super::conductor::Conductor;
+use crate::edge::{Judged, LatencyGate, Level, LevelSeen, Outcome, Overload, Search, SearchSpec};
+use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
+use crate::plan::{self, Leg, Place};
+use crate::record::timeline::{NoteRow, Row};
+use crate::scenario::{EdgeArrivals, Phase};
+
+/// From the end of one level to the beginning of the next, for what the last one left in caches and accept queues.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// From handing a level over to its first arrival.
+const LEAD: Duration = Duration::from_millis(20);
+
+/// The search that a scenario asks for.
+pub(crate) fn spec_of(edge: &EdgeArrivals) -> SearchSpec {
+    SearchSpec {
+        from_per_s: edge.from_per_s,
+        to_per_s: edge.to_per_s,
+        factor: 2.0,
+        precision: edge.precision,
+        level: edge.level,
+        hold: edge.hold,
+        levels_max: EDGE_LEVELS_MAX,
+        overload: Overload {
+            latency_ms: edge.latency_ms.map(|(quantile, limit_ms)| LatencyGate { quantile, limit_ms }),
+            error_share: edge.error_share,
+            denied_share: None,
+            backlog: edge.backlog,
+        },
+    }
+}
+
+/// Searches; gives the parts that it drove, and what it found.
+pub(crate) async fn search(
+    conductor: &Conductor,
+    phase: &Phase,
+    place: Place,
+    edge: &EdgeArrivals,
+) -> (Vec<u32>, Result<Outcome, Vec<String>>) {
+    let mut parts = Vec::new();
+    let mut search = match Search::new(spec_of(edge)) {
+        Ok(search) => search,
+        Err(mistakes) => return (parts, Err(mistakes)),
+    };
+    while let Some(level) = search.next_level() {
+        let start = conductor.start.elapsed() + LEAD;
+        let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let leg = plan::level(phase, edge, Place { start, ..place }, number, level.rate_per_s, level.lasting);
+        let part = leg.part;
+        parts.push(part);
+        let seen = drive_level(conductor, leg, edge, &level).await;
+        let judged = search.seen(&seen);
+        let reasons = match &judged {
+            Judged::Overloaded(reasons) => reasons.iter().map(ToString::to_string).collect(),
+            Judged::Sustained | Judged::Void(_) => Vec::new(),
+        };
+        conductor.recorder.book(|book| book.judge(part, reasons));
+        conductor.note(format!("{}: {judged}", level.title()));
+        drain(conductor).await;
+    }
+    (parts, Ok(search.outcome()))
+}
+
+async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level: &Level) -> LevelSeen {
+    let (part, start, lasting) = (leg.part, leg.start, level.lasting);
+    let before = conductor.crew.gauges();
+    let _ = conductor.recorder.take_lag();
+    conductor.hand_over(leg);
+    let mut seen = watch_level(conductor, start, lasting, before.due - before.over).await;
+    let over_in_level = conductor.crew.gauges().over - before.over;
+    conductor.crew.cut(part);
+    conductor.await_over(&[part]).await;
+    let lag = conductor.recorder.take_lag().quantile_ms(0.99);
+    let quantile = edge.latency_ms.map(|(quantile, _)| quantile);
+    let (figures, latency_gate_ms) = conductor
+        .recorder
+        .book(|book| (book.figures(part).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(part, q))));
+    // Answers that came after the level's end are not its throughput.
+    let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
+    seen.rate_per_s = level.rate_per_s;
+    seen.lasting_s = lasting.as_secs_f64();
+    seen.due = (level.rate_per_s * seen.lasting_s).round() as u64;
+    seen.ok = (figures.op.ok as f64 * in_time.min(1.0)).round() as u64;
+    (seen.errors, seen.denied) = (figures.op.errors, figures.op.denied);
+    seen.latency_gate_ms = latency_gate_ms;
+    (seen.latency_p50_ms, seen.latency_p99_ms) = (figures.op.latency_ms.p50, figures.op.latency_ms.p99);
+    let bound_ms = conductor.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
+    seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
+    seen
+}
+
+/// Counts what waits for an answer, and what waits in the target's own queue, for as long as the level lasts.
+async fn watch_level(conductor: &Conductor, start: Duration, lasting: Duration, left_over: u64) -> LevelSeen {
+    let begin = conductor.start + start;
+    let mut ticks = tokio::time::interval_at(begin + EDGE_SAMPLE_EVERY, EDGE_SAMPLE_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut seen = LevelSeen::default();
+    let mut last_waiting = None;
+    while Instant::now() + EDGE_SAMPLE_EVERY <= begin + lasting {
+        ticks.tick().await;
+        let t_s = begin.elapsed().as_secs_f64();
+        let gauges = conductor.crew.gauges();
+        let backlog = (gauges.due - gauges.over.min(gauges.due)).saturating_sub(left_over);
+        seen.backlog.push((t_s, backlog as f64));
+        let waiting: u64 = conductor.board.all().map(|(_, tracker)| tracker.waiting()).sum();
+        // Between two polls of the target nothing can have been learned.
+        if last_waiting != Some(waiting) && !conductor.scenario.works.is_empty() {
+            seen.work_waiting.push((t_s, waiting as f64));
+            last_waiting = Some(waiting);
+        }
+    }
+    tokio::time::sleep_until(begin + lasting).await;
+    seen
+}
+
+/// Waits until the target has nothing left of what it was given, within a bound.
+async fn drain(conductor: &Conductor) {
+    let deadline = Instant::now() + EDGE_DRAIN_WITHIN;
+    loop {
+        tokio::time::sleep(PAUSE).await;
+        let now = conductor.start.elapsed();
+        if conductor.board.all().all(|(_, tracker)| tracker.is_settled(now)) {
+            return;
+        }
+        if Instant::now() >= deadline {
+            return conductor.note(format!(
+                "Work of the level before was still there after {} s; the next level begins beside it",
+                EDGE_DRAIN_WITHIN.as_secs()
+            ));
+        }
+    }
+}
+
+impl Conductor {
+    /// Writes a sentence on the timeline.
+    pub(crate) fn note(&self, note: String) {
+        self.log.write(&Row::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
+    }
+}

@@ -1,0 +1,264 @@
+//! A trial that is ready for its first arrival: the crew, the record, the followers of work, the pulse and whoever minds
+//! the processes, all at once until the load and the work behind it are over. Refuses to judge what came out.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::conductor::Conductor;
+use super::fleet::orders;
+use super::prepare::{Prepared, totals};
+use super::pulse::{GENERATOR, Pulse, SERVER};
+use super::watched::{Kin, Watched};
+use super::{Beginning, CouldNotRun, End, Fleet, Trial};
+use crate::clock::unix_ms_now;
+use crate::drive::{Crew, Moment, Report, Segment, Setting};
+use crate::flag::{pass_panic_on, raised};
+use crate::fold::{Timeline, TotalsFigures};
+use crate::limits::START_LEAD;
+use crate::record::hlog::Writer;
+use crate::record::timeline::{FaultRow, Row};
+use crate::record::{Lines, Recorder, SampleFile};
+use crate::report::Run;
+use crate::safety::is_loopback;
+use crate::scenario::Scenario;
+use crate::work::{Board, Follow, reconcile};
+
+/// Looks at the server's totals before a difference counts: a counter may be a moment behind the work it counts.
+const RECONCILE_LOOKS: usize = 3;
+
+/// From one such look to the next.
+const RECONCILE_EVERY: Duration = Duration::from_secs(1);
+
+/// A trial that is ready for its first arrival.
+pub(crate) struct Stage {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) conductor: Arc<Conductor>,
+    pub(crate) follow: Arc<Follow>,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) before: Prepared,
+    reports: mpsc::UnboundedReceiver<Report>,
+}
+
+/// The timeline: every row goes into the file and into the fold that the reports are made of.
+#[derive(Debug)]
+pub(crate) struct Log(Mutex<(Lines, Timeline)>);
+
+impl Log {
+    pub(crate) fn new(lines: Lines) -> Self {
+        Self(Mutex::new((lines, Timeline::default())))
+    }
+
+    pub(crate) fn write(&self, row: &Row) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.0.write(row);
+        log.1.add(row);
+    }
+
+    /// What was folded so far, and what went wrong with the file.
+    pub(crate) fn take(&self) -> (Timeline, Option<std::io::Error>) {
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (std::mem::take(&mut log.1), log.0.failure())
+    }
+}
+
+impl Stage {
+    pub(crate) fn set(
+        trial: &Trial,
+        scenario: Arc<Scenario>,
+        id: &str,
+        dir: &Path,
+        addresses: Vec<SocketAddr>,
+        before: Prepared,
+    ) -> Result<Self, CouldNotRun> {
+        let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
+        let samples = trial.samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
+        let log = Arc::new(Log::new(Lines::create(&dir.join("timeline.jsonl")).map_err(file)?));
+        let (start, start_moment) = (Instant::now() + START_LEAD, Moment::now() + START_LEAD);
+        let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
+        let recorder = Arc::new(Recorder::new(&scenario.journeys, hlog.map_err(file)?, samples));
+        let board = Arc::new(Board::new(&scenario.works));
+        let setting = Setting {
+            scenario: scenario.clone(),
+            headers: before.headers.clone(),
+            globals: before.globals.clone(),
+            picks: before.picks.clone(),
+            feeds: before.feeds.clone(),
+            run_id: id.to_owned(),
+            start: start_moment,
+            sources: scenario.generator.sources.clone(),
+            samples: trial.samples,
+            segment: Segment::whole(workers(&scenario, &addresses) as u32),
+            addresses,
+        };
+        let failed = |error: std::io::Error| CouldNotRun(format!("the load workers cannot start: {error}"));
+        let (crew, reports) = Crew::start(Arc::new(setting), 1).map_err(failed)?;
+        let follow = Arc::new(Follow {
+            scenario: scenario.clone(),
+            client: before.client.clone(),
+            headers: before.headers.clone(),
+            globals: before.globals.clone(),
+            board: board.clone(),
+            log: log.clone(),
+            start,
+            misread: Mutex::default(),
+        });
+        let conductor = Arc::new(Conductor {
+            scenario: scenario.clone(),
+            workers: crew.workers() as u32,
+            crew,
+            recorder: recorder.clone(),
+            board,
+            log: log.clone(),
+            start,
+            seed: trial.seed,
+            part_over: Notify::new(),
+            edges: Mutex::default(),
+        });
+        Ok(Self { scenario, conductor, follow, recorder, log, before, reports })
+    }
+
+    /// Drives, follows, watches; then folds and judges.
+    pub(crate) async fn play(
+        mut self,
+        trial: &mut Trial,
+        fleet: &mut Fleet,
+        record: Beginning,
+    ) -> Result<(Run, Timeline), CouldNotRun> {
+        let orders = orders(&self.scenario.faults);
+        fleet.check_orders(&orders)?;
+        let (over, ended) = watch::channel(false);
+        let mut pulse = Pulse::new(&self, self.watch(trial.pid, fleet), fleet.roster(), &mut trial.screen);
+        let reports = std::mem::replace(&mut self.reports, mpsc::unbounded_channel().1);
+        let log = self.log.clone();
+        let mut tell = move |row: &FaultRow| log.write(&Row::Fault(row.clone()));
+        let load = async {
+            let minding = fleet.supervise(self.conductor.start, &orders, &mut tell);
+            let end = load(&self, reports, minding, &mut trial.interrupt).await;
+            over.send_replace(true);
+            end
+        };
+        let ((), end) = tokio::join!(pulse.run(ended), load);
+        let watched = pulse.finish();
+        let now = self.conductor.start.elapsed();
+        let after = match end {
+            End::Done => self.totals_after(now).await,
+            End::Interrupted | End::Died(_) | End::OutOfBounds(_) => vec![None; self.scenario.works.len()],
+        };
+        Ok(super::ending::conclude(&self, record, &end, now, &after, &watched, fleet))
+    }
+
+    fn watch(&self, pid: Option<u32>, fleet: &Fleet) -> Vec<Watched> {
+        let own = [Watched::new(GENERATOR, std::process::id(), Kin::Alone)];
+        let given = pid.map(|pid| Watched::new(SERVER, pid, Kin::Descendants));
+        let started = fleet.pids().map(|(name, pid)| Watched::new(name, pid, Kin::Group));
+        own.into_iter().chain(given).chain(started).flatten().collect()
+    }
+
+    /// What the server's totals rose by, for each kind of work.
+    async fn totals_after(&self, now: Duration) -> Vec<Option<TotalsFigures>> {
+        let mut rises = vec![None; self.scenario.works.len()];
+        for look in 0..RECONCILE_LOOKS {
+            if look > 0 {
+                tokio::time::sleep(RECONCILE_EVERY).await;
+            }
+            let follow = &self.follow;
+            let after = totals(&self.scenario, &follow.client, &self.before.headers, &self.before.globals).await;
+            let Ok(after) = after else { continue };
+            let rise =
+                |(after, before): (Option<TotalsFigures>, &Option<TotalsFigures>)| Some(after?.since((*before)?));
+            rises = after.into_iter().zip(&self.before.totals).map(rise).collect();
+            if self.mismatches(now, &rises).is_empty() {
+                break;
+            }
+        }
+        rises
+    }
+
+    /// Where the server's totals and the lab's differ, each in a sentence.
+    pub(crate) fn mismatches(&self, now: Duration, rises: &[Option<TotalsFigures>]) -> Vec<String> {
+        let mut found = Vec::new();
+        for (place, work) in self.scenario.works.iter().enumerate() {
+            let Some(totals) = &work.totals else { continue };
+            let figures = self.follow.board.tracker(place).figures(now, rises[place]);
+            found.extend(reconcile(totals, &figures).into_iter().map(|mismatch| {
+                let server = mismatch.server.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
+                format!("{} {}: lab {}, server {server}", work.name, mismatch.count, mismatch.lab)
+            }));
+        }
+        found
+    }
+}
+
+/// The load and the work behind it, until both are over or something ends them.
+async fn load(
+    stage: &Stage,
+    reports: mpsc::UnboundedReceiver<Report>,
+    minding: impl Future<Output = String>,
+    interrupt: &mut watch::Receiver<bool>,
+) -> End {
+    let (stop, stopped) = watch::channel(false);
+    let (driven, seen_driven) = watch::channel(false);
+    let mut following = JoinSet::new();
+    for place in 0..stage.scenario.works.len() {
+        let (follow, driven, stopped) = (stage.follow.clone(), seen_driven.clone(), stopped.clone());
+        following.spawn(async move { follow.run(place, driven, stopped).await });
+    }
+    let work = async {
+        let ((), listened) = tokio::join!(stage.conductor.conduct(stopped.clone()), stage.conductor.listen(reports));
+        driven.send_replace(true);
+        if listened.is_err() {
+            // Nobody drives any more: whatever work is under way is not waited for.
+            stop.send_replace(true);
+        }
+        while let Some(ended) = following.join_next().await {
+            pass_panic_on(ended);
+        }
+        listened
+    };
+    tokio::pin!(work);
+    let end = tokio::select! {
+        listened = &mut work => return listened.map_or_else(End::Died, |()| End::Done),
+        () = raised(interrupt) => End::Interrupted,
+        death = minding => End::Died(death),
+        reason = out_of_bounds(stage) => End::OutOfBounds(reason),
+    };
+    stop.send_replace(true);
+    let _ = work.await;
+    end
+}
+
+/// Ends when the run has reached one of its bounds.
+async fn out_of_bounds(stage: &Stage) -> String {
+    let (bounds, start) = (stage.scenario.bounds, stage.conductor.start);
+    let requests = async {
+        let mut ticks = tokio::time::interval(Duration::from_millis(100));
+        loop {
+            ticks.tick().await;
+            let over = stage.conductor.crew.gauges().over;
+            if over >= bounds.requests {
+                return format!("{over} requests were sent, and `bounds.requests` is {}", bounds.requests);
+            }
+        }
+    };
+    tokio::select! {
+        () = tokio::time::sleep_until(start + bounds.time) => {
+            format!("it lasted {:?}, as long as `bounds.time` allows", bounds.time)
+        }
+        reason = requests => reason,
+    }
+}
+
+/// One worker a core. On a machine that carries the target as well, half of them: what the lab takes, the target lacks.
+fn workers(scenario: &Scenario, addresses: &[SocketAddr]) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let shared = addresses.iter().all(|address| is_loopback(address.ip()));
+    let workers = if shared { cores / 2 } else { cores };
+    scenario.generator.workers.unwrap_or(workers).max(1)
+}

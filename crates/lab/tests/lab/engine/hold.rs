@@ -1,0 +1,138 @@
+//! Held connections: opened, kept without a buffer, asked over in turn, lost and opened again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lab::plan::{Leg, Schedule};
+use lab::record::Trouble;
+
+use super::{Rig, leg, setting, visit};
+use crate::scripted::{Act, Gate, Scripted, answer, ok};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> Leg {
+    leg(Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting }, 1)
+}
+
+#[test]
+fn idle_connections_are_opened_once_and_held_until_over() {
+    let target = Scripted::start(|_| ok());
+    let rig = Rig::start(setting(visit(), target.address), vec![hold(300, None, HOUR)], 2);
+    let gauges = rig.await_gauges(|gauges| gauges.held == 300);
+    assert_eq!((gauges.connections, gauges.in_flight), (300, 0));
+    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.connections == 0);
+    target.await_connections(300);
+    let said = rig.until_over();
+    // Where nothing is asked over them, each opening is the arrival.
+    assert_eq!((said.counts(), said.not_sent()), ((300, 0, 0), 0));
+    assert_eq!((said.sum(|page| page.connects), target.connections(), target.requests()), (300, 300, 0));
+}
+
+#[test]
+fn a_hold_is_over_by_itself() {
+    let target = Scripted::start(|_| ok());
+    let lasting = Duration::from_millis(50);
+    let said = Rig::start(setting(visit(), target.address), vec![hold(5, None, lasting)], 1).until_over();
+    assert_eq!(said.counts(), (5, 0, 0));
+}
+
+#[test]
+fn openings_keep_to_their_rate() {
+    let target = Scripted::start(|_| ok());
+    let schedule = Schedule::Hold {
+        connections: 10,
+        open_per_s: Some(200.0),
+        rate_per_s: None,
+        lasting: Duration::from_millis(80),
+    };
+    let said = Rig::start(setting(visit(), target.address), vec![leg(schedule, 1)], 2).until_over();
+    let mut intended: Vec<u64> = said.rows().iter().map(|row| row[4].parse().unwrap()).collect();
+    intended.sort_unstable();
+    assert!(intended.into_iter().eq((0..10).map(|connection| connection * 5_000)));
+}
+
+#[test]
+fn requests_go_over_all_connections_in_turn() {
+    let target = Scripted::start(|_| ok());
+    let leg = hold(5, Some(500.0), Duration::from_millis(100));
+    let said = Rig::start(setting(visit(), target.address), vec![leg], 2).until_over();
+    assert_eq!((said.counts(), target.connections()), ((50, 0, 0), 5));
+    let mut by_connection: BTreeMap<u64, u64> = BTreeMap::new();
+    target.asked().iter().for_each(|asked| *by_connection.entry(asked.connection).or_default() += 1);
+    assert!(by_connection.values().all(|count| *count == 10), "{by_connection:?}");
+}
+
+#[test]
+fn a_request_waits_for_its_own_connection() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Scripted::start(move |asked| match asked.number {
+        0 => vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))],
+        _ => ok(),
+    });
+    let rig = Rig::start(setting(visit(), target.address), vec![hold(2, Some(100.0), HOUR)], 1);
+    // The first connection has five requests waiting, and the other one has answered as many.
+    rig.await_gauges(|gauges| gauges.queued >= 5 && gauges.over >= 5);
+    opened.open();
+    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.over >= 11);
+    rig.crew.cut(0);
+    let said = rig.until_over();
+    let (good, ..) = said.counts();
+    assert_eq!(good, target.requests());
+    assert!(said.sum(|page| page.capped) >= 5);
+}
+
+#[test]
+fn a_lost_connection_is_an_error_once_and_comes_back() {
+    let target = Scripted::start(|_| ok());
+    let rig = Rig::start(setting(visit(), target.address), vec![hold(3, None, HOUR)], 1);
+    rig.await_gauges(|gauges| gauges.held == 3);
+    target.await_connections(3);
+    target.hang_up(0);
+    rig.await_gauges(|gauges| gauges.held == 2);
+    rig.await_gauges(|gauges| gauges.held == 3);
+    rig.crew.cut(0);
+    let said = rig.losing(1).until_over();
+    assert_eq!((said.counts(), target.connections()), ((3, 0, 1), 4));
+    let message = "a held connection was lost: the connection was closed";
+    assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
+}
+
+#[test]
+fn a_request_whose_connection_is_lost_says_so_and_the_connection_comes_back() {
+    let target = Scripted::start(|asked| if asked.number == 0 { vec![Act::Reset] } else { ok() });
+    let steps = "[[journey.step]]\nrequest = \"POST /\"";
+    let leg = hold(1, Some(2.0), Duration::from_secs(2));
+    let said = Rig::start(setting(super::scenario(steps), target.address), vec![leg], 1).until_over();
+    // Two were due while it was away, and waited for it.
+    assert_eq!((said.counts(), target.connections()), ((3, 0, 1), 2));
+    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Closed, 1)]);
+}
+
+#[test]
+fn connections_that_nobody_takes_are_errors() {
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let lasting = Duration::from_millis(100);
+    let said = Rig::start(setting(visit(), address), vec![hold(4, None, lasting)], 2).until_over();
+    assert_eq!(said.counts(), (0, 0, 4));
+    let said = Rig::start(setting(visit(), address), vec![hold(4, Some(40.0), lasting)], 1).losing(4).until_over();
+    // Neither the connections nor the requests that waited for them came about.
+    assert_eq!((said.counts(), said.not_sent(), said.errors()[0].1), ((0, 0, 4), 4, Trouble::Connect));
+}
+
+#[test]
+fn requests_under_way_end_before_their_connection_is_closed() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
+    let rig = Rig::start(setting(visit(), target.address), vec![hold(3, Some(1000.0), HOUR)], 1);
+    target.await_requests(3);
+    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.held == 3 && gauges.in_flight == 3);
+    opened.open();
+    let said = rig.until_over();
+    assert_eq!(said.counts(), (3, 0, 0));
+}

@@ -1,0 +1,197 @@
+//! Journeys: what is filled in, kept and started, pauses, repeats, and closed loops with exact counts.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lab::drive::Begun;
+use lab::plan::{Leg, Schedule};
+use lab::record::Trouble;
+use lab::scenario::Each;
+
+use super::{Rig, burst, clients, drive, leg, scenario, setting, visit};
+use crate::scripted::{Act, Gate, Scripted, answer, ok};
+
+#[test]
+fn clients_make_exactly_the_journeys_that_they_should() {
+    for workers in [1, 2, 5] {
+        let target = Scripted::start(|_| ok());
+        let said = drive(visit(), &target, leg(clients(3, 7), 1), workers);
+        assert_eq!((said.counts(), target.connections(), target.requests()), ((21, 0, 0), 3, 21));
+        let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
+        assert!(indexes.into_iter().eq(0..21));
+    }
+}
+
+#[test]
+fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Scripted::start(move |asked| match asked.number {
+        0..10 => ok(),
+        _ => vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))],
+    });
+    let schedule = Schedule::Clients { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
+    let rig = Rig::start(setting(visit(), target.address), vec![leg(schedule, 1)], 1);
+    target.await_requests(12);
+    rig.crew.cut(0);
+    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.over == 10);
+    opened.open();
+    let said = rig.until_over();
+    assert_eq!((said.counts(), target.requests()), ((12, 0, 0), 12));
+}
+
+#[test]
+fn a_client_that_is_refused_rests_and_tries_again() {
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let said = Rig::start(setting(visit(), address), vec![leg(clients(2, 3), 1)], 1).until_over();
+    assert_eq!(said.counts(), (0, 0, 6));
+}
+
+const GAME: &str = r#"
+[[journey.step]]
+name = "create"
+request = "POST /games"
+headers = { idempotency-key = "{{uuid}}" }
+json = { number = "{{index}}" }
+expect = 201
+denied = 429
+keep = { game = "/id" }
+starts = "game"
+[[journey.step]]
+name = "look"
+request = "GET /games/{{game}}"
+"#;
+
+#[test]
+fn what_is_kept_is_filled_in_and_what_is_started_is_told() {
+    let target = Scripted::start(|asked| match asked.head.split(' ').next() {
+        Some("POST") => {
+            let index: String = asked.body.chars().filter(char::is_ascii_digit).collect();
+            vec![Act::Write(answer(201, &format!("{{\"id\": \"g{index}\"}}")))]
+        }
+        _ => ok(),
+    });
+    let said = drive(scenario(GAME), &target, leg(burst(4), 2), 2);
+    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((4, 0, 0), (4, 0, 0), (4, 0, 0)));
+    let ids: BTreeSet<&str> = said.begun.iter().map(|begun| &*begun.id).collect();
+    assert_eq!(ids, BTreeSet::from(["g0", "g1", "g2", "g3"]));
+    assert!(
+        said.begun
+            .iter()
+            .all(|Begun { work, intended, done, .. }| (*work, *intended) == (0, Duration::ZERO)
+                && *done > Duration::ZERO)
+    );
+    let mut looked: Vec<String> = target.asked().iter().filter_map(|asked| path(&asked.head, "GET /games/")).collect();
+    looked.sort();
+    assert_eq!(looked, ["g0", "g1", "g2", "g3"]);
+    let keys = target.asked().into_iter().filter_map(|asked| path(&asked.head.replace('\n', " "), "idempotency-key: "));
+    assert_eq!(keys.collect::<BTreeSet<_>>().len(), 4);
+}
+
+/// The word behind `mark` in a head.
+fn path(head: &str, mark: &str) -> Option<String> {
+    Some(head.split_once(mark)?.1.split_whitespace().next()?.to_owned())
+}
+
+#[test]
+fn a_list_of_what_was_started_is_one_piece_for_each_item() {
+    let target = Scripted::start(|_| vec![Act::Write(answer(201, "{\"id\": [\"a\", 7]}"))]);
+    let steps = "[[journey.step]]\nrequest = \"POST /\"\nexpect = 201\nkeep = { game = \"/id\" }\nstarts = \"game\"";
+    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
+    assert_eq!(said.begun.iter().map(|begun| &*begun.id).collect::<Vec<_>>(), ["a", "7"]);
+}
+
+#[test]
+fn a_journey_ends_where_it_does_not_go_well() {
+    let answers = [answer(201, "{\"id\": 1}"), answer(429, ""), answer(201, "{}"), answer(503, "no")];
+    let target = Scripted::start(move |asked| match path(&asked.head, "POST ") {
+        Some(_) => vec![Act::Write(answers[asked.number as usize % 4].clone())],
+        None => vec![Act::Write(answer(404, "gone"))],
+    });
+    let said = drive(scenario(GAME), &target, leg(clients(1, 1), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
+    assert_eq!(said.errors(), [(1, Trouble::Status, 1, "404: gone")]);
+
+    let answers = [answer(429, ""), answer(201, "{}"), answer(503, "no"), answer(201, "<html>")];
+    let target = Scripted::start(move |asked| vec![Act::Write(answers[asked.number as usize % 4].clone())]);
+    let said = drive(scenario(GAME), &target, leg(clients(1, 4), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(1))), ((0, 1, 3), (0, 0, 0)));
+    let troubles: Vec<_> = said.errors().into_iter().map(|(_, trouble, count, _)| (trouble, count)).collect();
+    assert_eq!(troubles, [(Trouble::Answer, 2), (Trouble::Status, 1)]);
+    assert_eq!(said.errors()[0].3, "nothing at `/id`: {}");
+}
+
+#[test]
+fn repeats_carry_the_same_bytes() {
+    let target = Scripted::start(|asked| match asked.number {
+        0 | 1 => vec![Act::Close],
+        _ => ok(),
+    });
+    let steps = "[[journey.step]]\nrequest = \"POST /\"\nheaders = { idempotency-key = \"{{uuid}}\" }\n\
+                 retry = { times = 3, backoff = \"1ms\" }";
+    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.retries(), target.requests()), ((1, 0, 0), 2, 3));
+    let heads: BTreeSet<String> = target.asked().into_iter().map(|asked| asked.head).collect();
+    assert_eq!(heads.len(), 1);
+}
+
+#[test]
+fn repeats_are_given_up_after_their_number() {
+    let target = Scripted::start(|_| vec![Act::Close]);
+    let steps = "[[journey.step]]\nrequest = \"GET /\"\nretry = { times = 3, backoff = \"1ms\" }";
+    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.retries(), target.requests()), ((0, 0, 1), 3, 4));
+}
+
+#[test]
+fn pauses_are_the_users_own_time() {
+    let pause = Some((Duration::from_millis(30), Duration::from_millis(60)));
+    let two =
+        "[[journey.step]]\nname = \"a\"\nrequest = \"GET /\"\n[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"";
+    let mut paused = scenario(two);
+    paused.journeys[0].steps[1].pause = pause;
+    let target = Scripted::start(|_| ok());
+    let said = drive(paused, &target, leg(clients(3, 2), 1), 1);
+    assert_eq!(said.counts(), (6, 0, 0));
+    let number = |row: &[String], at: usize| row[at].parse::<u64>().unwrap();
+    let rows = said.rows();
+    let steps = |step: &'static str| rows.iter().filter(move |row| row[3] == step);
+    let mut pauses = BTreeSet::new();
+    for second in steps("1") {
+        let first = steps("0").find(|first| first[1] == second[1]).unwrap();
+        let pause = number(second, 4) - number(first, 7);
+        assert!((30_000..=60_001).contains(&pause), "{pause}");
+        pauses.insert(pause / 100);
+    }
+    assert!(pauses.len() > 1, "each is drawn: {pauses:?}");
+
+    let mut paused = visit();
+    paused.journeys[0].steps[0].pause = Some((Duration::from_millis(40), Duration::from_millis(40)));
+    let said = drive(paused, &target, leg(burst(2), 2), 1);
+    // Nobody was expected before the pause was over: it is no latency.
+    assert!(said.rows().iter().all(|row| row[4] == "40000"), "{:?}", said.rows());
+}
+
+#[test]
+fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
+    let two =
+        "[[journey.step]]\nname = \"a\"\nrequest = \"GET /\"\n[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"";
+    let mut paused = scenario(two);
+    paused.journeys[0].steps[1].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
+    let target = Scripted::start(|_| ok());
+    let rig = Rig::start(setting(paused, target.address), vec![leg(clients(2, 9), 1)], 1);
+    target.await_requests(2);
+    rig.crew.cut(0);
+    let said = rig.until_over();
+    assert_eq!((said.counts(), said.sum(|page| page.abandoned)), ((0, 0, 0), 2));
+
+    // Before its first step nothing of it was due.
+    let mut paused = visit();
+    paused.journeys[0].steps[0].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
+    let leg = Leg { part: 2, ..leg(clients(2, 9), 1) };
+    let rig = Rig::start(setting(paused, target.address), vec![leg], 1);
+    rig.crew.cut(2);
+    assert_eq!(rig.until_over().counts(), (0, 0, 0));
+}

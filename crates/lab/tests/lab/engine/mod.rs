@@ -1,0 +1,257 @@
+//! The load engine over real sockets, against a target that does byte by byte what a test says. The rig holds every
+//! run to two laws: each arrival that was due is exactly one of ok, denied, error, not sent and abandoned, and each
+//! worker says of each part exactly once that it is over.
+
+mod connections;
+mod hold;
+mod journeys;
+mod open;
+mod schedule;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use lab::drive::{Begun, Crew, Gauges, Moment, Report, Segment, Setting};
+use lab::plan::{Leg, Schedule};
+use lab::record::{ErrorNote, Interval, Op, Trouble};
+use lab::scenario::{Document, Each, Reconnect, Scenario};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::scripted::Scripted;
+
+const HEADING: &str = r#"
+format = 1
+name = "engine"
+summary = "What a test wants"
+[target]
+url = "http://127.0.0.1:1"
+[[phase]]
+name = "p"
+arrivals = { batch = 1 }
+in_flight_max = 1
+journey = "visit"
+[work.game]
+status = "POST /status"
+ids = "ids"
+bulk = 5
+stuck_after = "60s"
+id = "/id"
+state = { at = "/state", waiting = "w", running = "r", finished = "f", failed = "x" }
+[[journey]]
+name = "visit"
+"#;
+
+/// A run that is going on.
+pub(super) struct Rig {
+    pub(super) crew: Crew,
+    reports: UnboundedReceiver<Report>,
+    legs: Vec<Leg>,
+    workers: u32,
+    losses: u64,
+}
+
+/// What a run said, all intervals added up.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) intervals: Vec<Interval>,
+    pub(super) begun: Vec<Begun>,
+    pub(super) overs: Vec<(u32, u32, u64)>,
+    pub(super) ended: u32,
+}
+
+/// A journey of these steps, written in TOML.
+pub(super) fn scenario(steps: &str) -> Scenario {
+    let document = Document::parse(&format!("{HEADING}{steps}")).unwrap();
+    Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// A journey of one GET.
+pub(super) fn visit() -> Scenario {
+    scenario("[[journey.step]]\nrequest = \"GET /\"\ntimeout = \"20s\"")
+}
+
+pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
+    Setting {
+        scenario: Arc::new(scenario),
+        addresses: vec![address],
+        headers: http::HeaderMap::new(),
+        globals: BTreeMap::from([("run.id".to_owned(), "the-run".to_owned())]),
+        picks: Vec::new(),
+        feeds: Vec::new(),
+        run_id: "the-run".to_owned(),
+        start: Moment::now(),
+        sources: Vec::new(),
+        samples: true,
+        segment: Segment { first: 0, count: 0, of: 0 },
+    }
+}
+
+pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
+    let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
+    Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max, reconnect, seed: 7 }
+}
+
+pub(super) fn burst(batch: u64) -> Schedule {
+    Schedule::Bursts { batch, every: Duration::ZERO, times: 1 }
+}
+
+pub(super) fn rate(rate_per_s: f64, ms: u64) -> Schedule {
+    Schedule::Rate { rate_per_s, lasting: Duration::from_millis(ms) }
+}
+
+pub(super) fn clients(clients: u64, requests: u64) -> Schedule {
+    Schedule::Clients { clients, each: Each::Requests(requests) }
+}
+
+/// Drives one leg to its end.
+pub(super) fn drive(scenario: Scenario, target: &Scripted, leg: Leg, workers: u32) -> Said {
+    Rig::start(setting(scenario, target.address), vec![leg], workers).until_over()
+}
+
+impl Rig {
+    pub(super) fn start(setting: Setting, legs: Vec<Leg>, workers: u32) -> Self {
+        let (crew, reports) = Crew::start(Arc::new(setting), workers as usize).unwrap();
+        legs.iter().for_each(|leg| crew.send(leg.clone()));
+        Self { crew, reports, legs, workers, losses: 0 }
+    }
+
+    /// So many errors belong to no arrival.
+    pub(super) fn losing(self, losses: u64) -> Self {
+        Self { losses, ..self }
+    }
+
+    /// Waits until everything is over, and then ends the crew.
+    pub(super) fn until_over(mut self) -> Said {
+        let mut said = Said::default();
+        let all = self.parts().len() * self.workers as usize;
+        while said.overs.len() < all {
+            said.take(self.reports.blocking_recv().unwrap());
+        }
+        self.crew.stop(Duration::ZERO);
+        self.finish(said)
+    }
+
+    /// Ends the crew now.
+    pub(super) fn stop(self, grace: Duration) -> Said {
+        self.crew.stop(grace);
+        self.finish(Said::default())
+    }
+
+    fn finish(mut self, mut said: Said) -> Said {
+        while said.ended < self.workers {
+            said.take(self.reports.blocking_recv().unwrap());
+        }
+        let gauges = self.crew.gauges();
+        said.keep_the_books(gauges, self.losses);
+        let mut overs: Vec<(u32, u32)> = said.overs.iter().map(|(worker, part, _)| (*worker, *part)).collect();
+        overs.sort_unstable();
+        let expected: BTreeSet<(u32, u32)> =
+            (0..self.workers).flat_map(|worker| self.parts().into_iter().map(move |part| (worker, part))).collect();
+        assert!(overs.iter().copied().eq(expected), "{overs:?}");
+        said
+    }
+
+    fn parts(&self) -> Vec<u32> {
+        let parts = |leg: &Leg| {
+            let count = if let Schedule::Bursts { times, .. } = leg.schedule { times as u32 } else { 1 };
+            leg.part..leg.part + count
+        };
+        self.legs.iter().flat_map(parts).collect()
+    }
+
+    /// Waits until the gauges are as wanted.
+    pub(super) fn await_gauges(&self, wanted: impl Fn(Gauges) -> bool) -> Gauges {
+        loop {
+            let gauges = self.crew.gauges();
+            if wanted(gauges) {
+                return gauges;
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+    }
+}
+
+impl Said {
+    #[track_caller]
+    fn take(&mut self, report: Report) {
+        match report {
+            Report::Interval(interval) => self.intervals.push(interval),
+            Report::Started(pieces) => self.begun.extend(pieces),
+            Report::Over { worker, part, not_sent, .. } => self.overs.push((worker, part, not_sent)),
+            Report::Ended { .. } => self.ended += 1,
+            Report::Broken { message, .. } => panic!("{message}"),
+        }
+    }
+
+    #[track_caller]
+    fn keep_the_books(&self, gauges: Gauges, losses: u64) {
+        let (ok, denied, errors) = self.counts();
+        // A connection that is lost while nothing is asked over it is an error, and no arrival.
+        let errors = errors - losses;
+        let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
+        assert_eq!((gauges.due, gauges.over), (ended, ended), "{gauges:?}");
+        assert_eq!((gauges.in_flight, gauges.queued), (0, 0));
+        let overs: u64 = self.overs.iter().map(|(_, _, not_sent)| not_sent).sum();
+        assert_eq!(overs, self.not_sent());
+        // Seconds never run back, and none is told twice.
+        let seconds: Vec<(u32, u64)> = self.intervals.iter().map(|page| (page.worker, page.second)).collect();
+        let distinct: BTreeSet<(u32, u64)> = seconds.iter().copied().collect();
+        assert_eq!(distinct.len(), seconds.len(), "{seconds:?}");
+    }
+
+    pub(super) fn sum(&self, of: impl Fn(&Interval) -> u64) -> u64 {
+        self.intervals.iter().map(of).sum()
+    }
+
+    pub(super) fn not_sent(&self) -> u64 {
+        self.sum(|interval| interval.not_sent.iter().map(|(_, count)| count).sum())
+    }
+
+    /// Journeys as a whole: ok, denied, errors.
+    pub(super) fn counts(&self) -> (u64, u64, u64) {
+        self.of(None)
+    }
+
+    /// A step, or the journey as a whole: ok, denied, errors.
+    pub(super) fn of(&self, step: Option<usize>) -> (u64, u64, u64) {
+        let cells = self.intervals.iter().flat_map(|interval| &interval.cells);
+        let cells = cells.filter(|cell| cell.op == Op { journey: 0, step });
+        cells.fold((0, 0, 0), |(ok, denied, errors), cell| (ok + cell.ok, denied + cell.denied, errors + cell.errors))
+    }
+
+    pub(super) fn retries(&self) -> u64 {
+        let cells = self.intervals.iter().flat_map(|interval| &interval.cells);
+        cells.filter(|cell| cell.op.step.is_none()).map(|cell| cell.retries).sum()
+    }
+
+    /// Latency, service time and lag in microseconds, of journeys as a whole.
+    pub(super) fn times(&self) -> [Histogram<u64>; 3] {
+        let mut times = [lab::record::histogram(), lab::record::histogram(), lab::record::histogram()];
+        for interval in &self.intervals {
+            for cell in interval.cells.iter().filter(|cell| cell.op.step.is_none()) {
+                times[0].add(&cell.latency_us).unwrap();
+                times[1].add(&cell.service_us).unwrap();
+            }
+            if let Some(lag) = &interval.lag_us {
+                times[2].add(lag).unwrap();
+            }
+        }
+        times
+    }
+
+    /// Errors: step, kind, how many, first message.
+    pub(super) fn errors(&self) -> Vec<(usize, Trouble, u64, &str)> {
+        let notes = self.intervals.iter().flat_map(|interval| &interval.errors);
+        notes.map(|ErrorNote { step, trouble, count, sample, .. }| (*step, *trouble, *count, sample.as_str())).collect()
+    }
+
+    /// Rows of samples.csv, cut into columns.
+    pub(super) fn rows(&self) -> Vec<Vec<String>> {
+        let text: Vec<u8> = self.intervals.iter().flat_map(|interval| interval.rows.clone()).collect();
+        let row = |line: &str| line.split(',').map(str::to_owned).collect();
+        String::from_utf8(text).unwrap().lines().map(row).collect()
+    }
+}

@@ -1,0 +1,128 @@
+//! Open loops: exact counts, the visible cap, what is cut and stopped.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lab::plan::{Leg, Schedule};
+
+use super::{Rig, burst, drive, leg, rate, setting, visit};
+use crate::scripted::{Act, Gate, Scripted, answer, ok};
+
+#[test]
+fn a_burst_is_sent_once_and_whole_by_any_number_of_workers() {
+    for workers in [1, 3] {
+        let target = Scripted::start(|_| ok());
+        let said = drive(visit(), &target, leg(burst(50), 50), workers);
+        assert_eq!((said.counts(), target.requests()), ((50, 0, 0), 50));
+        let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
+        assert!(indexes.into_iter().eq(0..50));
+    }
+}
+
+#[test]
+fn the_cap_bounds_connections_and_is_counted() {
+    let target = Scripted::start(|_| ok());
+    let said = drive(visit(), &target, leg(burst(200), 5), 2);
+    assert_eq!((said.counts(), said.sum(|interval| interval.capped)), ((200, 0, 0), 195));
+    assert_eq!((target.connections(), said.sum(|interval| interval.connects)), (5, 5));
+    assert_eq!(said.sum(|interval| interval.received_bytes), 200 * answer(200, "ok").len() as u64);
+    let request = "GET / HTTP/1.1\r\nhost: 127.0.0.1:1\r\n\r\n";
+    assert_eq!(said.sum(|interval| interval.sent_bytes), 200 * request.len() as u64);
+}
+
+#[test]
+fn workers_beyond_the_places_in_flight_have_nothing_to_do() {
+    let target = Scripted::start(|_| ok());
+    let said = drive(visit(), &target, leg(burst(20), 1), 3);
+    assert_eq!((said.counts(), target.connections()), ((20, 0, 0), 1));
+}
+
+#[test]
+fn bursts_are_parts_of_their_own() {
+    let target = Scripted::start(|_| ok());
+    let schedule = Schedule::Bursts { batch: 6, every: Duration::from_millis(5), times: 4 };
+    let said = drive(visit(), &target, Leg { part: 3, ..leg(schedule, 6) }, 2);
+    let cells = said.intervals.iter().flat_map(|interval| &interval.cells);
+    let mut parts = [0; 4];
+    cells.for_each(|cell| parts[cell.part as usize - 3] += cell.count());
+    assert_eq!(parts, [6; 4]);
+    let intended: BTreeSet<u64> = said.rows().iter().map(|row| row[4].parse().unwrap()).collect();
+    assert!(intended.into_iter().eq([0, 5_000, 10_000, 15_000]));
+}
+
+#[test]
+fn a_rate_is_kept_to_its_plan() {
+    let target = Scripted::start(|_| ok());
+    let said = drive(visit(), &target, leg(rate(1000.0, 100), 100), 2);
+    assert_eq!(said.counts(), (100, 0, 0));
+    let mut intended: Vec<u64> = said.rows().iter().map(|row| row[4].parse().unwrap()).collect();
+    intended.sort_unstable();
+    assert!(intended.into_iter().eq((0..100).map(|index| index * 1000)));
+}
+
+#[test]
+fn what_waits_for_a_place_when_its_part_is_cut_was_not_sent() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
+    let legs = vec![leg(burst(10), 4), Leg { part: 1, ..leg(rate(0.001, 3_600_000), 5) }];
+    let rig = Rig::start(setting(visit(), target.address), legs, 2);
+    // Two arrivals of the rate are due in its first second: one for each worker, of which one has it.
+    let gauges = rig.await_gauges(|gauges| gauges.queued == 6 && gauges.in_flight == 5);
+    assert_eq!((gauges.due, gauges.over), (11, 0));
+    target.await_requests(5);
+    rig.crew.cut(0);
+    rig.crew.cut(1);
+    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.over == 6);
+    opened.open();
+    let said = rig.until_over();
+    assert_eq!((said.counts(), said.not_sent(), target.requests()), ((5, 0, 0), 6, 5));
+}
+
+#[test]
+fn what_is_under_way_when_everything_ends_is_abandoned() {
+    let gate = Arc::new(Gate::default());
+    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone())]);
+    let rig = Rig::start(setting(visit(), target.address), vec![leg(burst(10), 4)], 1);
+    target.await_requests(4);
+    rig.await_gauges(|gauges| gauges.queued == 6);
+    let said = rig.stop(Duration::from_millis(1));
+    assert_eq!((said.counts(), said.not_sent(), said.sum(|page| page.abandoned)), ((0, 0, 0), 6, 4));
+}
+
+#[test]
+fn what_is_answered_within_the_grace_counts() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
+    let rig = Rig::start(setting(visit(), target.address), vec![leg(burst(10), 4)], 1);
+    target.await_requests(4);
+    rig.await_gauges(|gauges| gauges.queued == 6);
+    rig.crew.stop(Duration::from_secs(60));
+    rig.await_gauges(|gauges| gauges.queued == 0);
+    opened.open();
+    let said = rig.stop(Duration::from_secs(60));
+    assert_eq!((said.counts(), said.not_sent()), ((4, 0, 0), 6));
+}
+
+#[test]
+fn dropping_the_crew_ends_it_at_once() {
+    let gate = Arc::new(Gate::default());
+    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone())]);
+    let rig = Rig::start(setting(visit(), target.address), vec![leg(burst(10), 4)], 2);
+    target.await_requests(4);
+    drop(rig);
+}
+
+#[test]
+fn a_request_that_cannot_be_put_together_is_an_error_of_its_kind() {
+    let steps = "[[journey.step]]\nrequest = \"GET /{{index}}\"\nheaders = { x-key = \"{{run.id}}\" }";
+    let target = Scripted::start(|_| ok());
+    let mut broken = setting(super::scenario(steps), target.address);
+    broken.globals.clear();
+    let said = Rig::start(broken, vec![leg(burst(3), 1)], 1).until_over();
+    assert_eq!((said.counts(), target.requests()), ((0, 0, 3), 0));
+    let expected = (0, lab::record::Trouble::Request, 3, "`run.id` has no value yet");
+    assert_eq!(said.errors(), [expected]);
+}

@@ -1,0 +1,218 @@
+//! A target that does what a test says, byte by byte: plain threads over plain sockets, so that nothing between the
+//! test and the wire is clever. A test hands in a script, which decides for each request what is written, in which
+//! pieces, and whether the connection goes on.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// What is done about a request.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// Writes these bytes at once.
+    Write(Vec<u8>),
+    /// Writes them one by one.
+    Drip(Vec<u8>),
+    /// Waits until the gate is opened.
+    Wait(Arc<Gate>),
+    /// Stands still for so long.
+    Stall(Duration),
+    /// Closes the connection in good order; the next request comes over another one.
+    Close,
+    /// Resets the connection.
+    Reset,
+}
+
+/// What a script is asked about.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    /// Counted from 0 over all connections.
+    pub(crate) number: u64,
+    /// The connection, counted from 0.
+    pub(crate) connection: u64,
+    /// The request's number on its connection, counted from 0.
+    pub(crate) turn: u64,
+    /// Its first line and headers.
+    pub(crate) head: String,
+    /// Its body.
+    pub(crate) body: String,
+}
+
+/// Opened once, for all who wait.
+#[derive(Debug, Default)]
+pub(crate) struct Gate(Mutex<bool>, Condvar);
+
+impl Gate {
+    pub(crate) fn open(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_all();
+    }
+
+    pub(crate) fn wait(&self) {
+        drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
+    }
+}
+
+/// A running target.
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    pub(crate) address: SocketAddr,
+    seen: Arc<Seen>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    connections: AtomicU64,
+    peers: Mutex<Vec<std::net::IpAddr>>,
+    requests: AtomicU64,
+    asked: Mutex<Vec<Asked>>,
+    streams: Mutex<BTreeMap<u64, TcpStream>>,
+    changed: Condvar,
+    arrived: Condvar,
+}
+
+type Script = Arc<dyn Fn(&Asked) -> Vec<Act> + Send + Sync>;
+
+impl Scripted {
+    /// Listens on a free port until the process ends.
+    pub(crate) fn start(script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static) -> Self {
+        let open = Arc::new(Gate::default());
+        open.open();
+        Self::slow(script, open)
+    }
+
+    /// The same, but nothing is read before the gate is opened.
+    pub(crate) fn slow(script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static, gate: Arc<Gate>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (seen, script): (Arc<Seen>, Script) = (Arc::default(), Arc::new(script));
+        let counted = seen.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let connection = counted.connections.fetch_add(1, Ordering::SeqCst);
+                counted.streams.lock().unwrap().insert(connection, stream.try_clone().unwrap());
+                counted.peers.lock().unwrap().extend(stream.peer_addr().map(|peer| peer.ip()));
+                counted.arrived.notify_all();
+                let (seen, script, gate) = (counted.clone(), script.clone(), gate.clone());
+                std::thread::spawn(move || {
+                    gate.wait();
+                    serve(&stream, connection, &seen, &script);
+                    seen.streams.lock().unwrap().remove(&connection);
+                });
+            }
+        });
+        Self { address, seen }
+    }
+
+    pub(crate) fn connections(&self) -> u64 {
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+
+    /// Where the connections came from.
+    pub(crate) fn peers(&self) -> Vec<std::net::IpAddr> {
+        self.seen.peers.lock().unwrap().clone()
+    }
+
+    /// Closes a connection in good order.
+    pub(crate) fn hang_up(&self, connection: u64) {
+        self.seen.streams.lock().unwrap()[&connection].shutdown(Shutdown::Both).unwrap();
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        self.seen.requests.load(Ordering::SeqCst)
+    }
+
+    /// Everything that was asked so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.seen.asked.lock().unwrap().clone()
+    }
+
+    /// Waits until so many connections have come.
+    pub(crate) fn await_connections(&self, count: usize) {
+        let peers = self.seen.peers.lock().unwrap();
+        drop(self.seen.arrived.wait_while(peers, |peers| peers.len() < count).unwrap());
+    }
+
+    /// Waits until so many requests have come.
+    pub(crate) fn await_requests(&self, count: usize) {
+        let asked = self.seen.asked.lock().unwrap();
+        drop(self.seen.changed.wait_while(asked, |asked| asked.len() < count).unwrap());
+    }
+}
+
+fn serve(stream: &TcpStream, connection: u64, seen: &Seen, script: &Script) {
+    let _ = stream.set_nodelay(true);
+    let mut waiting = Vec::new();
+    for turn in 0.. {
+        let Some((head, body)) = read_request(stream, &mut waiting) else { return };
+        let number = seen.requests.fetch_add(1, Ordering::SeqCst);
+        let asked = Asked { number, connection, turn, head, body };
+        let acts = script(&asked);
+        seen.asked.lock().unwrap().push(asked);
+        seen.changed.notify_all();
+        if !acts.into_iter().all(|act| carry_out(act, stream)) {
+            return;
+        }
+    }
+}
+
+/// Carries out an act; gives whether the connection goes on.
+fn carry_out(act: Act, mut stream: &TcpStream) -> bool {
+    match act {
+        Act::Write(bytes) => stream.write_all(&bytes).is_ok(),
+        Act::Drip(bytes) => bytes.iter().all(|byte| {
+            std::thread::yield_now();
+            stream.write_all(&[*byte]).is_ok()
+        }),
+        Act::Wait(gate) => {
+            gate.wait();
+            true
+        }
+        Act::Stall(time) => {
+            std::thread::sleep(time);
+            true
+        }
+        Act::Close => {
+            let _ = stream.shutdown(Shutdown::Both);
+            false
+        }
+        Act::Reset => {
+            // Closing with a linger of zero seconds resets.
+            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+            false
+        }
+    }
+}
+
+fn read_request(mut stream: &TcpStream, waiting: &mut Vec<u8>) -> Option<(String, String)> {
+    let mut buffer = [0; 4096];
+    loop {
+        if let Some(end) = waiting.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8(waiting[..end].to_vec()).unwrap();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let whole = end + 4 + length.map_or(0, |length| length.parse().unwrap());
+            if waiting.len() >= whole {
+                let body = String::from_utf8(waiting[end + 4..whole].to_vec()).unwrap();
+                waiting.drain(..whole);
+                return Some((head, body));
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => waiting.extend_from_slice(&buffer[..count]),
+        }
+    }
+}
+
+/// An answer with a body of the given length.
+pub(crate) fn answer(status: u16, body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status} Status\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+/// One plain good answer.
+pub(crate) fn ok() -> Vec<Act> {
+    vec![Act::Write(answer(200, "ok"))]
+}
