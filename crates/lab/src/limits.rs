@@ -172,7 +172,7 @@ pub const TIME_WAIT_REUSED: Duration = Duration::from_secs(1);
 pub const DISK_LOW_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Threads of a process whose context switches are read every second; of one with more they are not.
-pub const THREADS_READ_MAX: u64 = 256;
+pub const THREADS_READ_MAX: u64 = 128;
 
 /// Points of a drain curve that are kept in memory; the whole curve is in the timeline file.
 pub const CURVE_POINTS_MAX: usize = 64;
