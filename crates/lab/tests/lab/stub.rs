@@ -129,9 +129,7 @@ impl Stub {
                 let asked: Value = serde_json::from_slice(&body).unwrap();
                 reply(200, &self.status(asked["ids"].as_array().unwrap()))
             }
-            _ if path.starts_with("/status/") => {
-                reply(200, &self.status(&[path["/status/".len()..].into()])[0])
-            }
+            _ if path.starts_with("/status/") => reply(200, &self.status(&[path["/status/".len()..].into()])[0]),
             "/totals" => reply(200, &self.totals()),
             _ => reply(404, &json!({ "code": "not_found" })),
         }

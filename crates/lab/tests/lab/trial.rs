@@ -173,7 +173,10 @@ async fn work_that_is_asked_for_one_by_one_is_followed_alike() {
     let fates = [Fate::Finishes, Fate::Hangs, Fate::Fails];
     let (out, stub) = (Out::new(), Stub::new(move |n| fates[n as usize % 3]));
     let text = WORK
-        .replace("status = \"POST /status\"\nids = \"ids\"\nbulk = 5\n", "status = \"GET /status/{{id}}\"\nat_once = 3\n")
+        .replace(
+            "status = \"POST /status\"\nids = \"ids\"\nbulk = 5\n",
+            "status = \"GET /status/{{id}}\"\nat_once = 3\n",
+        )
         .replace("id = \"/id\"\nstate", "state");
     let finished = run(&text, &[], &stub, &out.0).await;
     let job = &finished.run.results.work["job"];
