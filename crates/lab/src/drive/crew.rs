@@ -235,10 +235,10 @@ impl Crew {
         self.workers as usize
     }
 
-    /// How many processes carry them besides this one.
+    /// The processes that carry them, where this one does not.
     #[must_use]
-    pub fn processes(&self) -> usize {
-        self.outposts.len()
+    pub fn pids(&self) -> Vec<u32> {
+        self.outposts.iter().map(Outpost::pid).collect()
     }
 
     /// The load at this moment.

@@ -265,6 +265,7 @@ fn settings_belong_to_the_identity_and_free_ports_do_not() {
     let mut changed = document.clone();
     changed.set("other=2").unwrap();
     assert_ne!(changed.hash(), document.hash());
+    assert_eq!(changed.text_hash(), document.text_hash());
 }
 
 #[test]
