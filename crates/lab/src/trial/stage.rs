@@ -19,6 +19,7 @@ use super::watched::{Kin, Watched};
 use super::{Beginning, CouldNotRun, End, Fleet, Trial};
 use crate::clock::unix_ms_now;
 use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
+use crate::findings::metric_names;
 use crate::flag::{pass_panic_on, raised};
 use crate::fold::{Timeline, TotalsFigures};
 use crate::limits::START_LEAD;
@@ -54,8 +55,8 @@ pub(crate) struct Stage {
 pub(crate) struct Log(Mutex<(Lines, Timeline)>);
 
 impl Log {
-    pub(crate) fn new(lines: Lines) -> Self {
-        Self(Mutex::new((lines, Timeline::default())))
+    pub(crate) fn new(lines: Lines, timeline: Timeline) -> Self {
+        Self(Mutex::new((lines, timeline)))
     }
 
     pub(crate) fn write(&self, row: &Row) {
@@ -82,7 +83,8 @@ impl Stage {
     ) -> Result<Self, CouldNotRun> {
         let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
         let samples = trial.samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
-        let log = Arc::new(Log::new(Lines::create(&dir.join("timeline.jsonl")).map_err(file)?));
+        let lines = Lines::create(&dir.join("timeline.jsonl")).map_err(file)?;
+        let log = Arc::new(Log::new(lines, Timeline::preferring(metric_names(&scenario.signals))));
         let (start, start_moment) = (Instant::now() + START_LEAD, Moment::now() + START_LEAD);
         let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
         let recorder = Arc::new(Recorder::new(&scenario.journeys, hlog.map_err(file)?, samples));
