@@ -157,10 +157,12 @@ print("| median |", " | ".join(f"{median(rates[r, n] for r in rounds):,.0f}" for
       " | ".join(f"{median(ratio(r, o) for r in rounds):.3f}" for o in others), "|")
 
 share = lambda name, column: median(float(r[column]) for r in rows if r[1] == name)
-print("\n| share of its core, median |", " | ".join(names), "|")
+print("\n| share of a core, median |", " | ".join(names), "|")
 print("|---|" + "---|" * len(names))
 print("| generator |", " | ".join(f"{share(n, 3):.1%}" for n in names), "|")
 print("| canned server |", " | ".join(f"{share(n, 4):.1%}" for n in names), "|")
+each = lambda name: median(float(r[3]) / float(r[2]) * 1e6 for r in rows if r[1] == name)
+print("| generator's µs a request |", " | ".join(f"{each(n):.2f}" for n in names), "|")
 
 failed = [f"round {r[0]}, {r[1]}: generator {float(r[3]):.1%}, server {float(r[4]):.1%}: this measured the server or the machine"
           for r in rows if float(r[3]) < 0.95 or float(r[4]) >= float(r[3])]

@@ -226,3 +226,18 @@ fn a_bootstrap_token_lives_as_long_as_its_server() {
     folder.write("gauntlet.toml", "");
     assert!(folder.serve("").get("/api/admin/stats", token).starts_with("HTTP/1.1 401"));
 }
+
+#[test]
+fn comparisons_and_sweeps_that_cannot_be_are_refused() {
+    let folder = Folder::new();
+    let refused = |typed: &str, code: i32, said: &[&str]| {
+        check_refused(&folder.gauntlet(typed).output().unwrap(), code, said);
+    };
+    refused("compare runs/a runs/b", 1, &["runs/a/run.json"]);
+    refused("compare runs/a", 2, &["Usage"]);
+    refused("compare runs/a runs/b --fail-on-regression much", 2, &["percent"]);
+    refused("sweep demo", 2, &["--vary"]);
+    refused("sweep demo --vary think_ms", 2, &["KEY=VALUE"]);
+    refused("sweep demo --vary nothing=1,2", 2, &["nothing", "nothing was sent"]);
+    refused("sweep demo --vary think_ms=1,2 --best game.luck", 2, &["game.luck", "no such figure"]);
+}

@@ -110,6 +110,7 @@ impl Runner {
         let trial = Trial {
             scenario,
             text: document.text().to_owned(),
+            recipe: document.recipe(),
             beside: beside(&args),
             hash: document.hash(),
             text_hash: document.text_hash(),

@@ -90,6 +90,12 @@ pub const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Ids in one status request.
 pub const BULK_MAX: u64 = 10_000;
 
+/// Status requests under way at once, where each piece of work is asked for by itself and the scenario does not say.
+pub const POLLS_AT_ONCE: u64 = 8;
+
+/// The most that a scenario may ask for: polls shall not become the load.
+pub const POLLS_AT_ONCE_MAX: u64 = 256;
+
 /// Bytes of one answer body. A longer one is an error of kind `too_large`, never memory of ours.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -264,6 +270,15 @@ pub const SPARE_BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// How long news of started work may wait to travel with others.
 pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
+
+/// From one look at the gauges of a worker process to the next.
+pub const GAUGES_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a worker process may take to end when its line has ended, before it is killed.
+pub const LEAVE_WITHIN: Duration = Duration::from_secs(3);
+
+/// From one look whether it has ended to the next.
+pub const LEAVE_LOOK: Duration = Duration::from_millis(2);
 
 /// Characters of an error's sample message.
 pub const SAMPLE_CHARS_MAX: usize = 300;

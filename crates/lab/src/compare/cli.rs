@@ -56,19 +56,24 @@ enum Stopped {
 /// Compares, prints, writes.
 #[must_use]
 pub fn run(args: CompareArgs) -> ExitCode {
-    let threshold = args.fail_on_regression;
     match carry_out(args) {
         Ok(comparison) => {
             // Nobody may be listening any more; the exit code says it all the same.
-            let _ = std::io::stdout().write_all(markdown(&comparison).as_bytes());
-            verdict(&comparison, threshold)
+            let _ = std::io::stdout().write_all(comparison.text.as_bytes());
+            comparison.regression.map_or(ExitCode::SUCCESS, |message| fail(REGRESSION, &message))
         }
         Err(Stopped::Usage(message)) => fail(USAGE, &message),
         Err(Stopped::CouldNot(message)) => fail(COULD_NOT, &message),
     }
 }
 
-fn carry_out(args: CompareArgs) -> Result<Comparison, Stopped> {
+/// What a comparison says, and whether it is a regression beyond the threshold.
+struct Compared {
+    text: String,
+    regression: Option<String>,
+}
+
+fn carry_out(args: CompareArgs) -> Result<Compared, Stopped> {
     let paths: Vec<Vec<PathBuf>> = args.sides.iter().map(|side| paths(side)).collect::<Result<_, _>>()?;
     if paths.len() > LABELS.len() {
         return Err(Stopped::Usage(format!("at most {} sides can be compared at once", LABELS.len())));
@@ -78,11 +83,12 @@ fn carry_out(args: CompareArgs) -> Result<Comparison, Stopped> {
         LABELS.chars().zip(records).map(|(label, records)| Side { label: label.to_string(), records }).collect();
     let options = Options { across_scenarios: args.across_scenarios };
     let comparison = compare(sides, options).map_err(|reasons| Stopped::Usage(reasons.join("\n")))?;
-    let limit = args.fail_on_regression.unwrap_or(0.0);
-    write(args.markdown, || markdown(&comparison))?;
-    write(args.junit, || junit(&comparison, limit))?;
+    let text = markdown(&comparison);
+    write(args.markdown, || text.clone())?;
+    write(args.junit, || junit(&comparison, args.fail_on_regression.unwrap_or(0.0)))?;
     write(args.json, || json(&comparison))?;
-    Ok(comparison)
+    let regression = args.fail_on_regression.and_then(|threshold| regression(&comparison, threshold));
+    Ok(Compared { text, regression })
 }
 
 /// What sides are called, in the order in which they are given.
@@ -101,14 +107,13 @@ fn write(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), Sto
     std::fs::write(&path, text()).map_err(|error| Stopped::CouldNot(format!("{}: {error}", path.display())))
 }
 
-fn verdict(comparison: &Comparison, threshold: Option<f64>) -> ExitCode {
-    let Some(threshold) = threshold else { return ExitCode::SUCCESS };
-    let found = comparison.regressions(threshold).count();
-    if found == 0 {
-        return ExitCode::SUCCESS;
-    }
+fn regression(comparison: &Comparison, threshold: f64) -> Option<String> {
     let percent = 100.0 * threshold;
-    fail(REGRESSION, &format!("{found} figures are worse by more than {percent} %, beyond the noise"))
+    match comparison.regressions(threshold).count() {
+        0 => None,
+        1 => Some(format!("1 figure is worse by more than {percent} %, beyond the noise")),
+        found => Some(format!("{found} figures are worse by more than {percent} %, beyond the noise")),
+    }
 }
 
 /// `5%` or `5`: a share in percent.
@@ -125,7 +130,57 @@ fn fail(code: u8, message: &str) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::fixture::{MADE, Made};
     use super::*;
+
+    /// Compares what stands on the disk: the message that it ends with, if it does not end well.
+    #[track_caller]
+    fn check_ended(second: &Made, threshold: Option<f64>, expected: Result<Option<&str>, &str>) {
+        let first = Made { seed: 61, ..MADE };
+        let dirs = [first.written(), second.written()];
+        let written = |name: &str| Some(dirs[0].join(name));
+        let args = CompareArgs {
+            sides: dirs.iter().map(|dir| dir.display().to_string()).collect(),
+            markdown: written("out.md"),
+            junit: written("out.xml"),
+            json: written("out.json"),
+            fail_on_regression: threshold,
+            across_scenarios: false,
+        };
+        let found = match carry_out(args) {
+            Ok(compared) => {
+                let text = std::fs::read_to_string(dirs[0].join("out.md")).unwrap();
+                assert_eq!(text, compared.text);
+                assert!(std::fs::read_to_string(dirs[0].join("out.xml")).unwrap().contains("</testsuites>"));
+                assert!(std::fs::read_to_string(dirs[0].join("out.json")).unwrap().contains("\"format\": 1"));
+                Ok(compared.regression)
+            }
+            Err(Stopped::Usage(message) | Stopped::CouldNot(message)) => Err(message),
+        };
+        dirs.iter().for_each(|dir| std::fs::remove_dir_all(dir).unwrap());
+        match (&found, expected) {
+            (Ok(None), Ok(None)) => {}
+            (Ok(Some(found)), Ok(Some(words))) | (Err(found), Err(words)) if found.contains(words) => {}
+            _ => panic!("{found:?}"),
+        }
+    }
+
+    #[test]
+    fn a_regression_beyond_the_threshold_is_told_and_no_other() {
+        let same = Made { seed: 62, ..MADE };
+        let stuck = Made { stuck: 25, ..same.clone() };
+        check_ended(&same, Some(0.0), Ok(None));
+        check_ended(&stuck, None, Ok(None));
+        check_ended(&stuck, Some(0.05), Ok(Some("1 figure is worse by more than 5 %")));
+        check_ended(&Made { latency_us: 24_000.0, ..same.clone() }, Some(0.05), Ok(Some("5 figures are worse")));
+        check_ended(&Made { latency_us: 24_000.0, ..same.clone() }, Some(3.0), Ok(None));
+        check_ended(&Made { latency_us: 6_000.0, ..same }, Some(0.05), Ok(None));
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_refused() {
+        check_ended(&Made { seed: 61, ..MADE }, None, Err("given twice"));
+    }
 
     #[track_caller]
     fn check(text: &str, expected: Option<f64>) {

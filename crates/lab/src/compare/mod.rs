@@ -103,17 +103,27 @@ impl Side {
         self.records.iter().map(|record| &record.run)
     }
 
-    /// A gate by its name, where any of the runs has it: the one that does not hold, if there is one.
-    #[must_use]
-    pub fn gate(&self, name: &str) -> Option<&Judged> {
-        let gates = || self.runs().flat_map(|run| &run.gates).filter(|gate| gate.name == name);
-        gates().find(|gate| !gate.ok).or_else(|| gates().next())
-    }
-
     /// How many of its runs this gate holds in, and how many have it.
     #[must_use]
-    pub fn gate_holds(&self, name: &str) -> (usize, usize) {
-        let gates = || self.runs().flat_map(|run| &run.gates).filter(|gate| gate.name == name);
-        (gates().filter(|gate| gate.ok).count(), gates().count())
+    pub fn gate_holds(&self, gate: &Judged) -> (usize, usize) {
+        let own = || self.same_gates(gate);
+        (own().filter(|own| own.ok).count(), own().count())
     }
+
+    /// This gate in each of its runs: one figure may have several limits.
+    pub(crate) fn same_gates<'a>(&'a self, gate: &'a Judged) -> impl Iterator<Item = &'a Judged> {
+        let same = |own: &&Judged| (&own.name, &own.limit) == (&gate.name, &gate.limit);
+        self.runs().flat_map(|run| &run.gates).filter(same)
+    }
+}
+
+/// Every gate of these runs, each once, in their order.
+pub(crate) fn gates<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<&'a Judged> {
+    let mut gates: Vec<&Judged> = Vec::new();
+    for gate in runs.flat_map(|run| &run.gates) {
+        if !gates.iter().any(|known| (&known.name, &known.limit) == (&gate.name, &gate.limit)) {
+            gates.push(gate);
+        }
+    }
+    gates
 }

@@ -104,12 +104,12 @@ impl Times {
     /// Takes the histogram of one second in.
     pub fn take_entry(&mut self, entry: &Entry) {
         let unit = (entry.second / self.unit_s) as usize;
-        let op = self.ops.entry(entry.op.clone()).or_default();
-        let tallies = match entry.figure {
-            Figure::Latency => &mut op.latency_us,
-            Figure::Service => &mut op.service_us,
+        let tallies: fn(&mut OpTimes) -> &mut Vec<Tally> = match entry.figure {
+            Figure::Latency => |op| &mut op.latency_us,
+            Figure::Service => |op| &mut op.service_us,
             Figure::Failed | Figure::Lag => return,
         };
+        let tallies = tallies(self.ops.entry(entry.op.clone()).or_default());
         let values = entry.histogram.iter_recorded();
         let values = values.map(|value| (value.value_iterated_to(), value.count_at_value())).collect();
         let tally = at(tallies, unit);

@@ -12,18 +12,22 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
 use super::Failure;
+use super::tls::{Tls, Trust};
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::record::Trouble;
-use crate::scenario::Base;
+use crate::scenario::{Base, Target};
 
 /// A host and the connections to it that nobody uses at the moment.
 #[derive(Debug)]
 pub struct Client {
     addresses: Vec<SocketAddr>,
     host: HeaderValue,
+    tls: Option<Tls>,
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -67,11 +71,24 @@ struct Lost {
 }
 
 impl Client {
-    /// Looks the host up, once.
+    /// Looks the host up, once. Where it speaks TLS, the world's own certificates are trusted.
     ///
     /// # Errors
     /// The host has no address.
     pub async fn new(base: &Base) -> Result<Self, Failure> {
+        Self::trusting(base, Trust::default()).await
+    }
+
+    /// The same for the service under test, with the certificates that its scenario trusts.
+    ///
+    /// # Errors
+    /// The host has no address, or the file of certificates cannot be read.
+    pub async fn of_target(target: &Target) -> Result<Self, Failure> {
+        Self::trusting(&target.url, Trust::of(target)).await
+    }
+
+    async fn trusting(base: &Base, trust: Trust<'_>) -> Result<Self, Failure> {
+        let tls = Tls::with(base, trust).map_err(|message| Failure::new(Trouble::Connect, message))?;
         let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
         let addresses: Vec<SocketAddr> =
             found.map_err(|error| Failure::new(Trouble::Connect, format!("{}: {error}", base.host)))?.collect();
@@ -80,7 +97,7 @@ impl Client {
         if addresses.is_empty() {
             return Err(Failure::new(Trouble::Connect, format!("{}: no address", base.host)));
         }
-        Ok(Self { addresses, host, idle: Mutex::default() })
+        Ok(Self { addresses, host, tls, idle: Mutex::default() })
     }
 
     /// Sends a request and reads the whole answer.
@@ -125,12 +142,9 @@ impl Client {
         };
         let stream = TcpStream::connect(self.addresses.as_slice()).await.map_err(|error| refused(&error))?;
         stream.set_nodelay(true).map_err(|error| refused(&error))?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| refused(&error))?;
-        // Its errors reach the sender of the request that they concern.
-        tokio::spawn(async move {
-            let _ = connection.await;
-        });
-        Ok(sender)
+        let Some(Tls { config, name }) = &self.tls else { return speak(stream).await };
+        let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await;
+        speak(stream.map_err(|error| refused(&error))?).await
     }
 
     async fn send_over(&self, mut connection: Connection, call: &Call) -> Result<Reply, Lost> {
@@ -155,6 +169,18 @@ impl Client {
         request.headers_mut().insert(header::HOST, self.host.clone());
         request
     }
+}
+
+/// Begins to speak HTTP.
+async fn speak(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Result<Connection, Failure> {
+    let (sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| Failure::new(Trouble::Connect, innermost(&error)))?;
+    // Its errors reach the sender of the request that they concern.
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    Ok(sender)
 }
 
 async fn read_body(response: Response<Incoming>) -> Result<Bytes, Failure> {

@@ -1,5 +1,5 @@
-//! The crew: all workers of a trial behind one door. They are threads of this process; the legs that they are sent,
-//! each takes its own segment of. Refuses to know what workers do and what their reports mean.
+//! The crew: all workers of a trial behind one door, threads of this process or of others. Of each leg that they are
+//! sent, each takes its own segment. Refuses to know what workers do and what their reports mean.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,10 +11,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use http::HeaderMap;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::moment::Moment;
 use super::poller::Bell;
+use super::processes::{Outpost, Processes, split};
 use super::worker::Worker;
 use crate::plan::Leg;
 use crate::record::Interval;
@@ -45,10 +47,13 @@ pub struct Setting {
     pub samples: bool,
     /// The share of the plan that this crew drives.
     pub segment: Segment,
+    /// How workers are started in processes of their own, where this one may not open all connections; without it
+    /// all workers are threads of this process.
+    pub processes: Option<Processes>,
 }
 
 /// A share of the plan: some of its workers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// The number of the first worker.
     pub first: u32,
@@ -67,7 +72,7 @@ impl Segment {
 }
 
 /// What a worker has to say.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
 pub enum Report {
     /// Once a second, while there is something to say, and at the end.
@@ -101,7 +106,7 @@ pub enum Report {
 }
 
 /// A piece of work that was started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     /// The kind of work, by its place in the scenario.
     pub work: usize,
@@ -131,7 +136,7 @@ pub struct Gauges {
 }
 
 /// What a worker is told.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// Drive your segment of this.
     Leg(Leg),
@@ -149,7 +154,12 @@ impl Dials {
     /// Shows these.
     pub(crate) fn show(&self, gauges: Gauges) {
         let Gauges { in_flight, queued, connections, due, over, held } = gauges;
-        for (dial, value) in self.0.iter().zip([in_flight, queued, connections, due, over, held]) {
+        self.set([in_flight, queued, connections, due, over, held]);
+    }
+
+    /// The same, in the order of the fields.
+    pub(crate) fn set(&self, values: [u64; 6]) {
+        for (dial, value) in self.0.iter().zip(values) {
             dial.store(value, Ordering::Relaxed);
         }
     }
@@ -162,10 +172,12 @@ impl Dials {
 /// All workers of a trial. Dropping it stops them at once and waits for them.
 #[derive(Debug)]
 pub struct Crew {
-    workers: Vec<Hand>,
+    hands: Vec<Hand>,
+    outposts: Vec<Outpost>,
+    workers: u32,
 }
 
-/// The crew's end of one worker.
+/// The crew's end of one worker that is a thread.
 #[derive(Debug)]
 struct Hand {
     orders: Option<mpsc::Sender<Order>>,
@@ -175,10 +187,11 @@ struct Hand {
 }
 
 impl Crew {
-    /// Starts workers: as many as the setting's segment says, or `workers` where it is empty.
+    /// Starts workers: as many as the setting's segment says, or `workers` where it is empty. Where more connections
+    /// are wanted than this process may open, there may be more of them, in processes of their own.
     ///
     /// # Errors
-    /// The system gives no thread or no descriptor, or the requests cannot be put together.
+    /// The system gives no thread, process or descriptor, or the requests cannot be put together.
     #[allow(clippy::needless_pass_by_value)] // It is the crew's from here on.
     pub fn start(setting: Arc<Setting>, workers: usize) -> io::Result<(Self, UnboundedReceiver<Report>)> {
         let (reports, inbox) = unbounded_channel();
@@ -186,9 +199,16 @@ impl Crew {
             Segment { count: 0, .. } => Segment::whole(u32::try_from(workers.max(1)).unwrap_or(u32::MAX)),
             given => given,
         };
-        let mut crew = Self { workers: Vec::with_capacity(segment.count as usize) };
-        for number in segment.first..segment.first.saturating_add(segment.count) {
-            crew.workers.push(Hand::start(&setting, number, segment.of, reports.clone())?);
+        let mut crew = Self { hands: Vec::new(), outposts: Vec::new(), workers: segment.count };
+        if let Some(processes) = &setting.processes {
+            let segments = split(segment, processes.connections);
+            crew.outposts = Outpost::start(&setting, processes, &segments, &reports)?;
+            crew.workers = segments.iter().map(|segment| segment.count).sum::<u32>().max(segment.count);
+        }
+        if crew.outposts.is_empty() {
+            for number in segment.first..segment.first.saturating_add(segment.count) {
+                crew.hands.push(Hand::start(&setting, number, segment.of, reports.clone())?);
+            }
         }
         Ok((crew, inbox))
     }
@@ -209,27 +229,37 @@ impl Crew {
         self.order(&Order::Stop(grace));
     }
 
-    /// The numbers of its workers, each of which reports by itself.
+    /// How many workers it has, each of which reports by itself.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.workers.len()
+        self.workers as usize
+    }
+
+    /// The processes that carry them, where this one does not.
+    #[must_use]
+    pub fn pids(&self) -> Vec<u32> {
+        self.outposts.iter().map(Outpost::pid).collect()
     }
 
     /// The load at this moment.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let mut sum = [0; 6];
-        for hand in &self.workers {
-            sum.iter_mut().zip(hand.dials.read()).for_each(|(sum, value)| *sum += value);
-        }
-        let [in_flight, queued, connections, due, over, held] = sum;
+        let [in_flight, queued, connections, due, over, held] = self.read_dials();
         Gauges { in_flight, queued, connections, due, over, held }
     }
 
-    fn order(&self, order: &Order) {
-        for hand in &self.workers {
-            hand.tell(order.clone());
+    pub(crate) fn read_dials(&self) -> [u64; 6] {
+        let mut sum = [0; 6];
+        let dials = self.hands.iter().map(|hand| &hand.dials).chain(self.outposts.iter().map(|outpost| &outpost.dials));
+        for dials in dials {
+            sum.iter_mut().zip(dials.read()).for_each(|(sum, value)| *sum += value);
         }
+        sum
+    }
+
+    pub(crate) fn order(&self, order: &Order) {
+        self.hands.iter().for_each(|hand| hand.tell(order.clone()));
+        self.outposts.iter().for_each(|outpost| outpost.tell(order));
     }
 }
 
@@ -266,11 +296,11 @@ impl Hand {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        for hand in &mut self.workers {
+        for hand in &mut self.hands {
             hand.orders = None;
             hand.bell.ring();
         }
-        for hand in &mut self.workers {
+        for hand in &mut self.hands {
             if let Some(thread) = hand.thread.take() {
                 // A panic of a worker has been reported by the worker itself.
                 let _ = thread.join();

@@ -6,22 +6,28 @@
 mod answer;
 mod book;
 mod call;
+mod child;
 mod control;
 mod crew;
 mod failure;
+mod frames;
 mod http1;
 mod moment;
 mod perform;
 mod pointer;
 mod poller;
+mod processes;
 mod protocol;
 mod slab;
 mod socket;
+mod tls;
 mod worker;
 
+pub use child::worker_process;
 pub use control::{Call, Client, Reply};
 pub use crew::{Begun, Crew, Gauges, Report, Segment, Setting};
 pub use failure::Failure;
 pub(crate) use failure::excerpt;
 pub use moment::Moment;
 pub(crate) use perform::{Answer, perform, target_headers};
+pub use processes::{Processes, WORKER_COMMAND};

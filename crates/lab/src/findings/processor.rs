@@ -219,10 +219,8 @@ fn machine_full(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
 /// The lab did not keep to its own plan.
 fn behind(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
     let generator = &view.input.results.generator;
-    let (lag_ms, bound_ms) = (generator.schedule_lag_ms.p99?, generator.lag_p99_max_ms);
-    if lag_ms <= bound_ms {
-        return None;
-    }
+    let bound_ms = generator.lag_p99_max_ms;
+    let lag_ms = generator.schedule_lag_ms.p99.filter(|lag_ms| lag_ms.is_finite() && *lag_ms > bound_ms)?;
     let is_own = cores.lab_is_full(view.input.workers);
     if !is_own && cores.machine_is_full() && !cores.are_servers() {
         return None;

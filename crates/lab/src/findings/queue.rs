@@ -101,7 +101,7 @@ fn work_behind(view: &View<'_>, name: &str, figures: &WorkFigures) -> Option<Can
          {} waited at {}.",
         time(queue.wait_s),
         time(queue.run_s),
-        digits(ceiling.round()),
+        count(ceiling.round() as u64),
         count(deepest as u64),
         moment(deepest_s)
     );

@@ -107,7 +107,7 @@ impl<'a> Role<'a> {
             spent += area(under_way, times).0;
             known_s = known_s.max(rate_known_s);
         }
-        (counted > 0.0 && known_s > 0.0).then(|| Took {
+        (counted > 0.0 && known_s > 0.0 && spent.is_finite() && counted.is_finite()).then(|| Took {
             mean_s: spent / counted,
             under_way: Some(spent / known_s),
             per_s: Some(counted / known_s),

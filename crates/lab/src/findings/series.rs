@@ -42,6 +42,11 @@ impl Times {
         Self::of(self.0.iter().chain(&other.0).copied())
     }
 
+    /// Each stretch with this much before and after it.
+    pub(super) fn widened(&self, by_s: f64) -> Self {
+        Self::of(self.0.iter().map(|(from, to)| (from - by_s, to + by_s)))
+    }
+
     /// What lies in these times and not in the others.
     pub(super) fn without(&self, others: &Self) -> Self {
         let mut left = self.0.clone();
@@ -94,10 +99,10 @@ pub(super) fn area(series: &Series, times: &Times) -> (f64, f64) {
     })
 }
 
-/// The mean over these times.
+/// The mean over these times; none where it is beyond what a number can hold.
 pub(super) fn mean(series: &Series, times: &Times) -> Option<f64> {
     let (area, known_s) = area(series, times);
-    (known_s > 0.0).then(|| area / known_s)
+    (known_s > 0.0).then(|| area / known_s).filter(|mean| mean.is_finite())
 }
 
 /// The value that held at a moment.

@@ -5,8 +5,8 @@
 use super::roles::{Role, Took};
 use super::series::Times;
 use super::thresholds::{
-    CALL_GREW_MIN_S, CALL_SHARE_MIN, CALL_SLOW_S, COMMIT_PER_FSYNC_MAX, FSYNC_SLOW_S, GREW_MIN, LATE_SHARE_MIN,
-    SCHEDULER_LATE_S, SHARE_MIN, STORE_SLOW_S, WAIT_MIN_S, WAIT_PER_USE_MIN, WRITER_BUSY_MIN,
+    CALL_GREW_MIN_S, CALL_SHARE_MIN, CALL_SLOW_S, COMMIT_COMPUTES_MIN, COMMIT_PER_FSYNC_MAX, FSYNC_SLOW_S, GREW_MIN,
+    LATE_SHARE_MIN, SCHEDULER_LATE_S, SHARE_MIN, STORE_SLOW_S, WAIT_MIN_S, WAIT_PER_USE_MIN, WRITER_BUSY_MIN,
 };
 use super::view::{Pressed, View};
 use super::words::{digits, share, time};
@@ -73,9 +73,9 @@ fn compared(took: Took, calm: Option<Took>) -> String {
     }
 }
 
-/// How a role took its time while this pressure was on, as a part of requests or, where they were not the ones who
-/// waited, of pieces of work; the greater part counts.
-fn seen<'a>(view: &View<'a>, name: &str, least_s: f64) -> Option<Seen<'a>> {
+/// How a role took its time, where it took at least so long, as a part of requests or, where they were not the ones
+/// that it held up, of pieces of work; none below a least share.
+fn seen<'a>(view: &View<'a>, name: &str, least_s: f64, least_share: f64) -> Option<Seen<'a>> {
     let role = view.role(name)?;
     let by_requests = seen_under(&role, &view.requests, least_s).and_then(|(took, calm)| {
         let part = view.part_of_requests(took.mean_s, &view.requests.busy)?;
@@ -89,7 +89,7 @@ fn seen<'a>(view: &View<'a>, name: &str, least_s: f64) -> Option<Seen<'a>> {
             format!("of the time of pieces of work ({} at once, {} under way)", digits(under_way), digits(pieces));
         Some(Seen { role: role.clone(), took, calm, share, part: words })
     });
-    by_requests.into_iter().chain(by_work).max_by(|a, b| a.share.total_cmp(&b.share))
+    by_requests.into_iter().chain(by_work).find(|seen| seen.share >= least_share)
 }
 
 /// A role over one pressure, where it took at least so long for long enough.
@@ -101,7 +101,7 @@ fn seen_under(role: &Role<'_>, pressed: &Pressed, least_s: f64) -> Option<(Took,
 
 /// The wait grew beyond what is waited for, and what is held meanwhile takes no longer than it should.
 fn pool_starved(view: &View<'_>, pool: &Pool) -> Option<Candidate> {
-    let wait = seen(view, pool.wait, WAIT_MIN_S).filter(|wait| wait.share >= SHARE_MIN)?;
+    let wait = seen(view, pool.wait, WAIT_MIN_S, SHARE_MIN)?;
     let hold = view.role(pool.hold);
     let busy = view.busy();
     let held = hold.as_ref().and_then(|hold| hold.took(&busy));
@@ -144,11 +144,10 @@ fn commits_slow(view: &View<'_>) -> Option<Candidate> {
     let fsync_s = view.input.machine.fsync_ms_p50.map(|ms| ms / 1000.0);
     let (commit, explains, part) = commits(view)?;
     let took = commit.took;
-    let is_slow = match fsync_s {
-        Some(fsync_s) => fsync_s >= FSYNC_SLOW_S || took.mean_s >= COMMIT_PER_FSYNC_MAX * fsync_s || commit.grew(),
-        None => commit.grew() || explains >= 2.0 * SHARE_MIN,
-    };
-    if !is_slow {
+    let is_long =
+        fsync_s.is_some_and(|fsync_s| fsync_s >= FSYNC_SLOW_S || took.mean_s >= COMMIT_PER_FSYNC_MAX * fsync_s);
+    let waits = view.server_cores().zip(took.under_way).filter(|(cores, busy)| *cores < COMMIT_COMPUTES_MIN * busy);
+    if !is_long && !commit.grew() && waits.is_none() {
         return None;
     }
     let before = fsync_s.map(|fsync_s| format!("{} for 4 KiB, the median before the run", time(fsync_s)));
@@ -163,6 +162,10 @@ fn commits_slow(view: &View<'_>) -> Option<Candidate> {
     let case = Case::new("store_slow", explains, sentence)
         .evidence(&commit.role.figure, commit.says())
         .maybe("at once", busy)
+        .maybe(
+            "process.server.cpu_cores",
+            waits.map(|(cores, _)| format!("{}: commits waited, they did not compute", digits(cores))),
+        )
         .maybe("machine.fsync_ms_p50", before);
     let case = match wait {
         Some((figure, wait)) => case.evidence(figure, compared(wait, None)),
@@ -195,7 +198,7 @@ fn commits<'a>(view: &View<'a>) -> Option<(Seen<'a>, f64, String)> {
 
 /// Reads take long: far longer than in calm times, or they are most of what requests do.
 fn queries_slow(view: &View<'_>) -> Option<Candidate> {
-    let query = seen(view, "query_time", STORE_SLOW_S)?;
+    let query = seen(view, "query_time", STORE_SLOW_S, SHARE_MIN)?;
     let wait = view.role("pool_wait").and_then(|wait| wait.took(&view.busy()));
     let is_behind_pool = wait.is_some_and(|wait| wait.mean_s >= WAIT_PER_USE_MIN * query.took.mean_s) && !query.grew();
     let is_material = query.share >= 2.0 * SHARE_MIN || (query.grew() && query.share >= SHARE_MIN);
@@ -245,7 +248,7 @@ fn scheduler_late(view: &View<'_>) -> Option<Candidate> {
 
 /// What is called takes long or answers late, while nothing of the target's own does.
 fn dependency_slow(view: &View<'_>) -> Option<Candidate> {
-    let calls = seen(view, "dependency_time", WAIT_MIN_S).filter(|calls| calls.share >= CALL_SHARE_MIN)?;
+    let calls = seen(view, "dependency_time", WAIT_MIN_S, CALL_SHARE_MIN)?;
     let busy = view.busy();
     let late = late_share(view, &calls, &busy).filter(|late| *late >= LATE_SHARE_MIN);
     let looks_s = calls.role.looks_s(&busy);

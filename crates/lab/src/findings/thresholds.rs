@@ -20,8 +20,11 @@ pub(super) const GREW_MIN: f64 = 3.0;
 /// 1 ms, one that rotates in about 10.
 pub(super) const STORE_SLOW_S: f64 = 0.010;
 
-/// How many durable writes of the disk before the run a commit may take: the data, the log, and the work between.
-pub(super) const COMMIT_PER_FSYNC_MAX: f64 = 10.0;
+/// How many durable writes of the disk before the run a commit may take: its data, its log, and the work between.
+pub(super) const COMMIT_PER_FSYNC_MAX: f64 = 5.0;
+
+/// Cores that a target uses for each commit under way when commits compute instead of waiting for a disk.
+pub(super) const COMMIT_COMPUTES_MIN: f64 = 0.5;
 
 /// A durable write in seconds from which the disk itself is slow, whoever uses it.
 pub(super) const FSYNC_SLOW_S: f64 = 0.005;
@@ -43,6 +46,10 @@ pub(super) const LATE_SHARE_MIN: f64 = 0.01;
 
 /// The share of a piece's time that calls take when they are the reason for it.
 pub(super) const CALL_SHARE_MIN: f64 = 0.5;
+
+/// How far in seconds calm times keep away from busy ones: looks at the target are not taken at their borders, and
+/// one busy moment outweighs minutes of calm.
+pub(super) const CALM_DISTANCE_S: f64 = 2.0;
 
 /// How long a state must last, in seconds, to be a bottleneck and not a hiccup: three looks at the target.
 pub(super) const LASTING_MIN_S: f64 = 3.0;

@@ -1,7 +1,7 @@
 //! The run as findings look at it: when requests and work were under pressure and when they were not, what
 //! operations did meanwhile, and what the target's roles show. Refuses to accuse anybody.
 //!
-//! Pressure is what is under way: requests that were sent or wait for a place in the lab, or pieces of work that have
+//! Pressure is what is under way at the target: requests that were sent and not answered, or pieces of work that have
 //! not ended. The target is *busy* while the pressure is at least half of its usual peak, and *calm* while it is at
 //! most a quarter of it. A constant load on a healthy target is busy all the time and never calm; where something
 //! gets short, pressure rises by itself. The time in which a fault was at work belongs to the fault.
@@ -9,7 +9,7 @@
 use super::disturbed::{Disturbance, disturbances};
 use super::roles::Role;
 use super::series::{Times, area, at, mean, steps, usual_peak, when};
-use super::thresholds::{BUSY_MIN, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
+use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
 use super::{Death, Input};
 use crate::fold::Series;
 
@@ -125,7 +125,12 @@ impl<'a> View<'a> {
     pub(super) fn unfinished(&self, times: &Times) -> Option<f64> {
         let all = self.input.results.work.keys().filter_map(|work| self.series(&format!("work.{work}.unfinished")));
         let means: Vec<f64> = all.filter_map(|series| mean(series, times)).collect();
-        (!means.is_empty()).then(|| means.iter().sum())
+        (!means.is_empty()).then(|| means.iter().sum()).filter(|sum: &f64| sum.is_finite())
+    }
+
+    /// Cores that the target used, in the mean while it was busy.
+    pub(super) fn server_cores(&self) -> Option<f64> {
+        self.series(&format!("process.{SERVER}.cpu_cores")).and_then(|series| mean(series, &self.busy()))
     }
 
     /// Whether something went on for long enough, and for enough of these times, to be more than a hiccup.
@@ -136,7 +141,8 @@ impl<'a> View<'a> {
     /// Deaths that no fault ordered.
     pub(super) fn unordered_deaths(&self) -> impl Iterator<Item = &'a Death> {
         let faults = &self.input.timeline.faults;
-        self.input.deaths.iter().filter(move |death| {
+        let known = self.input.deaths.iter().filter(|death| death.t_s.is_finite());
+        known.filter(move |death| {
             !faults.iter().any(|fault| {
                 let since_s = death.t_s - fault.t_s;
                 fault.process == death.process && (-1.0..=super::thresholds::ORDERED_WITHIN_S).contains(&since_s)
@@ -186,7 +192,7 @@ impl<'a> Op<'a> {
         let typical_ms = weighted(self.service_p50_ms, self.ok, times);
         // A median over a mean: where answers are of two kinds the run's own mean says more.
         let ms = typical_ms.into_iter().chain(self.service_avg_ms).max_by(f64::total_cmp)?;
-        (ms > 0.0).then_some(ms / 1000.0)
+        (ms > 0.0 && ms.is_finite()).then_some(ms / 1000.0)
     }
 
     /// The typical latency in these times, in milliseconds.
@@ -197,7 +203,7 @@ impl<'a> Op<'a> {
     /// Requests under way in the second at `t_s`, by Little's law.
     fn under_way(&self, t_s: f64) -> Option<f64> {
         let rate = at(self.ok?, t_s)?;
-        if rate == 0.0 { Some(0.0) } else { Some(rate * at(self.latency_p50_ms?, t_s)? / 1000.0) }
+        if rate == 0.0 { Some(0.0) } else { Some(rate * at(self.service_p50_ms?, t_s)? / 1000.0) }
     }
 }
 
@@ -207,11 +213,11 @@ fn weighted(figure: Option<&Series>, rate: Option<&Series>, times: &Times) -> Op
     let figure = figure?;
     for step in steps(rate?) {
         let Some(value) = at(figure, step.from_s) else { continue };
-        let (weight, _) = (step.value.mean * overlap_s(times, step.from_s, step.to_s), ());
+        let weight = step.value.mean * overlap_s(times, step.from_s, step.to_s);
         sum += weight * value;
         answers += weight;
     }
-    (answers > 0.0).then(|| sum / answers)
+    (answers > 0.0).then(|| sum / answers).filter(|mean| mean.is_finite())
 }
 
 fn overlap_s(times: &Times, from_s: f64, to_s: f64) -> f64 {
@@ -222,14 +228,13 @@ fn overlap_s(times: &Times, from_s: f64, to_s: f64) -> f64 {
 /// Pressure as steps: from, to, how much.
 type Steps = Vec<(f64, f64, f64)>;
 
-/// What the lab saw at its looks, or, between them, what rate and latency say: a look catches short requests rarely.
+/// What the lab saw at its looks, or, between them, what rate and service time say: a look catches short requests
+/// rarely.
 fn request_pressure(input: &Input<'_>, ops: &[Op<'_>]) -> Steps {
-    let series = |name: &str| input.timeline.get(name);
-    let (in_flight, queued) = (series("load.in_flight"), series("load.queued"));
+    let in_flight = input.timeline.get("load.in_flight");
     let seen = |t_s: f64| {
-        let seen = |series: Option<&Series>| series.and_then(|series| at(series, t_s)).unwrap_or(0.0);
         let by_rate: f64 = ops.iter().filter_map(|op| op.under_way(t_s)).sum();
-        by_rate.max(seen(in_flight) + seen(queued))
+        by_rate.max(in_flight.and_then(|series| at(series, t_s)).unwrap_or(0.0))
     };
     let sources = in_flight.into_iter().chain(ops.iter().filter_map(|op| op.ok));
     let edges = sources.flat_map(steps).flat_map(|step| [step.from_s, step.to_s]);
@@ -262,7 +267,9 @@ fn pressed(pressure: &Steps, disturbed: &Times) -> Pressed {
         let so = pressure.iter().filter(|(_, _, value)| is_so(*value)).map(|(from, to, _)| (*from, *to));
         Times::of(so).without(disturbed)
     };
-    Pressed { busy: times(&|value| value >= BUSY_MIN * peak), calm: times(&|value| value <= CALM_MAX * peak) }
+    let busy = times(&|value| value >= BUSY_MIN * peak);
+    let calm = times(&|value| value <= CALM_MAX * peak).without(&busy.widened(CALM_DISTANCE_S));
+    Pressed { busy, calm }
 }
 
 /// The first moment at which any of these was above zero.

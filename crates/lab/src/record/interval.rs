@@ -2,11 +2,13 @@
 //! worker to record, onto the disk, and into the fold. Refuses to know how it was measured.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 
+use super::portable;
 use super::sample::Trouble;
 
 /// An operation: a journey as a whole, or one of its steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Op {
     /// The journey, by its place in the scenario.
     pub journey: usize,
@@ -15,7 +17,7 @@ pub struct Op {
 }
 
 /// Everything that one worker has to say about one second.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
     /// The second, counted from the start of the plan: exchanges that ended in it.
     pub second: u64,
@@ -24,6 +26,7 @@ pub struct Interval {
     /// Figures of every operation that ended at least once.
     pub cells: Vec<Cell>,
     /// How late arrivals left through the worker's own doing, in microseconds.
+    #[serde(with = "portable::maybe")]
     pub lag_us: Option<Histogram<u64>>,
     /// Errors by kind.
     pub errors: Vec<ErrorNote>,
@@ -40,11 +43,12 @@ pub struct Interval {
     /// Bytes taken from the kernel.
     pub received_bytes: u64,
     /// Rows of samples.csv, complete lines, where somebody wants them.
+    #[serde(with = "portable::lines")]
     pub rows: Vec<u8>,
 }
 
 /// One operation in one part of the trial.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// The part: a burst, a level, or a whole phase without any.
     pub part: u32,
@@ -59,15 +63,18 @@ pub struct Cell {
     /// Repeats after tries that got no answer.
     pub retries: u64,
     /// From the intended moment to the end of a good answer, in microseconds.
+    #[serde(with = "portable::histogram")]
     pub latency_us: Histogram<u64>,
     /// From sending to the end of a good answer, in microseconds.
+    #[serde(with = "portable::histogram")]
     pub service_us: Histogram<u64>,
     /// From the intended moment to the end of what was denied or went wrong, in microseconds.
+    #[serde(with = "portable::histogram")]
     pub failed_us: Histogram<u64>,
 }
 
 /// Errors of one kind in one interval.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorNote {
     /// The journey.
     pub journey: usize,

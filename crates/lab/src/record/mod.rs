@@ -6,6 +6,7 @@ mod book;
 mod files;
 pub mod hlog;
 mod interval;
+mod portable;
 mod replay;
 mod sample;
 pub mod timeline;

@@ -28,7 +28,7 @@ pub fn fold_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timel
     let unread = each_row(rows, |row| timeline.add(row))?;
     timeline.close();
     if unread > 0 {
-        let note = format!("{unread} lines of the timeline could not be read; its figures are without them");
+        let note = format!("Lines of the timeline that could not be read, and that its figures are without: {unread}.");
         timeline.notes.push(NoteRow { t_s: 0.0, note });
     }
     Ok(timeline)
@@ -98,7 +98,7 @@ mod tests {
         // Kinds of a later lab.
         check(&format!("{{\"kind\":\"weather\",\"t_s\":0}}\n{NOTE}\n"), &["seen"]);
         // What is broken in the middle is told.
-        let unread = "2 lines of the timeline could not be read; its figures are without them";
+        let unread = "Lines of the timeline that could not be read, and that its figures are without: 2.";
         check(&format!("not a row\n{{\"kind\":\"note\"}}\n{NOTE}\n"), &["seen", unread]);
         check(&format!("\u{0}\n{NOTE}\n"), &["seen", &unread.replace('2', "1")]);
     }

@@ -4,6 +4,8 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// One arrival's journey, or one step of it. Moments count from the start of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
@@ -67,7 +69,7 @@ pub enum Class {
 }
 
 /// Why there was no good answer. Closed, so that reports can group without comparing sentences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Trouble {
     /// No connection.
     Connect,

@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn at_the_end_the_block_is_gone_from_the_terminal() {
+        let kept = Kept::default();
+        let mut screen = Screen::onto(kept.clone(), Look::block(false), || WIDE);
+        screen.show(&progress(1));
+        screen.clear();
+        let text = kept.text();
+        let lines = text.matches('\n').count();
+        assert!(lines > 0 && text.ends_with(&format!("\x1b[{lines}A\r\x1b[J")), "{text:?}");
+    }
+
+    #[test]
     fn a_window_of_another_width_gets_a_new_block() {
         let mut look = Look::block(false);
         look.paint(&progress(1), WIDE);

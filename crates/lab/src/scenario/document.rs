@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
 use super::mistakes::{Mistakes, Origin};
+use super::recipe::{Change, Recipe};
 use super::vars;
 use crate::limits::SCENARIO_BYTES_MAX;
 
@@ -79,7 +80,7 @@ pub struct Document {
     pub(crate) root: Node,
     digest: Sha256,
     text_digest: Sha256,
-    text: String,
+    recipe: Recipe,
     settings: Vec<String>,
 }
 
@@ -100,7 +101,8 @@ impl Document {
         let origin = |at: usize| Origin::Line(line_of(text, at));
         let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
         let text_digest = Sha256::new_with_prefix(text);
-        Ok(Self { root, digest: text_digest.clone(), text_digest, text: text.to_owned(), settings: Vec::new() })
+        let recipe = Recipe { text: text.to_owned(), changes: Vec::new() };
+        Ok(Self { root, digest: text_digest.clone(), text_digest, recipe, settings: Vec::new() })
     }
 
     /// Applies one `KEY=VALUE` of the command line: a variable by its dotted name, or any key by its dotted path, where
@@ -120,11 +122,13 @@ impl Document {
         self.digest.update(b"\0set\0");
         self.digest.update(setting);
         self.settings.push(setting.to_owned());
+        self.recipe.changes.push(Change::Set(setting.to_owned()));
         Ok(())
     }
 
     /// Aims the trial at a service that runs already: nothing is spawned for it.
     pub fn set_target(&mut self, url: &str) {
+        self.recipe.changes.push(Change::Target(url.to_owned()));
         let origin = Origin::Argument(format!("--target {url}"));
         let node = Node { value: Value::Text(url.to_owned()), origin };
         let Some(target) = self.root.get_mut("target") else { return };
@@ -151,6 +155,7 @@ impl Document {
 
     /// Fills in the port of one such variable. Which port it is does not change the scenario's identity.
     pub fn set_port(&mut self, variable: &str, port: u16) {
+        self.recipe.changes.push(Change::Port(variable.to_owned(), port));
         if let Some(node) = vars::find_mut(&mut self.root, variable) {
             node.value = Value::Int(i64::from(port));
         }
@@ -165,7 +170,13 @@ impl Document {
     /// The text as it was written.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.text
+        &self.recipe.text
+    }
+
+    /// How it was put together.
+    #[must_use]
+    pub fn recipe(&self) -> Recipe {
+        self.recipe.clone()
     }
 
     /// SHA-256 of the text alone, in hexadecimal: two runs with the same value ran the same scenario, whatever was set.

@@ -97,13 +97,15 @@ fn cells(sweep: &Table, row: &Row) -> Vec<String> {
         Standing::Behind => "behind",
         Standing::Unknown | Standing::Out => "",
     };
-    let figures = [cell(row.measure, 1.0), gates, cell(row.cpu_s, 1.0), cell(row.rss_bytes, MIB), word.to_owned()];
+    let mebibytes = |bytes: f64| format!("{:.1}", bytes / MIB);
+    let plain = |value: f64| number(Some(value));
+    let figures =
+        [cell(row.measure, &plain), gates, cell(row.cpu_s, &plain), cell(row.rss_bytes, &mebibytes), word.to_owned()];
     row.values.iter().map(|value| value.replace('|', "\\|")).chain(figures).collect()
 }
 
 /// The median, with the range where there is one.
-fn cell(cell: Cell, unit: f64) -> String {
-    let text = |value: f64| number(Some((value / unit * 10.0).round() / 10.0));
+fn cell(cell: Cell, text: &dyn Fn(f64) -> String) -> String {
     match (cell.median, cell.range) {
         (None, _) => "-".to_owned(),
         (Some(median), None) => text(median),

@@ -34,7 +34,7 @@ use crate::guard::Guard;
 use crate::machine::Machine;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
-use crate::scenario::{Scenario, Scope};
+use crate::scenario::{Recipe, Scenario, Scope};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use prepare::prepare;
 use stage::Stage;
@@ -51,6 +51,8 @@ pub struct Trial {
     pub scenario: Scenario,
     /// The text of the scenario, kept beside the record.
     pub text: String,
+    /// How the scenario was put together, for worker processes.
+    pub recipe: Recipe,
     /// Where its relative files are found.
     pub beside: PathBuf,
     /// The scenario's identity.

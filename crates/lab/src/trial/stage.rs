@@ -1,7 +1,7 @@
 //! A trial that is ready for its first arrival: the crew, the record, the followers of work, the pulse and whoever minds
 //! the processes, all at once until the load and the work behind it are over. Refuses to judge what came out.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,15 +12,18 @@ use tokio::time::Instant;
 
 use super::conductor::Conductor;
 use super::fleet::orders;
+use super::needs::connections;
 use super::prepare::{Prepared, totals};
 use super::pulse::{GENERATOR, Pulse, SERVER};
 use super::watched::{Kin, Watched};
 use super::{Beginning, CouldNotRun, End, Fleet, Trial};
 use crate::clock::unix_ms_now;
-use crate::drive::{Crew, Moment, Report, Segment, Setting};
+use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
 use crate::flag::{pass_panic_on, raised};
 use crate::fold::{Timeline, TotalsFigures};
 use crate::limits::START_LEAD;
+use crate::machine::local_ports;
+use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
 use crate::record::timeline::{FaultRow, Row};
 use crate::record::{Lines, Recorder, SampleFile};
@@ -92,9 +95,13 @@ impl Stage {
             feeds: before.feeds.clone(),
             run_id: id.to_owned(),
             start: start_moment,
-            sources: scenario.generator.sources.clone(),
+            sources: sources(&scenario, &addresses),
             samples: trial.samples,
             segment: Segment::whole(workers(&scenario, &addresses) as u32),
+            processes: trial
+                .worker_program
+                .as_ref()
+                .map(|program| Processes::new(program.clone(), trial.recipe.clone(), connections(&scenario))),
             addresses,
         };
         let failed = |error: std::io::Error| CouldNotRun(format!("the load workers cannot start: {error}"));
@@ -261,4 +268,17 @@ fn workers(scenario: &Scenario, addresses: &[SocketAddr]) -> usize {
     let shared = addresses.iter().all(|address| is_loopback(address.ip()));
     let workers = if shared { cores / 2 } else { cores };
     scenario.generator.workers.unwrap_or(workers).max(1)
+}
+
+/// Where connections come from: the scenario's addresses; where it names none and one has too few ports for them, as
+/// many of this machine's own loopback addresses as are needed.
+fn sources(scenario: &Scenario, addresses: &[SocketAddr]) -> Vec<IpAddr> {
+    let given = &scenario.generator.sources;
+    let local = addresses.iter().all(|address| address.is_ipv4() && is_loopback(address.ip()));
+    let needed = local_ports().map_or(1, |range| sources_needed(connections(scenario), &range));
+    if !given.is_empty() || !local || needed <= 1 {
+        return given.clone();
+    }
+    let first = u32::from(Ipv4Addr::new(127, 0, 0, 2));
+    (0..u32::try_from(needed).unwrap_or(1)).map(|number| IpAddr::V4(Ipv4Addr::from(first + number))).collect()
 }

@@ -1,5 +1,6 @@
 //! The tracker and the totals, as rows: what the target says when, and what that counts as.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ stuck_after = "10s"
 times = { created = "/c", started = "/b", finished = "/e" }
 figures = { turns = "/n", late = "/l" }
 progress = "turns"
+group = "/h"
 derive = { pace = "run_s / turns" }
 "#;
 
@@ -86,6 +88,27 @@ fn stuck_is_no_progress_and_not_age() {
     check(1, &[(1, says("r", 1)), (9, says("r", 2)), (18, says("r", 3))], 27, [0, 1, 0, 0, 0], false);
     // Stuck, and then it moves again.
     check(1, &[(1, says("r", 1)), (30, says("r", 2))], 31, [0, 1, 0, 0, 0], false);
+}
+
+#[test]
+fn stuck_pieces_are_grouped_by_who_held_them_last() {
+    let mut tracker = Tracker::new(&work());
+    (0..6).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
+    let runs = |id: &str, holder: Value, turns: u64| json!({ "id": id, "s": "r", "h": holder, "n": turns });
+    let (a, b) = (json!("node-a"), json!("node-b"));
+    let first = [runs("0", a.clone(), 1), runs("1", a.clone(), 1), runs("2", a.clone(), 1), runs("3", json!(null), 1)];
+    tracker.observe(&json!(first), at(1)).unwrap();
+    // One went over to the other node and goes on there, one ended.
+    let ends = json!({ "id": "0", "s": "f", "h": "node-a", "n": 9 });
+    tracker.observe(&json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
+    let by = |second: u64| tracker.figures(at(second), None).stuck_by;
+    let named = |names: &[(&str, u64)]| {
+        names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(by(5), named(&[]));
+    assert_eq!(by(12), named(&[("node-a", 1), ("nobody", 1)]));
+    assert_eq!(by(19), named(&[("node-a", 1), ("node-b", 1), ("node-c", 1), ("nobody", 2)]));
+    assert_eq!(tracker.figures(at(19), None).stuck, 5);
 }
 
 #[test]

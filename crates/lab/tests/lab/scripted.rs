@@ -3,11 +3,13 @@
 //! pieces, and whether the connection goes on.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// What is done about a request.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub(crate) enum Act {
     Wait(Arc<Gate>),
     /// Stands still for so long.
     Stall(Duration),
+    /// Says that the connection ends, where it speaks TLS, and closes it.
+    Goodbye,
     /// Closes the connection in good order; the next request comes over another one.
     Close,
     /// Resets the connection.
@@ -84,11 +88,25 @@ impl Scripted {
         Self::slow(script, open)
     }
 
-    /// The same, but nothing is read before the gate is opened.
+    /// The same over TLS.
+    pub(crate) fn secure(
+        script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static,
+        config: Arc<ServerConfig>,
+    ) -> Self {
+        let open = Arc::new(Gate::default());
+        open.open();
+        Self::listen(Arc::new(script), open, Some(config))
+    }
+
+    /// A plain one that reads nothing before the gate is opened.
     pub(crate) fn slow(script: impl Fn(&Asked) -> Vec<Act> + Send + Sync + 'static, gate: Arc<Gate>) -> Self {
+        Self::listen(Arc::new(script), gate, None)
+    }
+
+    fn listen(script: Script, gate: Arc<Gate>, tls: Option<Arc<ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, script): (Arc<Seen>, Script) = (Arc::default(), Arc::new(script));
+        let seen: Arc<Seen> = Arc::default();
         let counted = seen.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -96,10 +114,17 @@ impl Scripted {
                 counted.streams.lock().unwrap().insert(connection, stream.try_clone().unwrap());
                 counted.peers.lock().unwrap().extend(stream.peer_addr().map(|peer| peer.ip()));
                 counted.arrived.notify_all();
-                let (seen, script, gate) = (counted.clone(), script.clone(), gate.clone());
+                let (seen, script, gate, tls) = (counted.clone(), script.clone(), gate.clone(), tls.clone());
                 std::thread::spawn(move || {
                     gate.wait();
-                    serve(&stream, connection, &seen, &script);
+                    let wire = match tls {
+                        None => Wire::Plain(stream),
+                        Some(config) => {
+                            let session = ServerConnection::new(config).unwrap();
+                            Wire::Tls(Box::new(StreamOwned::new(session, stream)))
+                        }
+                    };
+                    serve(wire, connection, &seen, &script);
                     seen.streams.lock().unwrap().remove(&connection);
                 });
             }
@@ -119,6 +144,11 @@ impl Scripted {
     /// Closes a connection in good order.
     pub(crate) fn hang_up(&self, connection: u64) {
         self.seen.streams.lock().unwrap()[&connection].shutdown(Shutdown::Both).unwrap();
+    }
+
+    /// Says something that nobody asked for.
+    pub(crate) fn say(&self, connection: u64, bytes: &[u8]) {
+        (&self.seen.streams.lock().unwrap()[&connection]).write_all(bytes).unwrap();
     }
 
     pub(crate) fn requests(&self) -> u64 {
@@ -143,29 +173,69 @@ impl Scripted {
     }
 }
 
-fn serve(stream: &TcpStream, connection: u64, seen: &Seen, script: &Script) {
-    let _ = stream.set_nodelay(true);
+/// A connection as the target sees it.
+enum Wire {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
+}
+
+impl Wire {
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(tls) => &tls.sock,
+        }
+    }
+}
+
+impl Read for Wire {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read(buffer),
+            Self::Tls(tls) => tls.read(buffer),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.write(bytes),
+            Self::Tls(tls) => tls.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.flush(),
+            Self::Tls(tls) => tls.flush(),
+        }
+    }
+}
+
+fn serve(mut stream: Wire, connection: u64, seen: &Seen, script: &Script) {
+    let _ = stream.socket().set_nodelay(true);
     let mut waiting = Vec::new();
     for turn in 0.. {
-        let Some((head, body)) = read_request(stream, &mut waiting) else { return };
+        let Some((head, body)) = read_request(&mut stream, &mut waiting) else { return };
         let number = seen.requests.fetch_add(1, Ordering::SeqCst);
         let asked = Asked { number, connection, turn, head, body };
         let acts = script(&asked);
         seen.asked.lock().unwrap().push(asked);
         seen.changed.notify_all();
-        if !acts.into_iter().all(|act| carry_out(act, stream)) {
+        if !acts.into_iter().all(|act| carry_out(act, &mut stream)) {
             return;
         }
     }
 }
 
 /// Carries out an act; gives whether the connection goes on.
-fn carry_out(act: Act, mut stream: &TcpStream) -> bool {
+fn carry_out(act: Act, stream: &mut Wire) -> bool {
     match act {
-        Act::Write(bytes) => stream.write_all(&bytes).is_ok(),
+        Act::Write(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok(),
         Act::Drip(bytes) => bytes.iter().all(|byte| {
             std::thread::yield_now();
-            stream.write_all(&[*byte]).is_ok()
+            stream.write_all(&[*byte]).and_then(|()| stream.flush()).is_ok()
         }),
         Act::Wait(gate) => {
             gate.wait();
@@ -175,19 +245,27 @@ fn carry_out(act: Act, mut stream: &TcpStream) -> bool {
             std::thread::sleep(time);
             true
         }
+        Act::Goodbye => {
+            if let Wire::Tls(tls) = stream {
+                tls.conn.send_close_notify();
+                let _ = tls.flush();
+            }
+            let _ = stream.socket().shutdown(Shutdown::Both);
+            false
+        }
         Act::Close => {
-            let _ = stream.shutdown(Shutdown::Both);
+            let _ = stream.socket().shutdown(Shutdown::Both);
             false
         }
         Act::Reset => {
             // Closing with a linger of zero seconds resets.
-            let _ = socket2::SockRef::from(stream).set_linger(Some(Duration::ZERO));
+            let _ = socket2::SockRef::from(stream.socket()).set_linger(Some(Duration::ZERO));
             false
         }
     }
 }
 
-fn read_request(mut stream: &TcpStream, waiting: &mut Vec<u8>) -> Option<(String, String)> {
+fn read_request(stream: &mut Wire, waiting: &mut Vec<u8>) -> Option<(String, String)> {
     let mut buffer = [0; 4096];
     loop {
         if let Some(end) = waiting.windows(4).position(|window| window == b"\r\n\r\n") {

@@ -16,7 +16,6 @@ pub trait Estimate {
     /// Of all of it; none where there is nothing to take it of.
     fn whole(&self) -> Option<f64>;
     /// Of a draw.
-    #[doc(hidden)]
     fn of(&self, blocks: &Drawn<'_>) -> Option<f64>;
     /// What each unit of time adds to the figure, up to a factor; the sum is zero.
     fn influence(&self) -> Vec<f64>;

@@ -1,11 +1,15 @@
 //! Records of runs that never happened, as they stand on the disk and in memory.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
 use super::super::stats::synthetic::{Dice, drift};
 use super::super::{Comparison, Options, Record, Side, Times, compare};
 use crate::fold::Point;
-use crate::record::hlog::{Entry, Figure};
+use crate::record::Lines;
+use crate::record::hlog::{Entry, Figure, Writer};
 use crate::record::timeline::{OpRow, PulseRow, Row, WorkRow};
 use crate::report::Run;
 
@@ -130,6 +134,21 @@ impl Made {
             [entry(Figure::Latency, latency), entry(Figure::Service, service)]
         };
         levels.iter().enumerate().flat_map(second).collect()
+    }
+
+    /// The directory with everything that a run leaves behind.
+    pub(crate) fn written(&self) -> PathBuf {
+        static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let dir = std::env::temp_dir().join(format!("lab-compare-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("run.json"), self.run_json().to_string()).unwrap();
+        let mut lines = Lines::create(&dir.join("timeline.jsonl")).unwrap();
+        self.rows().iter().for_each(|row| lines.write(row));
+        let mut writer = Writer::create(&dir.join("intervals.hlog"), 0).unwrap();
+        self.entries().iter().for_each(|entry| writer.write(entry));
+        writer.flush();
+        dir
     }
 
     /// Its record, read back.

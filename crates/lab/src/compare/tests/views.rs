@@ -1,14 +1,12 @@
 //! What people and programs read of a comparison.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::super::stats::{Call, Reason};
 use super::super::{Comparison, Options, Sense, Side, compare, json, junit, load, markdown, sentence};
 use super::fixture::{MADE, Made, compared, side};
-use crate::record::Lines;
-use crate::record::hlog::Writer;
 
 const SLOWER: Made =
     Made { seed: 2, latency_us: 13_200.0, stuck: 25, settings: &["workers=25"], workers: "25", ..MADE };
@@ -126,22 +124,10 @@ fn one_figure_a_run_is_shown_and_not_judged() {
     assert_eq!(figure.outcomes[0].answer.call, Call::Unknown(Reason::OneRun));
 }
 
-fn written(made: &Made) -> PathBuf {
-    let dir = std::env::temp_dir().join(format!("lab-compare-{}-{}", std::process::id(), made.id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    std::fs::write(dir.join("run.json"), made.run_json().to_string()).unwrap();
-    let mut lines = Lines::create(&dir.join("timeline.jsonl")).unwrap();
-    made.rows().iter().for_each(|row| lines.write(row));
-    let mut writer = Writer::create(&dir.join("intervals.hlog"), 0).unwrap();
-    made.entries().iter().for_each(|entry| writer.write(entry));
-    writer.flush();
-    dir
-}
-
 #[test]
 fn what_is_on_the_disk_gives_the_same_comparison() {
     let (first, second) = (Made { seed: 21, ..MADE }, Made { seed: 22, ..SLOWER });
-    let dirs = [written(&first), written(&second)];
+    let dirs = [first.written(), second.written()];
     let records = load(&[vec![dirs[0].clone()], vec![dirs[1].join("run.json")]]).unwrap();
     let sides: Vec<Side> = ["A", "B"].iter().zip(records).map(|(label, records)| side(label, records)).collect();
     let found = compare(sides, Options::default()).unwrap();

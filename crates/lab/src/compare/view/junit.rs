@@ -5,8 +5,9 @@
 use std::fmt::Write as _;
 
 use super::super::figures::{Figure, Sense};
-use super::super::{Comparison, Side};
+use super::super::{Comparison, Side, gates};
 use super::texts::{change, interval, reason, value};
+use crate::verdict::Judged;
 
 /// How one case ended.
 enum Ended {
@@ -51,7 +52,8 @@ fn cases(comparison: &Comparison, side: usize, threshold: f64) -> Vec<Case> {
         name: figure.name.to_owned(),
         ended: of_figure(figure, side, threshold, unit_s),
     });
-    figures.chain(gates(&comparison.sides[side + 1])).collect()
+    let side = &comparison.sides[side + 1];
+    figures.chain(gates(side.runs()).into_iter().map(|gate| of_gate(side, gate))).collect()
 }
 
 fn of_figure(figure: &Figure, side: usize, threshold: f64, unit_s: u64) -> Ended {
@@ -71,24 +73,17 @@ fn of_figure(figure: &Figure, side: usize, threshold: f64, unit_s: u64) -> Ended
     }
 }
 
-fn gates(side: &Side) -> Vec<Case> {
-    let mut cases: Vec<Case> = Vec::new();
-    for gate in side.runs().flat_map(|run| &run.gates) {
-        let name = format!("{} {}", gate.name, gate.limit);
-        if cases.iter().any(|case| case.name == name) {
-            continue;
-        }
-        let (hold, all) = side.gate_holds(&gate.name);
-        let found = side.gate(&gate.name).map_or(String::new(), |gate| gate.value.to_string());
-        let ended = if hold == all {
-            Ended::Passed
-        } else {
-            let message = format!("holds in {hold} of {all} runs");
-            Ended::Failed { kind: "gate", message, detail: format!("found {found}") }
-        };
-        cases.push(Case { class: "gates".to_owned(), name, ended });
-    }
-    cases
+fn of_gate(side: &Side, gate: &Judged) -> Case {
+    let (hold, all) = side.gate_holds(gate);
+    let ended = match side.same_gates(gate).find(|own| !own.ok) {
+        None => Ended::Passed,
+        Some(failing) => Ended::Failed {
+            kind: "gate",
+            message: format!("holds in {hold} of {all} runs"),
+            detail: format!("found {}", failing.value),
+        },
+    };
+    Case { class: "gates".to_owned(), name: format!("{} {}", gate.name, gate.limit), ended }
 }
 
 fn totals<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {

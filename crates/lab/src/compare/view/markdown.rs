@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 
 use super::super::figures::{Figure, Outcome, Sense};
 use super::super::stats::Reason;
-use super::super::{Comparison, Side};
+use super::super::{Comparison, Side, gates};
 use super::sentence::sentence;
 use super::texts::{change, interval, reason, reason_word, word};
 use crate::report::Run;
 use crate::report::words::{count, number, table, wrapped};
+use crate::verdict::Judged;
 
 /// Columns that a line of text may take.
 const WIDTH: usize = 80;
@@ -25,7 +26,7 @@ pub fn markdown(comparison: &Comparison) -> String {
     parts.extend((!warnings.is_empty()).then(|| warnings.join(">\n")));
     parts.extend([evolution(comparison), runs(comparison)]);
     parts.extend(sides.map(|side| against(comparison, side)));
-    parts.extend([gates(comparison), method(comparison)]);
+    parts.extend([failing_gates(comparison), method(comparison)]);
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -130,31 +131,24 @@ fn row(figure: &Figure, outcome: &Outcome) -> Vec<String> {
 }
 
 /// Gates that do not hold somewhere.
-fn gates(comparison: &Comparison) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for gate in comparison.sides.iter().flat_map(Side::runs).flat_map(|run| &run.gates).filter(|gate| !gate.ok) {
-        if !names.contains(&gate.name.as_str()) {
-            names.push(&gate.name);
-        }
-    }
-    if names.is_empty() {
+fn failing_gates(comparison: &Comparison) -> String {
+    let fails = |gate: &&Judged| comparison.sides.iter().any(|side| side.same_gates(gate).any(|own| !own.ok));
+    let failing: Vec<&Judged> = gates(comparison.sides.iter().flat_map(Side::runs)).into_iter().filter(fails).collect();
+    if failing.is_empty() {
         return section("Gates", "All gates hold in all runs.\n");
     }
-    let cell = |side: &Side, name: &str| match side.gate_holds(name) {
+    let cell = |side: &Side, gate: &Judged| match side.gate_holds(gate) {
         (_, 0) => "-".to_owned(),
         (0, 1) => "FAIL".to_owned(),
         (hold, all) if hold == all => "ok".to_owned(),
         (hold, all) => format!("holds in {hold} of {all}"),
     };
-    let limit = |name: &str| comparison.sides.iter().find_map(|side| side.gate(name)).map_or("", |gate| &gate.limit);
+    let row = |gate: &&Judged| {
+        let cells = comparison.sides.iter().map(|side| cell(side, gate));
+        [one_cell(&gate.name), one_cell(&gate.limit)].into_iter().chain(cells).collect()
+    };
     let heading: Vec<&str> = ["gate", "limit"].into_iter().chain(labels(comparison)).collect();
-    let rows: Vec<Vec<String>> = names
-        .iter()
-        .map(|name| {
-            let cells = comparison.sides.iter().map(|side| cell(side, name));
-            [one_cell(name), one_cell(limit(name))].into_iter().chain(cells).collect()
-        })
-        .collect();
+    let rows: Vec<Vec<String>> = failing.iter().map(row).collect();
     section("Gates that do not hold everywhere", &table(2, &heading, &rows))
 }
 

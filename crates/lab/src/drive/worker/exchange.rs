@@ -236,6 +236,7 @@ impl Worker {
 
     /// Takes a connection away from whoever holds it.
     fn take_link(&mut self, key: Key, failure: Option<&Failure>) -> Option<Link> {
+        self.say_goodbye(key);
         let link = self.links.remove(key)?;
         if let Some((at, member)) = link.held {
             self.let_go(at, member, failure.filter(|_| link.flight.is_none()));
@@ -251,6 +252,17 @@ impl Worker {
             Event::Broken(failure) => self.lost(key, failure, false),
             Event::More | Event::Head { .. } => self.close_link(key),
         }
+    }
+
+    /// A connection has ended without TLS's word that this is the end: what came last may be cut off.
+    pub(super) fn cut_off(&mut self, key: Key) {
+        let Some(link) = self.links.get_mut(key) else { return };
+        let failure = match (link.phase, link.codec.end()) {
+            (Phase::Shaking, _) => Failure::new(Trouble::Connect, "TLS: the connection was closed in the handshake"),
+            (_, Event::Broken(failure)) => failure,
+            _ => Failure::new(Trouble::Closed, "the connection was closed without TLS's close_notify"),
+        };
+        self.lost(key, failure, false);
     }
 
     /// A connection is of no use any more. If it had been idle, that may have happened before the request went out:

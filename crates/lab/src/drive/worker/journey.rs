@@ -12,10 +12,8 @@ use crate::drive::crew::Begun;
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::plan::Arrival;
 use crate::record::{Class, Sample, Trouble};
-use crate::scenario::{Reconnect, Source, mix};
-
-/// The word of an arrival's seed from which the pauses of its steps are drawn: far from those of its picks.
-const PAUSES: u64 = 1 << 40;
+use crate::scenario::chance::{Purpose, draw, unit};
+use crate::scenario::{Reconnect, Source};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -399,6 +397,5 @@ fn whole(flight: &Flight, phase: usize, now: Duration, class: Class) -> Sample {
 
 /// A pause, drawn evenly by the arrival's seed.
 fn drawn((from, to): (Duration, Duration), seed: u64, step: usize) -> Duration {
-    let share = mix(seed, PAUSES + step as u64) as f64 / u64::MAX as f64;
-    from + to.saturating_sub(from).mul_f64(share)
+    from + to.saturating_sub(from).mul_f64(unit(draw(seed, Purpose::Pause, step as u64)))
 }

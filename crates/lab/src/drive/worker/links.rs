@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 
 use rustix::event::epoll::EventFlags;
+use rustls::ClientConnection;
 
 use crate::drive::http1::Http1;
 use crate::drive::slab::{Key, Slab};
@@ -16,6 +17,8 @@ pub(super) struct Link {
     pub(super) fd: OwnedFd,
     pub(super) phase: Phase,
     pub(super) codec: Http1,
+    /// Where it speaks TLS.
+    pub(super) tls: Option<Box<ClientConnection>>,
     /// The flight that it serves.
     pub(super) flight: Option<Key>,
     /// The held connection that it is: the leg, and which of its connections.
@@ -39,6 +42,8 @@ pub(super) struct Link {
 pub(super) enum Phase {
     /// Not yet there.
     Connecting,
+    /// Both sides agree on a language.
+    Shaking,
     /// Carries requests.
     Open,
     /// Given up: it waits for the other side to close it first.
@@ -57,6 +62,7 @@ impl Link {
             fd,
             phase: Phase::Connecting,
             codec: Http1::default(),
+            tls: None,
             flight,
             held: None,
             address,

@@ -10,6 +10,7 @@ mod holding;
 mod journey;
 mod links;
 mod parts;
+mod secure;
 mod wire;
 
 use std::cmp::Reverse;
@@ -30,6 +31,7 @@ use super::crew::{Begun, Dials, Gauges, Order, Report, Setting};
 use super::moment::Moment;
 use super::poller::{Bell, Poller};
 use super::slab::Key;
+use super::tls::{Tls, Trust};
 use crate::limits::{LAUNCHES_PER_TURN, NEWS_WAIT_MAX, READ_BYTES};
 use course::{Course, Load};
 use flights::{Flight, Flights, Stage};
@@ -65,6 +67,9 @@ pub(crate) struct Worker {
     overs: Vec<Over>,
     scratch: Scratch,
     read: Vec<u8>,
+    /// Memory for what TLS unwraps.
+    plain: Vec<u8>,
+    tls: Option<Tls>,
 
     /// This moment, as far as what is being handled is concerned.
     now: Moment,
@@ -123,6 +128,8 @@ impl Worker {
             overs: Vec::new(),
             scratch: Scratch::default(),
             read: vec![0; READ_BYTES],
+            plain: Vec::new(),
+            tls: Tls::with(&target.url, Trust::of(target)).map_err(io::Error::other)?,
             now,
             woke: now,
             under_way: 0,

@@ -11,6 +11,7 @@ use super::{Key, Moment, Worker};
 use crate::drive::Failure;
 use crate::drive::poller::Ready;
 use crate::drive::socket;
+use crate::drive::tls::Tls;
 use crate::record::Trouble;
 
 /// Reads from one connection before the next one's turn.
@@ -24,7 +25,7 @@ impl Worker {
             Phase::Connecting => self.on_connected(key),
             // Nothing that still comes matters; its end does.
             Phase::Lingering => self.close_link(key),
-            Phase::Open => {
+            Phase::Shaking | Phase::Open => {
                 if flags.contains(EventFlags::OUT) {
                     self.send_rest(key);
                 }
@@ -48,14 +49,26 @@ impl Worker {
         link.writing = false;
         let told = socket::outcome(&link.fd).and_then(|()| self.poller.modify(&link.fd, key, READING));
         match told {
-            Ok(()) => self.connected(key),
+            Ok(()) => self.reached(key),
             Err(error) => self.refused(key, &error),
+        }
+    }
+
+    /// A connection has reached its host.
+    fn reached(&mut self, key: Key) {
+        match self.tls.as_ref().map(Tls::connection) {
+            None => self.connected(key),
+            Some(Ok(connection)) => self.begin_handshake(key, connection),
+            Some(Err(error)) => self.lost(key, Failure::new(Trouble::Connect, format!("TLS: {error}")), true),
         }
     }
 
     /// Hands bytes to the kernel; what it has no room for follows when it has.
     pub(super) fn send(&mut self, key: Key, bytes: &[u8]) {
         let Some(link) = self.links.get(key) else { return };
+        if link.tls.is_some() {
+            return self.send_wrapped(key, bytes);
+        }
         match socket::write(&link.fd, bytes) {
             Ok(count) => {
                 self.note_sent(key, count);
@@ -74,6 +87,9 @@ impl Worker {
 
     fn send_rest(&mut self, key: Key) {
         let Some(link) = self.links.get_mut(key) else { return };
+        if link.tls.is_some() {
+            return self.send_records(key);
+        }
         match socket::write(&link.fd, &link.unsent) {
             Ok(count) => {
                 link.unsent.drain(..count);
@@ -87,7 +103,7 @@ impl Worker {
         }
     }
 
-    fn note_sent(&mut self, key: Key, count: usize) {
+    pub(super) fn note_sent(&mut self, key: Key, count: usize) {
         self.book.sent(count);
         let flight = self.links.get(key).and_then(|link| link.flight);
         if let Some(flight) = flight.and_then(|flight| self.flights.get_mut(flight)) {
@@ -95,7 +111,7 @@ impl Worker {
         }
     }
 
-    fn await_room(&mut self, key: Key, wanted: bool) {
+    pub(super) fn await_room(&mut self, key: Key, wanted: bool) {
         let Some(link) = self.links.get_mut(key) else { return };
         if link.writing == wanted {
             return;
@@ -116,13 +132,22 @@ impl Worker {
             self.now = Moment::now();
             match read {
                 Ok(None) => break,
+                Ok(Some(0)) if link.tls.is_some() => {
+                    self.cut_off(key);
+                    break;
+                }
                 Ok(Some(0)) => {
                     self.ended(key);
                     break;
                 }
                 Ok(Some(count)) => {
                     self.book.received(count);
-                    self.receive(key, &buffer[..count], hung_up && count < buffer.len());
+                    let last = hung_up && count < buffer.len();
+                    if link.tls.is_some() {
+                        self.receive_wrapped(key, &buffer[..count], last);
+                    } else {
+                        self.receive(key, &buffer[..count], last);
+                    }
                     // The end that the poller has told of is still to be read.
                     if count < buffer.len() && !hung_up {
                         break;

@@ -98,7 +98,9 @@ impl Timeline {
             Row::Pulse(row) => self.add_pulse(row),
             Row::Work(row) => self.add_work(row),
             Row::Part(row) => self.add_part(row),
-            Row::Fault(row) if self.faults.len() < TIMELINE_NOTES_MAX => self.faults.push(row.clone()),
+            Row::Fault(row) if row.t_s.is_finite() && self.faults.len() < TIMELINE_NOTES_MAX => {
+                self.faults.push(row.clone());
+            }
             Row::Note(row) if self.notes.len() < TIMELINE_NOTES_MAX => self.notes.push(row.clone()),
             Row::Fault(_) | Row::Note(_) => {}
         }

@@ -3,6 +3,7 @@
 
 use super::{SeriesByName, Sheet, bound, boxed};
 use crate::fold::{Figures, JourneyFigures, PartFigures};
+use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
 use crate::report::svg::{Axis, Bars, Chart, Curves, Dot, Form, Group, Layer, Unit};
 use crate::report::words::clean;
@@ -106,7 +107,7 @@ fn load(sheet: &Sheet<'_>) -> Option<Curves> {
     sheet.chart("Load", Unit::count("requests, connections"), lines.into_iter().flatten().collect())
 }
 
-/// How every part ended.
+/// How every part ended, where there are several and not so many that bars become lines.
 pub(in crate::report) fn outcomes(parts: &[&PartFigures]) -> Option<Chart> {
     let group = |part: &&PartFigures| {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
@@ -120,5 +121,5 @@ pub(in crate::report) fn outcomes(parts: &[&PartFigures]) -> Option<Chart> {
         names: [("ok", 2), ("errors", 1), ("denied", 4)].map(|(name, colour)| (name.to_owned(), colour)).to_vec(),
         groups: parts.iter().map(group).collect(),
     };
-    (parts.len() > 1).then(|| bars.into())
+    (2..=REPORT_ROWS_MAX).contains(&parts.len()).then(|| bars.into())
 }

@@ -1,6 +1,10 @@
-//! Charts of work that outlives its request: how it drained, and how deep its queue was.
+//! Charts of work that outlives its request: how it drained, and how deep its queue was. Where there is no timeline,
+//! the thinned curve of the record serves.
+
+use std::borrow::Cow;
 
 use super::{SeriesByName, Sheet, boxed};
+use crate::fold::Point;
 use crate::report::Run;
 use crate::report::svg::{Chart, Curves, Dot, Form, Layer, Unit};
 
@@ -8,26 +12,42 @@ use crate::report::svg::{Chart, Curves, Dot, Form, Layer, Unit};
 const STATES: [(&str, usize); 5] = [("finished", 2), ("failed", 1), ("stuck", 5), ("running", 0), ("waiting", 4)];
 
 pub(in crate::report) fn charts(run: &Run, series: &SeriesByName, name: &str) -> Vec<Chart> {
-    let sheet = Sheet::of(run, series);
+    let series = with_curve(run, series, name);
+    let sheet = Sheet::of(run, &series);
     [drain(&sheet, name), queue(&sheet, name)].into_iter().filter_map(boxed).collect()
 }
 
-/// What was created, by what had become of it.
+fn with_curve<'a>(run: &Run, series: &'a SeriesByName, name: &str) -> Cow<'a, SeriesByName> {
+    let mut series = Cow::Borrowed(series);
+    let is_followed = STATES.iter().any(|(state, _)| series.contains_key(&key(name, state)));
+    let Some(work) = run.results.work.get(name).filter(|_| !is_followed) else { return series };
+    for Point { t_s, waiting, running, finished, failed, stuck } in work.drain_curve.iter().copied() {
+        let counts = [finished, failed, stuck, running, waiting];
+        for ((state, _), count) in STATES.iter().zip(counts) {
+            series.to_mut().entry(key(name, state)).or_default().push(t_s, count as f64);
+        }
+    }
+    series
+}
+
+fn key(name: &str, state: &str) -> String {
+    format!("work.{name}.{state}")
+}
+
+/// What was created, by what had become of it, each state on top of those below.
 fn drain(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
-    let mut below: Vec<Dot> = Vec::new();
+    let mut below: Option<Vec<Dot>> = None;
     let mut layers = Vec::new();
     for (state, colour) in STATES {
-        let Some(layer) = sheet.line(&format!("work.{name}.{state}"), state, colour, Form::Area) else { continue };
+        let Some(layer) = sheet.line(&key(name, state), state, colour, Form::Area) else { continue };
         if layer.dots.iter().all(|dot| dot.high <= 0.0) {
             continue;
         }
-        let dots: Vec<Dot> = if below.is_empty() { layer.dots } else { stacked(&layer.dots, &below) };
-        let dots: Vec<Dot> = if below.is_empty() {
-            dots.iter().map(|dot| Dot { low: 0.0, high: dot.y, ..*dot }).collect()
-        } else {
-            dots
+        let dots = match &below {
+            None => layer.dots.iter().map(|dot| Dot { low: 0.0, high: dot.y, ..*dot }).collect(),
+            Some(below) => stacked(&layer.dots, below),
         };
-        below.clone_from(&dots);
+        below = Some(dots.clone());
         layers.push(Layer { dots, ..layer });
     }
     sheet.chart(&format!("{name}: how the work drained"), Unit::count("pieces"), layers)
@@ -36,17 +56,13 @@ fn drain(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
 /// The states of one round of status requests have the same moment; what has no counterpart is left out.
 fn stacked(dots: &[Dot], below: &[Dot]) -> Vec<Dot> {
     let pairs = dots.iter().zip(below).filter(|(dot, below)| dot.x == below.x);
-    pairs
-        .map(|(dot, below)| Dot { x: dot.x, y: below.high + dot.y, low: below.high, high: below.high + dot.y })
-        .collect()
+    let on_top =
+        |(dot, below): (&Dot, &Dot)| Dot { y: below.high + dot.y, low: below.high, high: below.high + dot.y, ..*dot };
+    pairs.map(on_top).collect()
 }
 
 fn queue(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
-    let line = |state: &str, colour: usize| sheet.line(&format!("work.{name}.{state}"), state, colour, Form::Line);
-    let lines = [line("waiting", 4), line("running", 0)];
-    sheet.chart(
-        &format!("{name}: queue depth and running"),
-        Unit::count("pieces"),
-        lines.into_iter().flatten().collect(),
-    )
+    let line = |state: &str, colour: usize| sheet.line(&key(name, state), state, colour, Form::Line);
+    let lines = [line("waiting", 4), line("running", 0)].into_iter().flatten().collect();
+    sheet.chart(&format!("{name}: queue depth and running"), Unit::count("pieces"), lines)
 }

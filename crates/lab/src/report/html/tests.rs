@@ -132,9 +132,16 @@ fn every_chart_that_the_figures_allow_is_there() {
 }
 
 #[test]
+fn a_fault_that_was_not_carried_out_is_told_and_not_drawn() {
+    let page = page();
+    assert!(page.contains("not carried out: the process had ended") && !page.contains("continue bots</text>"));
+}
+
+#[test]
 fn without_a_timeline_there_is_a_page_without_its_charts() {
     let page = html(&leaderboard(true, false, &FAILING), &BTreeMap::new());
     assert!(page.contains("VOID") && page.contains("latency by percentile") && !page.contains("Memory</strong>"));
+    assert!(page.contains("how the work drained</strong>"), "the record has a curve of its own");
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn mistakes_name_line_key_and_what_was_expected() {
         &[
             "line 16: `work.w` needs `stuck_after`: no progress for how long is stuck, such as \"60s\"",
             "line 22: `work.w.stack_after` is not a key that stands here; known: status, ids, bulk, poll, stuck_after, \
-             give_up_after, items, id, state, times, figures, progress, derive, totals",
+             give_up_after, items, id, state, times, figures, progress, group, derive, totals",
         ],
     );
     check(
@@ -231,7 +231,7 @@ fn settings_change_variables_and_any_key() {
         (
             "phase.p.spped=1",
             "--set phase.p.spped=1: `phase.p.spped` is not a key that stands here; known: name, arrivals, in_flight_max, \
-             journey, after, reconnect",
+             journey, after, at, reconnect",
         ),
     ];
     for (setting, complaint) in wrong {
@@ -265,6 +265,7 @@ fn settings_belong_to_the_identity_and_free_ports_do_not() {
     let mut changed = document.clone();
     changed.set("other=2").unwrap();
     assert_ne!(changed.hash(), document.hash());
+    assert_eq!(changed.text_hash(), document.text_hash());
 }
 
 #[test]

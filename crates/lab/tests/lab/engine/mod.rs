@@ -6,7 +6,9 @@ mod connections;
 mod hold;
 mod journeys;
 mod open;
+mod processes;
 mod schedule;
+mod tls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -64,8 +66,11 @@ pub(super) struct Said {
 
 /// A journey of these steps, written in TOML.
 pub(super) fn scenario(steps: &str) -> Scenario {
-    let document = Document::parse(&format!("{HEADING}{steps}")).unwrap();
-    Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    Scenario::read(&document(steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+pub(super) fn document(steps: &str) -> Document {
+    Document::parse(&format!("{HEADING}{steps}")).unwrap()
 }
 
 /// A journey of one GET.
@@ -86,6 +91,7 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
         sources: Vec::new(),
         samples: true,
         segment: Segment { first: 0, count: 0, of: 0 },
+        processes: None,
     }
 }
 
@@ -115,12 +121,22 @@ impl Rig {
     pub(super) fn start(setting: Setting, legs: Vec<Leg>, workers: u32) -> Self {
         let (crew, reports) = Crew::start(Arc::new(setting), workers as usize).unwrap();
         legs.iter().for_each(|leg| crew.send(leg.clone()));
+        let workers = crew.workers() as u32;
         Self { crew, reports, legs, workers, losses: 0 }
     }
 
     /// So many errors belong to no arrival.
     pub(super) fn losing(self, losses: u64) -> Self {
         Self { losses, ..self }
+    }
+
+    /// The sentence with which a worker gives up.
+    pub(super) fn until_broken(mut self) -> String {
+        loop {
+            if let Report::Broken { message, .. } = self.reports.blocking_recv().unwrap() {
+                return message;
+            }
+        }
     }
 
     /// Waits until everything is over, and then ends the crew.

@@ -1,0 +1,76 @@
+//! A worker process from inside: reads what it is to do, drives its segment with threads of its own, and reports until
+//! its line to the lab ends; then it ends as well. Refuses to know the trial.
+
+use std::io::{self, BufReader};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::crew::{Crew, Order, Report};
+use super::frames::{self, Commission, Word};
+use crate::limits::GAUGES_EVERY;
+use crate::preflight::raise_open_files;
+
+/// The line to the lab, for everybody in this process who has something to say.
+type Line = Arc<Mutex<UnixStream>>;
+
+/// Works as a worker process whose standard input is the lab's line to it.
+#[must_use]
+pub fn worker_process() -> ExitCode {
+    match work() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("a worker process of the lab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work() -> io::Result<()> {
+    let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut orders = BufReader::new(line.try_clone()?);
+    let line: Line = Arc::new(Mutex::new(line));
+    let _ = raise_open_files();
+    let Some(commission) = frames::read::<Commission>(&mut orders)? else { return Ok(()) };
+    let started = commission.into_setting().map_err(io::Error::other);
+    let (crew, reports) = match started.and_then(|setting| Crew::start(Arc::new(setting), 0)) {
+        Ok(started) => started,
+        Err(error) => return say(&line, &Word::Refused(error.to_string())),
+    };
+    say(&line, &Word::Ready)?;
+    let crew = Arc::new(crew);
+    let (told, shown) = ((line.clone(), crew.clone()), (line, crew.clone()));
+    std::thread::spawn(move || tell(&told.0, &told.1, reports));
+    std::thread::spawn(move || show(&shown.0, &shown.1));
+    while let Some(order) = frames::read::<Order>(&mut orders)? {
+        crew.order(&order);
+    }
+    // Nobody listens any more; what the threads hold ends with the process.
+    Ok(())
+}
+
+/// Passes reports on. The gauges stand still before a worker's last word is said.
+fn tell(line: &Line, crew: &Crew, mut reports: UnboundedReceiver<Report>) {
+    while let Some(report) = reports.blocking_recv() {
+        if matches!(report, Report::Ended { .. }) && say(line, &Word::Gauges(crew.read_dials())).is_err() {
+            return;
+        }
+        if say(line, &Word::Report(report)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Shows the gauges once in a while.
+fn show(line: &Line, crew: &Crew) {
+    while say(line, &Word::Gauges(crew.read_dials())).is_ok() {
+        std::thread::sleep(GAUGES_EVERY);
+    }
+}
+
+fn say(line: &Line, word: &Word) -> io::Result<()> {
+    frames::write(&mut *line.lock().unwrap_or_else(PoisonError::into_inner), word)
+}

@@ -1,0 +1,143 @@
+//! What happened to a run, each beside a near miss: a limiter, stuck work, faults; and the order of it all.
+
+use super::story::{Second, Story};
+use super::waits::small_pool;
+use super::{check, check_says};
+use crate::findings::Death;
+use crate::record::timeline::FaultRow;
+
+#[test]
+fn limiter_rejects() {
+    let denies = |denied: u64| {
+        move |t: u64, second: &mut Second| {
+            if t >= 20 {
+                (second.denied, second.ok) = (denied, 100 - denied);
+            }
+        }
+    };
+    check(&Story::busy(denies(60)), &["limiter_rejects"]);
+    check_says(
+        &Story::busy(denies(60)),
+        &["from 20.0 s on", "let 40.0 a second pass", "They were denied; they did not fail"],
+    );
+    check(
+        &Story::busy(|t, second| {
+            if t == 20 {
+                second.denied = 30;
+            }
+        }),
+        &[],
+    );
+}
+
+#[test]
+fn stuck_work() {
+    let stops = |t: u64, second: &mut Second| {
+        if t >= 50 {
+            second.stuck = 37;
+        }
+    };
+    let held = |story: &mut Story| {
+        let work = story.results.work.get_mut("game").unwrap();
+        work.stuck_by = [("node_b:4001".to_owned(), 30), ("node_a:4000".to_owned(), 7)].into();
+        story.faults.push(FaultRow {
+            t_s: 20.0,
+            act: "kill".to_owned(),
+            process: "node_b".to_owned(),
+            ..FaultRow::default()
+        });
+    };
+    check(&Story::busy(stops), &["stuck_work"]);
+    check(&Story::busy(stops).with(held), &["stuck_work"]);
+    check_says(
+        &Story::busy(stops).with(held),
+        &["37 of", "30 held by node_b:4001, which got `kill` from the trial at 20.0 s; 7 held by node_a:4000."],
+    );
+    let died = |story: &mut Story| {
+        held(story);
+        story.faults.clear();
+        story.deaths.push(Death { process: "node_a".to_owned(), t_s: 31.0, signal: None });
+    };
+    check_says(&Story::busy(stops).with(died), &["7 held by node_a:4000, which ended by itself at 31.0 s"]);
+    // Stuck for a while, and at the end none.
+    check(
+        &Story::busy(|t, second| {
+            if (20..30).contains(&t) {
+                second.stuck = 3;
+            }
+        }),
+        &[],
+    );
+}
+
+#[test]
+fn errors_after_fault() {
+    let fault = |act: &'static str| {
+        move |story: &mut Story| {
+            story.faults.push(FaultRow {
+                t_s: 30.4,
+                act: act.to_owned(),
+                process: "server".to_owned(),
+                ready_again_s: Some(35.2),
+                ..FaultRow::default()
+            });
+        }
+    };
+    let away = |t: u64, second: &mut Second| {
+        if (30..36).contains(&t) {
+            (second.ok, second.errors) = (0, 100);
+        }
+    };
+    check(&Story::busy(away).with(fault("kill")), &["errors_after_fault"]);
+    check_says(
+        &Story::busy(away).with(fault("kill")),
+        &["`kill` of server at 30.4 s", "600 errors", "as before after 5.60 s"],
+    );
+    // Stopped and continued: nothing fails, everything is late.
+    let stopped = |t: u64, second: &mut Second| match t {
+        30..35 => (second.ok, second.in_flight) = (0, 100),
+        35 => second.slow(4000.0),
+        _ => {}
+    };
+    check(&Story::busy(stopped).with(fault("stop")), &["errors_after_fault"]);
+    check(&Story::busy(|_, _| {}).with(fault("stop")), &[]);
+    // Never as before again.
+    let gone = |t: u64, second: &mut Second| {
+        if t >= 30 {
+            (second.ok, second.errors) = (0, 100);
+        }
+    };
+    check_says(&Story::busy(gone).with(fault("kill")), &["not as before until the load was over"]);
+    // What waits and queues in that time is the fault's.
+    let piles = |t: u64, second: &mut Second| {
+        away(t, second);
+        if (30..36).contains(&t) {
+            small_pool(t, second);
+            second.ok = 0;
+        }
+    };
+    check(&Story::busy(piles).with(fault("kill")), &["errors_after_fault"]);
+    // Errors without a fault, or long after it, are not a fault's.
+    check(&Story::busy(away), &[]);
+    check(
+        &Story::busy(|t, second| {
+            if t > 45 {
+                second.errors = 20;
+            }
+        })
+        .with(fault("stop")),
+        &[],
+    );
+}
+
+/// What explains more comes first, and what is explained is left out.
+#[test]
+fn order() {
+    let both = |t: u64, second: &mut Second| {
+        small_pool(t, second);
+        if t >= 50 {
+            (second.denied, second.ok) = (40, 60);
+        }
+    };
+    check(&Story::busy(both), &["pool_starved", "limiter_rejects"]);
+}

@@ -1,0 +1,294 @@
+//! A run as it might have been, second by second, told through the rows of a timeline and folded as any other. What a
+//! test does not mention is healthy: shapes and sizes are those of runs of our own server.
+
+use std::collections::BTreeMap;
+
+use crate::findings::{Death, Finding, Input, Pressure, findings};
+use crate::fold::{ErrorGroup, JourneyFigures, PartFigures, Point, Results, Timeline, WorkFigures};
+use crate::machine::Machine;
+use crate::record::timeline::{FaultRow, OpRow, PulseRow, Row, Spread, WorkRow};
+use crate::scenario::{Signals, TargetLimits};
+
+/// Seconds of a story.
+pub(super) const SECONDS: u64 = 60;
+
+/// When the load of a usual story grows from little to much.
+pub(super) const BUSY_FROM: u64 = 15;
+
+/// Metrics of our own server.
+pub(super) const POOL: &str = "gauntlet_store_pool_wait_seconds";
+pub(super) const QUERY: &str = "gauntlet_store_query_seconds";
+pub(super) const COMMIT: &str = "gauntlet_store_commit_seconds";
+pub(super) const COMMIT_WAIT: &str = "gauntlet_store_commit_wait_seconds";
+pub(super) const SCHEDULER: &str = "gauntlet_scheduler_delay_seconds";
+pub(super) const CALL: &str = "gauntlet_bot_call_seconds";
+pub(super) const PERMIT: &str = "gauntlet_bot_permit_wait_seconds";
+pub(super) const LATE: &str = "gauntlet_late_moves_total";
+
+/// One second of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Second {
+    pub(super) ok: u64,
+    pub(super) denied: u64,
+    pub(super) errors: u64,
+    pub(super) service_ms: f64,
+    /// Beyond the service time.
+    pub(super) wait_ms: f64,
+    pub(super) in_flight: u64,
+    /// Times by metric: how many, and how long in the mean, in milliseconds.
+    pub(super) times: BTreeMap<&'static str, (f64, f64)>,
+    /// Counters by metric: their rise.
+    pub(super) counters: BTreeMap<&'static str, f64>,
+    pub(super) gauges: BTreeMap<&'static str, f64>,
+    pub(super) server_cores: f64,
+    pub(super) lab_cores: f64,
+    pub(super) bots_cores: f64,
+    pub(super) rss_mib: f64,
+    pub(super) open_files: f64,
+    /// Of the machine's two cores.
+    pub(super) machine: BTreeMap<&'static str, f64>,
+    pub(super) waiting: u64,
+    pub(super) running: u64,
+    pub(super) finished: u64,
+    pub(super) stuck: u64,
+}
+
+/// A run.
+#[derive(Clone, Debug)]
+pub(super) struct Story {
+    pub(super) seconds: Vec<Second>,
+    pub(super) results: Results,
+    pub(super) parts: Vec<PartFigures>,
+    pub(super) errors: Vec<ErrorGroup>,
+    pub(super) faults: Vec<FaultRow>,
+    pub(super) signals: Signals,
+    pub(super) machine: Machine,
+    pub(super) limits: TargetLimits,
+    pub(super) pressure: Pressure,
+    pub(super) deaths: Vec<Death>,
+    /// Whether the timeline has metrics of the target.
+    pub(super) has_metrics: bool,
+}
+
+impl Second {
+    /// A healthy second with so many good answers: 5 ms each, of which little is spent anywhere.
+    fn with(ok: u64) -> Self {
+        let rate = ok as f64;
+        let times = [
+            (POOL, (2.0 * rate, 0.08)),
+            (QUERY, (2.0 * rate, 1.2)),
+            (COMMIT_WAIT, (rate, 0.2)),
+            (COMMIT, (rate, 0.8)),
+            (SCHEDULER, (90.0, 1.15)),
+            (CALL, (40.0 * rate, 20.9)),
+            (PERMIT, (40.0 * rate, 0.0)),
+        ];
+        Self {
+            ok,
+            denied: 0,
+            errors: 0,
+            service_ms: 5.0,
+            wait_ms: 1.0,
+            in_flight: u64::from(ok > 50),
+            times: times.into(),
+            counters: [(LATE, 0.0)].into(),
+            gauges: BTreeMap::new(),
+            server_cores: 0.3,
+            lab_cores: 0.1,
+            bots_cores: 0.1,
+            rss_mib: 20.0,
+            open_files: 40.0,
+            machine: [("busy_share", 0.3), ("steal_share", 0.0)].into(),
+            waiting: 0,
+            running: ok / 5,
+            finished: 0,
+            stuck: 0,
+        }
+    }
+
+    pub(super) fn time(&mut self, metric: &'static str, mean_ms: f64) {
+        self.times.entry(metric).or_insert((100.0, 0.0)).1 = mean_ms;
+    }
+
+    /// Requests take so much longer, and as many more of them are under way.
+    pub(super) fn slow(&mut self, by_ms: f64) {
+        self.service_ms += by_ms;
+        self.in_flight = (self.ok as f64 * self.service_ms / 1000.0).ceil() as u64;
+    }
+}
+
+impl Story {
+    /// A run of seconds that `tell` makes from healthy ones of that rate.
+    pub(super) fn of(rate: impl Fn(u64) -> u64, tell: impl Fn(u64, &mut Second)) -> Self {
+        let mut finished = 0;
+        let seconds = (0..SECONDS).map(|t| {
+            let mut second = Second::with(rate(t));
+            finished += second.running;
+            second.finished = finished;
+            tell(t, &mut second);
+            second
+        });
+        let seconds: Vec<Second> = seconds.collect();
+        let machine =
+            Machine { cores: Some(2), memory_bytes: Some(24 << 30), fsync_ms_p50: Some(0.25), ..Machine::default() };
+        let mut story = Self {
+            seconds,
+            results: Results::default(),
+            parts: Vec::new(),
+            errors: Vec::new(),
+            faults: Vec::new(),
+            signals: Signals::new(),
+            machine,
+            limits: TargetLimits::default(),
+            pressure: Pressure::default(),
+            deaths: Vec::new(),
+            has_metrics: true,
+        };
+        story.results = story.figures();
+        story
+    }
+
+    /// Little load, then ten times as much, and `tell` changes the seconds in which there is much.
+    pub(super) fn busy(tell: impl Fn(u64, &mut Second)) -> Self {
+        let rate = |t| if t < BUSY_FROM { 10 } else { 100 };
+        Self::of(rate, |t, second| {
+            if t >= BUSY_FROM {
+                tell(t, second);
+            }
+        })
+    }
+
+    /// What no metric of the target says.
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
+    /// Makes the figures again after the seconds were changed.
+    pub(super) fn retell(&mut self) {
+        self.results = self.figures();
+    }
+
+    /// The figures that the seconds add up to.
+    fn figures(&self) -> Results {
+        let sum = |of: &dyn Fn(&Second) -> u64| self.seconds.iter().map(of).sum::<u64>();
+        let mut results = Results::default();
+        let mut journey = JourneyFigures::default();
+        (journey.op.ok, journey.op.denied) = (sum(&|second| second.ok), sum(&|second| second.denied));
+        journey.op.errors = sum(&|second| second.errors);
+        journey.op.count = journey.op.ok + journey.op.denied + journey.op.errors;
+        let spent: f64 = self.seconds.iter().map(|second| second.ok as f64 * second.service_ms).sum();
+        journey.op.service_ms.avg = Some(spent / journey.op.ok.max(1) as f64);
+        results.journeys.insert("create".to_owned(), journey);
+        let last = self.seconds.last().expect("a story has seconds");
+        let mut work = WorkFigures { finished: last.finished, running: last.running, ..WorkFigures::default() };
+        (work.waiting, work.stuck) = (last.waiting, last.stuck);
+        work.created = last.finished + last.running + last.waiting + last.stuck;
+        (work.queue_wait_s.avg, work.run_s.avg) = (Some(0.01), Some(2.3));
+        results.work.insert("game".to_owned(), work);
+        results.generator.lag_p99_max_ms = 100.0;
+        results.generator.schedule_lag_ms.p99 = Some(2.0);
+        results.generator.arrivals = results.journeys["create"].op.count;
+        results
+    }
+
+    pub(super) fn timeline(&self) -> Timeline {
+        let mut timeline = Timeline::default();
+        let mut totals = Totals::default();
+        for (t, second) in self.seconds.iter().enumerate() {
+            let t_s = t as f64;
+            timeline.add(&Row::Op(op_row(t_s, second)));
+            timeline.add(&Row::Pulse(self.pulse_row(t_s, second, &totals)));
+            timeline.add(&Row::Work(work_row(t_s, second)));
+            totals.add(second);
+        }
+        self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
+        timeline.close();
+        timeline
+    }
+
+    fn pulse_row(&self, t_s: f64, second: &Second, totals: &Totals) -> PulseRow {
+        let owned = |(name, value): (&&str, &f64)| ((*name).to_owned(), *value);
+        let process = |cpu_s: f64, rss_mib: f64| {
+            let figures = [("rss_bytes", rss_mib * 1048576.0), ("cpu_s", cpu_s), ("open_files", second.open_files)];
+            figures.map(|(name, value)| (name.to_owned(), value)).into()
+        };
+        let [server, lab, bots] = totals.cpu_s;
+        let mut metrics: BTreeMap<String, f64> = second.gauges.iter().map(owned).collect();
+        metrics.extend(totals.metrics.clone());
+        PulseRow {
+            t_s,
+            in_flight: second.in_flight,
+            lag_p99_ms: Some(2.0),
+            processes: [
+                ("server", process(server, second.rss_mib)),
+                ("generator", process(lab, 10.0)),
+                ("bots", process(bots, 15.0)),
+            ]
+            .map(|(name, figures)| (name.to_owned(), figures))
+            .into(),
+            machine: second.machine.iter().map(owned).collect(),
+            metrics: if self.has_metrics { metrics } else { BTreeMap::new() },
+            ..PulseRow::default()
+        }
+    }
+
+    pub(super) fn findings(&self) -> Vec<Finding> {
+        let timeline = self.timeline();
+        findings(&Input {
+            results: &self.results,
+            parts: &self.parts,
+            errors: &self.errors,
+            timeline: &timeline,
+            signals: &self.signals,
+            machine: &self.machine,
+            limits: self.limits,
+            pressure: self.pressure,
+            deaths: &self.deaths,
+            workers: 1,
+        })
+    }
+}
+
+/// What counters stand at.
+#[derive(Default)]
+struct Totals {
+    metrics: BTreeMap<String, f64>,
+    cpu_s: [f64; 3],
+}
+
+impl Totals {
+    fn add(&mut self, second: &Second) {
+        let mut add = |name: String, value: f64| *self.metrics.entry(name).or_insert(0.0) += value;
+        for (metric, (count, mean_ms)) in &second.times {
+            add(format!("{metric}_count"), *count);
+            add(format!("{metric}_sum"), count * mean_ms / 1000.0);
+        }
+        second.counters.iter().for_each(|(metric, rise)| add((*metric).to_owned(), *rise));
+        let used = [second.server_cores, second.lab_cores, second.bots_cores];
+        self.cpu_s.iter_mut().zip(used).for_each(|(total, cores)| *total += cores);
+    }
+}
+
+fn op_row(t_s: f64, second: &Second) -> OpRow {
+    let spread = |ms: f64| (second.ok > 0).then_some(Spread { p50: ms, p90: 1.5 * ms, p99: 2.0 * ms, max: 3.0 * ms });
+    OpRow {
+        t_s,
+        op: "create".to_owned(),
+        ok: second.ok,
+        denied: second.denied,
+        errors: second.errors,
+        latency_ms: spread(second.service_ms + second.wait_ms),
+        service_ms: spread(second.service_ms),
+        ..OpRow::default()
+    }
+}
+
+fn work_row(t_s: f64, second: &Second) -> WorkRow {
+    let Second { waiting, running, finished, stuck, .. } = *second;
+    WorkRow {
+        work: "game".to_owned(),
+        point: Point { t_s, waiting, running, finished, failed: 0, stuck },
+        poll_errors: 0,
+    }
+}

@@ -1,0 +1,234 @@
+//! Planted shortages, each beside a near miss: of processors, memory, ports and files.
+
+use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Second, Story};
+use super::waits::small_pool;
+use super::{check, check_says};
+use crate::findings::{Death, Pressure};
+use crate::fold::{ErrorGroup, PartFigures};
+use crate::record::timeline::FaultRow;
+use crate::scenario::TargetLimits;
+
+/// Nothing left for the target, and its tasks wait for a core.
+pub(super) fn no_core_left(_: u64, second: &mut Second) {
+    second.server_cores = 1.9;
+    second.machine.insert("busy_share", 1.0);
+    second.time(SCHEDULER, 40.0);
+    second.time(POOL, 30.0);
+    second.slow(80.0);
+}
+
+#[test]
+fn cpu_saturated() {
+    check(&Story::busy(no_core_left), &["cpu_saturated"]);
+    check_says(&Story::busy(no_core_left), &["1.90 of 2.00 cores"]);
+    // Nobody measures the machine: the target's own use is enough.
+    check(
+        &Story::busy(|t, second| {
+            no_core_left(t, second);
+            second.machine.clear();
+        }),
+        &["cpu_saturated"],
+    );
+    // For four seconds.
+    check(
+        &Story::busy(|t, second| {
+            if t < BUSY_FROM + 4 {
+                no_core_left(t, second);
+            }
+        }),
+        &[],
+    );
+    // With cores to spare the same waits have another cause.
+    check(
+        &Story::busy(|t, second| {
+            no_core_left(t, second);
+            second.server_cores = 1.2;
+            second.machine.insert("busy_share", 0.7);
+            second.time(POOL, 0.1);
+        }),
+        &["scheduler_late"],
+    );
+    // A share of its own.
+    let share = |story: &mut Story| story.limits = TargetLimits { cpu_share: Some(0.5), ..TargetLimits::default() };
+    let at_share = |_: u64, second: &mut Second| {
+        second.server_cores = 0.48;
+        second.slow(80.0);
+    };
+    check(&Story::busy(at_share).with(share), &["cpu_saturated"]);
+    check(&Story::busy(at_share), &[]);
+}
+
+#[test]
+fn one_core() {
+    let single = |_: u64, second: &mut Second| {
+        second.server_cores = 1.0;
+        second.slow(60.0);
+    };
+    check(&Story::busy(single), &["one_core"]);
+    // Around one core by chance, and nobody waits; or not around one core.
+    check(&Story::busy(|_, second| second.server_cores = 1.0), &[]);
+    check(
+        &Story::busy(|t, second| {
+            single(t, second);
+            second.server_cores = 0.8 + 0.1 * (t % 5) as f64;
+        }),
+        &[],
+    );
+    // On a machine of one core that is all there is.
+    check(&Story::busy(single).with(|story| story.machine.cores = Some(1)), &["cpu_saturated"]);
+}
+
+#[test]
+fn cpu_throttled() {
+    let squeezed = |_: u64, second: &mut Second| {
+        second.server_cores = 0.5;
+        second.time(SCHEDULER, 30.0);
+        second.time(POOL, 60.0);
+        second.slow(100.0);
+    };
+    let limits = |periods: u64, throttled: u64, us: u64| {
+        move |story: &mut Story| {
+            story.limits.cpu_share = Some(0.5);
+            story.pressure.cpu_periods = Some(periods);
+            story.pressure.cpu_throttled_periods = Some(throttled);
+            story.pressure.cpu_throttled_us = Some(us);
+        }
+    };
+    check(&Story::busy(squeezed).with(limits(9000, 7000, 40_000_000)), &["cpu_throttled"]);
+    check_says(&Story::busy(squeezed).with(limits(9000, 7000, 40_000_000)), &["of 0.50 cores it used 0.50", "77.8 %"]);
+    // Now and then, and nobody feels it.
+    check(&Story::busy(|_, second| second.server_cores = 0.2).with(limits(9000, 500, 400_000)), &[]);
+}
+
+#[test]
+fn machine_full() {
+    let shared = |_: u64, second: &mut Second| {
+        no_core_left(0, second);
+        (second.server_cores, second.bots_cores, second.lab_cores) = (0.8, 0.6, 0.2);
+    };
+    check(&Story::busy(shared), &["machine_full"]);
+    check_says(
+        &Story::busy(shared),
+        &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, everybody else 0.40"],
+    );
+    // The lab is late with it: the machine is why.
+    let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(300.0);
+    check(&Story::busy(shared).with(late), &["machine_full"]);
+}
+
+#[test]
+fn generator_behind() {
+    let lag = |ms: f64| move |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(ms);
+    let own = |_: u64, second: &mut Second| {
+        second.lab_cores = 0.98;
+        second.machine.insert("busy_share", 0.75);
+    };
+    check(&Story::busy(own).with(lag(300.0)), &["generator_behind"]);
+    check_says(&Story::busy(own).with(lag(300.0)), &["300 ms late (100 ms are allowed)", "all that they can"]);
+    check(&Story::busy(own).with(lag(100.0)), &[]);
+    // It puts everything else in doubt, so it comes first.
+    check(&Story::busy(small_pool).with(lag(300.0)), &["generator_behind", "pool_starved"]);
+}
+
+/// Memory that follows the number of pieces.
+fn growing(each_mib: f64) -> impl Fn(u64, &mut Second) {
+    move |t, second| {
+        second.running = if t < 30 { 3 * t } else { 3 * (SECONDS - t) }.saturating_sub(20);
+        second.rss_mib = 300.0 + each_mib * second.running as f64;
+    }
+}
+
+fn limit(mib: u64) -> impl Fn(&mut Story) {
+    move |story| story.limits.memory_bytes = Some(mib << 20)
+}
+
+#[test]
+fn memory_per_work() {
+    check(&Story::of(|_| 20, growing(38.0)).with(limit(8192)), &["memory_per_work"]);
+    check_says(&Story::of(|_| 20, growing(38.0)).with(limit(8192)), &["38.0 MiB a piece", "it came back"]);
+    // Little, of what there is.
+    check(&Story::of(|_| 20, growing(0.06)).with(limit(8192)), &[]);
+    check(&Story::of(|_| 20, growing(2.0)), &[]);
+    // It grows without a piece in it: no number per piece.
+    check(&Story::of(|_| 20, |t, second| second.rss_mib = 300.0 + 60.0 * (t % 7) as f64).with(limit(1024)), &[]);
+}
+
+#[test]
+fn memory_that_does_not_come_back() {
+    let leaks = |kept: f64| {
+        move |t: u64, second: &mut Second| {
+            growing(10.0)(t, second);
+            if t >= 30 {
+                second.rss_mib = second.rss_mib.max(300.0 + kept);
+            }
+        }
+    };
+    check(&Story::of(|_| 20, leaks(500.0)), &["memory_per_work"]);
+    check_says(&Story::of(|_| 20, leaks(500.0)), &["500 MiB of it was not given back"]);
+    check(&Story::of(|_| 20, leaks(60.0)), &[]);
+}
+
+#[test]
+fn memory_cap() {
+    let killed = Death { process: "server".to_owned(), t_s: 29.0, signal: Some(9) };
+    let fell = |story: &mut Story| {
+        story.deaths.push(killed.clone());
+        story.limits.memory_bytes = Some(3200 << 20);
+    };
+    check(&Story::of(|_| 20, growing(38.0)).with(fell), &["memory_cap"]);
+    check_says(&Story::of(|_| 20, growing(38.0)).with(fell), &["killed for its memory at 29.0 s", "of 3.12 GiB"]);
+    // The kernel says so, though nobody saw the memory grow.
+    let counted = |story: &mut Story| story.pressure = Pressure { oom_kills: Some(1), ..Pressure::default() };
+    check(&Story::busy(|_, _| {}).with(counted), &["memory_cap"]);
+    // At the limit and alive.
+    check(&Story::of(|_| 20, growing(38.0)).with(limit(2980)), &["memory_cap"]);
+    // Killed far below the limit, or by the trial itself.
+    check(&Story::busy(|_, _| {}).with(fell), &[]);
+    let ordered = |story: &mut Story| {
+        fell(story);
+        story.faults.push(FaultRow {
+            t_s: 28.5,
+            act: "kill".to_owned(),
+            process: "server".to_owned(),
+            ..FaultRow::default()
+        });
+    };
+    check(&Story::of(|_| 20, growing(10.0)).with(ordered), &[]);
+}
+
+fn error(kind: &str, count: u64, sample: &str) -> ErrorGroup {
+    ErrorGroup { journey: "create".to_owned(), step: None, kind: kind.to_owned(), count, sample: sample.to_owned() }
+}
+
+#[test]
+fn nothing_left_to_connect_with() {
+    let fails = |sample: &'static str| {
+        Story::busy(|_, second| second.errors = 5).with(move |story| story.errors.push(error("connect", 225, sample)))
+    };
+    check(&fails("connect: Cannot assign requested address (os error 99)"), &["ports_exhausted"]);
+    check(&fails("connect: Too many open files (os error 24)"), &["descriptors_exhausted"]);
+    check_says(&fails("connect: Too many open files (os error 24)"), &["The lab had no file left"]);
+    check(&fails("connect: Connection refused (os error 111)"), &[]);
+    // The target's own.
+    let open = |files: f64| move |_: u64, second: &mut Second| second.open_files = files;
+    let limit = |story: &mut Story| story.limits.open_files = Some(1024);
+    check(&Story::busy(open(1020.0)).with(limit), &["descriptors_exhausted"]);
+    check_says(&Story::busy(open(1020.0)).with(limit), &["The target had no file left", "1,020 of 1,024"]);
+    check(&Story::busy(open(800.0)).with(limit), &[]);
+    let refuses = |_: u64, second: &mut Second| {
+        second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
+    };
+    check(&Story::busy(refuses), &["descriptors_exhausted"]);
+}
+
+/// A closed loop asks for as much as the target can give: a full processor is its limit, though nothing waits.
+#[test]
+fn closed_loops_take_what_there_is() {
+    let full = |_: u64, second: &mut Second| {
+        second.server_cores = 1.95;
+        second.machine.insert("busy_share", 1.0);
+    };
+    let closed = |story: &mut Story| story.parts.push(PartFigures { clients: Some(50), ..PartFigures::default() });
+    check(&Story::of(|_| 100, full).with(closed), &["cpu_saturated"]);
+    check(&Story::of(|_| 100, full), &[]);
+}

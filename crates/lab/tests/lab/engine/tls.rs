@@ -1,0 +1,196 @@
+//! Targets with https: trusted and not, odd endings, both clients.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lab::drive::{Client, Failure};
+use lab::plan::{Leg, Schedule};
+use lab::record::Trouble;
+use lab::scenario::{Base, Reconnect, Scenario};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use super::{Rig, Said, burst, clients, leg, scenario, setting, visit};
+use crate::scripted::{Act, Asked, Scripted, answer, ok};
+
+/// A certificate for a name, signed by itself, as a server's configuration and as a file.
+struct Identity {
+    config: Arc<ServerConfig>,
+    file: PathBuf,
+}
+
+impl Identity {
+    fn of(name: &str) -> Self {
+        let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
+        let random: u64 = getrandom::u64().unwrap();
+        let file = std::env::temp_dir().join(format!("lab-tls-{}-{random}.pem", std::process::id()));
+        std::fs::write(&file, made.cert.pem()).unwrap();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let mut config = config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key).unwrap();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Self { config: Arc::new(config), file }
+    }
+}
+
+impl Drop for Identity {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// The target's lines for https.
+fn over_tls(mut scenario: Scenario, target: &Scripted, trusted: Option<&Identity>) -> Scenario {
+    let port = target.address.port();
+    let authority = format!("127.0.0.1:{port}");
+    scenario.target.url = Base { tls: true, host: "127.0.0.1".to_owned(), port, authority };
+    scenario.target.ca = trusted.map(|identity| identity.file.to_str().unwrap().to_owned());
+    scenario
+}
+
+fn run(scenario: Scenario, target: &Scripted, leg: Leg) -> Said {
+    Rig::start(setting(scenario, target.address), vec![leg], 1).until_over()
+}
+
+/// Three answers of one kind over as many connections as expected.
+#[track_caller]
+fn check(acts: &[Act], connections: u64) {
+    let (identity, script) = (Identity::of("127.0.0.1"), acts.to_vec());
+    let target = Scripted::secure(move |_| script.clone(), identity.config.clone());
+    let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg(clients(1, 3), 1));
+    assert_eq!((said.counts(), target.connections()), ((3, 0, 0), connections), "{acts:?} {:?}", said.errors());
+    assert_eq!(said.sum(|page| page.connects), connections);
+}
+
+#[test]
+fn answers_come_unwrapped() {
+    check(&[Act::Write(answer(200, "ok"))], 1);
+    check(&[Act::Drip(answer(200, "ok"))], 1);
+    check(&[Act::Write(answer(200, &"x".repeat(1_000_000)))], 1);
+    check(&[Act::Write(b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec()), Act::Goodbye], 3);
+    check(&[Act::Write(answer(200, "ok")), Act::Goodbye], 3);
+}
+
+#[test]
+fn large_requests_arrive_whole() {
+    let identity = Identity::of("127.0.0.1");
+    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let steps = "[[journey.step]]\nrequest = \"POST /\"\njson = [\"{{run.id}}\"]";
+    let mut large = setting(over_tls(scenario(steps), &target, Some(&identity)), target.address);
+    large.globals.insert("run.id".to_owned(), "x".repeat(5_000_000));
+    let said = Rig::start(large, vec![leg(burst(2), 2)], 1).until_over();
+    assert_eq!(said.counts(), (2, 0, 0));
+    assert!(target.asked().iter().all(|asked| asked.body.len() == 5_000_004));
+}
+
+#[test]
+fn every_user_shakes_hands() {
+    let identity = Identity::of("127.0.0.1");
+    let closes = |asked: &Asked| match asked.head.contains("connection: close") {
+        true => vec![Act::Write(answer(200, "ok")), Act::Goodbye],
+        false => ok(),
+    };
+    let target = Scripted::secure(closes, identity.config.clone());
+    let leg = Leg { reconnect: Reconnect::Request, ..leg(clients(2, 5), 1) };
+    let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg);
+    assert_eq!((said.counts(), target.connections()), ((10, 0, 0), 10));
+}
+
+/// What everybody who is refused is told.
+#[track_caller]
+fn refused(name: &str, trusted: bool, message: &str) {
+    let identity = Identity::of(name);
+    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let said = run(over_tls(visit(), &target, trusted.then_some(&identity)), &target, leg(burst(2), 2));
+    assert_eq!((said.counts(), target.requests()), ((0, 0, 2), 0));
+    let (step, trouble, count, found) = said.errors()[0];
+    assert_eq!((step, trouble, count), (0, Trouble::Connect, 2));
+    assert!(found.starts_with(message), "{found}");
+}
+
+#[test]
+fn strangers_are_refused() {
+    refused("127.0.0.1", false, "TLS: invalid peer certificate: UnknownIssuer");
+    refused("localhost", true, "TLS: invalid peer certificate: certificate not valid for name \"127.0.0.1\"");
+}
+
+#[test]
+fn anybody_will_do_where_the_scenario_says_so() {
+    let identity = Identity::of("somebody.else");
+    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let mut scenario = over_tls(visit(), &target, None);
+    scenario.target.insecure = true;
+    assert_eq!(run(scenario, &target, leg(burst(3), 1)).counts(), (3, 0, 0));
+}
+
+#[test]
+fn what_is_cut_off_without_a_word_is_no_answer() {
+    let identity = Identity::of("127.0.0.1");
+    let script = |_: &Asked| vec![Act::Write(b"HTTP/1.1 200 OK\r\n\r\nhalf of".to_vec()), Act::Close];
+    let target = Scripted::secure(script, identity.config.clone());
+    let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg(burst(1), 1));
+    assert_eq!(said.counts(), (0, 0, 1));
+    let message = "the connection was closed without TLS's close_notify";
+    assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
+}
+
+#[test]
+fn a_target_without_tls_is_no_connection() {
+    let target = Scripted::start(|_| ok());
+    let mut scenario = over_tls(visit(), &target, None);
+    scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
+    let rig = Rig::start(setting(scenario, target.address), vec![leg(burst(1), 1)], 1);
+    target.await_connections(1);
+    target.say(0, b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    let said = rig.until_over();
+    assert_eq!(said.counts(), (0, 0, 1));
+    assert_eq!(said.errors()[0].1, Trouble::Connect, "{:?}", said.errors());
+}
+
+#[test]
+fn connections_are_held_after_their_handshake() {
+    let identity = Identity::of("127.0.0.1");
+    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let lasting = Duration::from_secs(3600);
+    let schedule = Schedule::Hold { connections: 10, open_per_s: None, rate_per_s: Some(200.0), lasting };
+    let scenario = over_tls(visit(), &target, Some(&identity));
+    let rig = Rig::start(setting(scenario, target.address), vec![leg(schedule, 1)], 2);
+    rig.await_gauges(|gauges| gauges.held == 10 && gauges.over >= 20);
+    rig.crew.cut(0);
+    let said = rig.until_over();
+    let (good, denied, errors) = said.counts();
+    assert_eq!((good, denied, errors, target.connections()), (target.requests(), 0, 0, 10));
+}
+
+#[test]
+fn a_file_without_certificates_is_said_at_the_start() {
+    let identity = Identity::of("127.0.0.1");
+    std::fs::write(&identity.file, "nothing").unwrap();
+    let target = Scripted::start(|_| ok());
+    let setting = setting(over_tls(visit(), &target, Some(&identity)), target.address);
+    let error = lab::drive::Crew::start(Arc::new(setting), 1).unwrap_err();
+    let expected = format!("target.ca: {}: holds no certificate (PEM)", identity.file.display());
+    assert_eq!(error.to_string(), expected);
+}
+
+#[tokio::test]
+async fn the_control_client_trusts_the_same() {
+    let identity = Identity::of("127.0.0.1");
+    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let scenario = over_tls(visit(), &target, Some(&identity));
+    let call = lab::drive::Call {
+        method: http::Method::GET,
+        path: "/".parse().unwrap(),
+        headers: http::HeaderMap::new(),
+        body: bytes::Bytes::new(),
+        timeout: Duration::from_secs(20),
+        repeatable: true,
+    };
+    let reply = Client::of_target(&scenario.target).await.unwrap().send(&call).await.unwrap();
+    assert_eq!((reply.status, &*reply.body), (200, b"ok".as_slice()));
+    let Failure { trouble, message } = Client::new(&scenario.target.url).await.unwrap().send(&call).await.unwrap_err();
+    assert_eq!(trouble, Trouble::Connect);
+    assert!(message.contains("UnknownIssuer"), "{message}");
+}
