@@ -65,6 +65,11 @@ impl Log {
         log.1.add(row);
     }
 
+    /// Looks at what was folded so far.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Timeline) -> T) -> T {
+        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
+    }
+
     /// What was folded so far, and what went wrong with the file.
     pub(crate) fn take(&self) -> (Timeline, Option<std::io::Error>) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
