@@ -17,7 +17,7 @@ use super::stage::{Log, Stage};
 use super::watched::Watched;
 use crate::drive::{Call, Client};
 use crate::flag::raised;
-use crate::fold::{Timeline, round};
+use crate::fold::{Fold, Timeline, round};
 use crate::limits::PULSE;
 use crate::machine::Host;
 use crate::metrics;
@@ -125,7 +125,7 @@ impl<'a> Pulse<'a> {
 
     fn row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> PulseRow {
         let gauges = self.conductor.crew.gauges();
-        let (ok, denied, errors) = self.conductor.recorder.fold(|fold| fold.counts());
+        let (ok, denied, errors) = self.conductor.recorder.fold(Fold::counts);
         let host = Host::look();
         let machine = host.since(&self.host).by_name();
         self.host = host;
