@@ -14,7 +14,7 @@ use crate::cgroup::LimitsSeen;
 use crate::edge::{LevelPoint, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
-    Fold, PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s,
+    Fold, PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_of,
     observed,
 };
 use crate::record::timeline::FaultRow;
@@ -118,8 +118,9 @@ fn results(
     };
     let own = process(GENERATOR);
     let lag_p99_max = stage.scenario.generator.lag_p99_max;
-    let (journeys, mut generator) =
-        stage.recorder.fold(|fold| (fold.journeys(active_s(parts)), fold.generator(lag_p99_max)));
+    let (journeys, mut generator) = stage.recorder.fold(|fold| {
+        (fold.journeys(&|journey| active_of(&stage.scenario, parts, journey)), fold.generator(lag_p99_max))
+    });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
     let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
     Results {
