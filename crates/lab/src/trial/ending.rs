@@ -49,7 +49,7 @@ pub(crate) fn conclude(
     };
     record.notes.extend(notes(stage, lines_failure, end));
     let mut run = record.into_run(results, gates, circumstances);
-    run.errors = stage.recorder.fold(|fold| fold.errors());
+    run.errors = stage.recorder.fold(crate::fold::Fold::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
     run.parts = parts;

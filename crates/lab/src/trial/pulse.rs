@@ -116,7 +116,7 @@ impl<'a> Pulse<'a> {
 
     fn row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> PulseRow {
         let gauges = self.conductor.crew.gauges();
-        let (ok, denied, errors) = self.conductor.recorder.fold(|fold| fold.counts());
+        let (ok, denied, errors) = self.conductor.recorder.fold(crate::fold::Fold::counts);
         let host = Host::look();
         let machine = host.since(&self.host).by_name();
         self.host = host;
