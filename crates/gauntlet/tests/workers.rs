@@ -101,9 +101,7 @@ fn record(folder: &Folder) -> serde_json::Value {
 fn connections_are_spread_over_processes_and_their_figures_merged() {
     let (folder, (address, connected)) = (Folder::new(), target());
     let mut lab = start(&folder, address, "2s");
-    let pids = until("all connections stand", || {
-        (connected.load(Ordering::SeqCst) == 300).then(|| workers(lab.id()))
-    });
+    let pids = until("all connections stand", || (connected.load(Ordering::SeqCst) == 300).then(|| workers(lab.id())));
     assert!(pids.len() >= 3, "{pids:?}");
     let code = until("the trial ends", || lab.try_wait().unwrap()).code();
     let said = std::io::read_to_string(lab.stderr.take().unwrap()).unwrap();
@@ -117,9 +115,7 @@ fn connections_are_spread_over_processes_and_their_figures_merged() {
 fn no_worker_process_outlives_the_lab() {
     let (folder, (address, connected)) = (Folder::new(), target());
     let mut lab = start(&folder, address, "1h");
-    let pids = until("all connections stand", || {
-        (connected.load(Ordering::SeqCst) == 300).then(|| workers(lab.id()))
-    });
+    let pids = until("all connections stand", || (connected.load(Ordering::SeqCst) == 300).then(|| workers(lab.id())));
     assert!(pids.len() >= 3, "{pids:?}");
     lab.kill().unwrap();
     lab.wait().unwrap();

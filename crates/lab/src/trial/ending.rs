@@ -14,7 +14,8 @@ use crate::cgroup::LimitsSeen;
 use crate::edge::{LevelPoint, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
-    PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s, observed,
+    Fold, PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s,
+    observed,
 };
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
@@ -49,7 +50,7 @@ pub(crate) fn conclude(
     };
     record.notes.extend(notes(stage, lines_failure, end));
     let mut run = record.into_run(results, gates, circumstances);
-    run.errors = stage.recorder.fold(crate::fold::Fold::errors);
+    run.errors = stage.recorder.fold(Fold::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
     run.parts = parts;

@@ -129,6 +129,9 @@ async fn work_that_finishes_passes_and_leaves_a_whole_record() {
     let create = &run.results.journeys["create"].op;
     assert_eq!((create.count, create.ok, create.latency_ms.count), (12, 12, 12));
     assert!(run.results.server.process.rss_bytes.is_some());
+    let [part] = run.parts.as_slice() else { panic!("{:?}", run.parts) };
+    assert_eq!((part.op.count, part.op.ok, part.op.latency_ms.count), (12, 12, 12));
+    assert!(part.throughput_per_s.is_some() && run.results.journeys["create"].throughput_per_s.is_some());
 
     let record: Value = serde_json::from_str(&file(&finished, "run.json")).unwrap();
     assert_eq!((&record["verdict"], &record["work"]["job"]["finished"]), (&"passed".into(), &12.into()));

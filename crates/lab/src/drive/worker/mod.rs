@@ -278,10 +278,14 @@ impl Worker {
             }
         }
         self.say_news();
+        self.say_page();
+        self.show_gauges();
+    }
+
+    fn say_page(&mut self) {
         if let Some(page) = self.book.tear() {
             let _ = self.reports.send(Report::Interval(page));
         }
-        self.show_gauges();
     }
 
     fn close_parts(&mut self, at: usize) {
@@ -289,7 +293,12 @@ impl Worker {
         self.say_overs(at);
     }
 
+    /// Says which parts are over, behind everything that is known of them: whoever hears it from all workers has every
+    /// figure of the part.
     fn say_overs(&mut self, at: usize) {
+        if !self.overs.is_empty() {
+            self.say_page();
+        }
         for Over { part, not_sent } in self.overs.drain(..) {
             let over = Report::Over { worker: self.number, part, at: self.now.since(self.setting.start), not_sent };
             let _ = self.reports.send(over);
