@@ -75,7 +75,8 @@ impl Segment {
 #[derive(Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
 pub enum Report {
-    /// Once a second, while there is something to say, and at the end.
+    /// Once a second, while there is something to say, before it says that a part is over, and at the end: a second may
+    /// come in several pieces.
     Interval(Interval),
     /// Pieces of work whose creation was answered.
     Started(Vec<Begun>),
