@@ -107,7 +107,8 @@ fn connections_are_spread_over_processes_and_their_figures_merged() {
     let said = std::io::read_to_string(lab.stderr.take().unwrap()).unwrap();
     assert_eq!(code, Some(0), "{said}");
     let record = record(&folder);
-    assert_eq!((&record["visit"]["count"], &record["visit"]["ok"]), (&600.into(), &600.into()), "{record:#}");
+    let visit = &record["journeys"]["visit"];
+    assert_eq!((&visit["count"], &visit["ok"]), (&600.into(), &600.into()), "{record:#}");
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
 }
 
