@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 runs=${1:-10}
 within=0.05
 # Where the run's record has the edge that was found, in arrivals per second.
-edge_of='run["capacity"]["search"]["edge_per_s"]'
+edge_of='run["capacity"]["search"]["edge"]["edge_per_s"]'
 # Servers and milliseconds: 150 to 1,600 a second.
 capacities=("3 20" "1 5" "4 10" "8 12.5" "2 2" "16 20" "5 7" "12 9" "1 1" "40 33")
 

@@ -48,7 +48,7 @@ canned "$port" --processes $(((connections + per_process - 1) / per_process))
 lab=$!
 pids+=("$lab")
 
-python3 - "$lab" "$connections" <<'PYTHON'
+python3 - "$lab" "$connections" <<'PYTHON' || { cat "$work/held.out" >&2; exit 1; }
 import os, statistics, sys, time
 
 lab, connections = int(sys.argv[1]), int(sys.argv[2])
@@ -99,7 +99,8 @@ before = [s for s in samples[: opened[0]] if s[0] == processes] or sys.exit("the
 _, files_before, pss_before = before[-1]
 full = [s for s in samples if s[1] - files_before >= connections * 0.99]
 if not full:
-    sys.exit(f"at most {max(s[1] for s in samples) - files_before:,} connections were held at once")
+    sys.exit(f"at most {max(s[1] for s in samples) - files_before:,} connections were held at once: "
+             "more seconds to hold may help, where the machine opens them slowly")
 held = int(statistics.median(files for _, files, _ in full)) - files_before
 pss = statistics.median(pss for _, _, pss in full)
 each = (pss - pss_before) / held

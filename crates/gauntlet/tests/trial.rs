@@ -53,6 +53,21 @@ fn a_trial_that_is_interrupted_leaves_nothing_behind() {
     check_nothing_is_left(Signal::TERM);
 }
 
+/// Gone, or dead and not yet collected by whoever inherited it.
+fn is_dead(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
+#[test]
+fn a_trial_that_is_killed_takes_what_it_started_with_it() {
+    let folder = Folder::new();
+    let (mut lab, started) = start(folder.gauntlet("run demo --quiet"));
+    lab.kill().unwrap();
+    lab.wait().unwrap();
+    until("server and bots have ended", || started.iter().all(|pid| is_dead(*pid)).then_some(()));
+}
+
 #[test]
 fn a_trial_whose_terminal_is_closed_leaves_nothing_behind() {
     check_nothing_is_left(Signal::HUP);

@@ -8,7 +8,7 @@
 //! it was in a control group, by the next run. A program with more rights than its starter (setuid, capabilities)
 //! cannot be bound.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -53,12 +53,17 @@ impl Guard {
     /// # Errors
     /// The system does not say where the program lies.
     pub fn own() -> io::Result<Self> {
-        Ok(Self::new([std::env::current_exe()?.as_os_str(), OsStr::new(COMMAND)]))
+        std::env::current_exe().map(Self::new)
+    }
+
+    /// A program that has the command [`COMMAND`].
+    pub fn new(program: impl Into<PathBuf>) -> Self {
+        Self { words: vec![program.into().into(), COMMAND.into()] }
     }
 
     /// Any program that hands the words behind these to [`GuardArgs`].
-    pub fn new<W: AsRef<OsStr>>(words: impl IntoIterator<Item = W>) -> Self {
-        Self { words: words.into_iter().map(|word| word.as_ref().to_owned()).collect() }
+    pub fn of_words(words: impl IntoIterator<Item = OsString>) -> Self {
+        Self { words: words.into_iter().collect() }
     }
 
     /// The command line that starts this one guarded.
@@ -152,7 +157,7 @@ mod tests {
     #[track_caller]
     fn check(bounds: &Bounds, command: &[&str]) {
         let command: Vec<OsString> = command.iter().map(Into::into).collect();
-        let words = Guard::new(["lab"]).wrap(bounds, &command);
+        let words = Guard::of_words(["lab".into()]).wrap(bounds, &command);
         let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
         let args = GuardArgs::from_arg_matches(&definition.try_get_matches_from(words).unwrap()).unwrap();
         assert_eq!(Bounds { groups: args.groups, open_files: args.open_files }, *bounds);
@@ -165,6 +170,13 @@ mod tests {
         check(&Bounds { open_files: Some(64), ..Bounds::default() }, &["sh", "-c", "echo --parent=1 -- x"]);
         let groups = vec!["/a b/cgroup.procs".into(), "/c/cgroup.procs".into()];
         check(&Bounds { groups, open_files: None }, &["--strange", "--", "-x"]);
+    }
+
+    #[test]
+    fn a_guard_is_a_command_of_its_program() {
+        let words = Guard::new("/bin/lab").wrap(&Bounds::default(), &["true".into()]);
+        assert_eq!(words[..2], ["/bin/lab", "lab-guard"]);
+        assert_eq!(words[3..], ["--", "true"]);
     }
 
     #[test]

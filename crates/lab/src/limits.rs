@@ -90,6 +90,12 @@ pub const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// Ids in one status request.
 pub const BULK_MAX: u64 = 10_000;
 
+/// Status requests under way at once, where each piece of work is asked for by itself and the scenario does not say.
+pub const POLLS_AT_ONCE: u64 = 8;
+
+/// The most that a scenario may ask for: polls shall not become the load.
+pub const POLLS_AT_ONCE_MAX: u64 = 256;
+
 /// Bytes of one answer body. A longer one is an error of kind `too_large`, never memory of ours.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -166,7 +172,7 @@ pub const TIME_WAIT_REUSED: Duration = Duration::from_secs(1);
 pub const DISK_LOW_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Threads of a process whose context switches are read every second; of one with more they are not.
-pub const THREADS_READ_MAX: u64 = 256;
+pub const THREADS_READ_MAX: u64 = 128;
 
 /// Points of a drain curve that are kept in memory; the whole curve is in the timeline file.
 pub const CURVE_POINTS_MAX: usize = 64;

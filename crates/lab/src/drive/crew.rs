@@ -75,7 +75,8 @@ impl Segment {
 #[derive(Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
 pub enum Report {
-    /// Once a second, while there is something to say, and at the end.
+    /// Once a second, while there is something to say, before it says that a part is over, and at the end: a second may
+    /// come in several pieces.
     Interval(Interval),
     /// Pieces of work whose creation was answered.
     Started(Vec<Begun>),
@@ -235,10 +236,10 @@ impl Crew {
         self.workers as usize
     }
 
-    /// How many processes carry them besides this one.
+    /// The processes that carry them, where this one does not.
     #[must_use]
-    pub fn processes(&self) -> usize {
-        self.outposts.len()
+    pub fn pids(&self) -> Vec<u32> {
+        self.outposts.iter().map(Outpost::pid).collect()
     }
 
     /// The load at this moment.

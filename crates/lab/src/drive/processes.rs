@@ -108,25 +108,27 @@ impl Outpost {
         let child = Arc::new(Mutex::new(command.process_group(0).spawn()?));
         let line = ours.try_clone()?;
         let outpost = Self { line: Mutex::new(Some(ours)), dials: Arc::default(), child, listener: None };
-        outpost.say(&Commission::new(setting, processes.recipe.clone(), segment))?;
+        outpost.say(&Commission::new(setting, processes.recipe.clone(), segment)).map_err(|_| stillborn())?;
         Ok((outpost, line))
     }
 
     /// Waits until its workers have begun, and then for their reports.
     fn muster(mut self, line: UnixStream, segment: Segment, reports: UnboundedSender<Report>) -> io::Result<Self> {
         let mut words = BufReader::new(line);
-        match frames::read(&mut words)? {
-            Some(Word::Ready) => {}
-            Some(Word::Refused(message)) => return Err(io::Error::other(message)),
-            Some(Word::Gauges(_) | Word::Report(_)) | None => {
-                return Err(io::Error::other("a worker process ended before it began"));
-            }
+        match frames::read(&mut words) {
+            Ok(Some(Word::Ready)) => {}
+            Ok(Some(Word::Refused(message))) => return Err(io::Error::other(message)),
+            Ok(Some(Word::Gauges(_) | Word::Report(_)) | None) | Err(_) => return Err(stillborn()),
         }
         let (dials, child) = (self.dials.clone(), self.child.clone());
         let name = format!("crew-{}", segment.first);
         let listener = std::thread::Builder::new().name(name);
         self.listener = Some(listener.spawn(move || listen(words, segment, &dials, &child, &reports))?);
         Ok(self)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
     /// Passes an order on; a process that has ended needs none.
@@ -140,6 +142,10 @@ impl Outpost {
             None => Ok(()),
         }
     }
+}
+
+fn stillborn() -> io::Error {
+    io::Error::other("a worker process of the lab ended before it began; what it said is on standard error")
 }
 
 impl Drop for Outpost {

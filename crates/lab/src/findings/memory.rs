@@ -8,7 +8,7 @@ use super::thresholds::{
 };
 use super::view::{SERVER, View};
 use super::words::{bytes, counted, digits, moment, share};
-use super::{Candidate, Case};
+use super::{Candidate, Case, Rank};
 use crate::fold::Series;
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
@@ -77,7 +77,8 @@ fn cap(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candidate> 
     let pressure = view.input.pressure;
     let limit = view.input.limits.memory_bytes.or(view.input.machine.memory_bytes).map(|limit| limit as f64);
     let (peak_s, rss_peak) = rss.peak()?;
-    let peak = pressure.memory_peak_bytes.map_or(rss_peak, |peak| rss_peak.max(peak as f64));
+    // What a limit counts is not what is resident: pages that others share are not in it.
+    let peak = pressure.memory_peak_bytes.map_or(rss_peak, |peak| peak as f64);
     let kills = pressure.oom_kills.unwrap_or(0);
     let is_near = |least: f64| limit.is_some_and(|limit| rss_peak >= least * limit);
     let killed = view.unordered_deaths().find(|death| death.process == SERVER && death.signal == Some(9));
@@ -92,12 +93,17 @@ fn cap(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candidate> 
         true => format!("The target was killed for its memory{when}: it had used {}{of}.", bytes(peak)),
         false => format!("The target stood at its memory limit: it used {}{of} at {}.", bytes(peak), moment(peak_s)),
     };
+    let rank = if is_killed { Rank::End } else { Rank::Cause };
     let case = Case::new("memory_cap", if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) }, sentence)
+        .rank(rank)
         .evidence(
             format!("process.{SERVER}.rss_bytes"),
             format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s)),
         )
-        .maybe("limits.oom_kills", (kills > 0).then(|| counted(kills, "process").replace("processs", "processes")))
+        .maybe(
+            "server.limits_seen.oom_kills",
+            (kills > 0).then(|| counted(kills, "process").replace("processs", "processes")),
+        )
         .maybe("memory per piece", line.filter(|line| line.is_told()).map(Line::says));
     let refuted_by = "With twice the memory the target ends in the same way at the same moment.";
     let advice = "Admit less work at once, make a piece smaller, or give the target more memory.";

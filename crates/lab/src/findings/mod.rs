@@ -112,8 +112,18 @@ struct Candidate {
     finding: Finding,
     /// The share of the loss that it explains, from 0 to 1; 0 is worth knowing, and nothing was lost.
     explains: f64,
-    /// Whether it puts the figures of the whole run in doubt.
-    is_doubt: bool,
+    rank: Rank,
+}
+
+/// What is told first, whatever explains most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// The target ended: everything after that is a consequence.
+    End,
+    /// It puts the figures of the whole run in doubt.
+    Doubt,
+    /// Everything else.
+    Cause,
 }
 
 /// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
@@ -133,7 +143,9 @@ const EXPLAINS: [(&str, &[&str]); 7] = [
         ],
     ),
     ("cpu_saturated", &["scheduler_late", "pool_starved", "store_slow", "queue_behind", "dependency_slow"]),
-    ("machine_full", &["scheduler_late", "pool_starved", "store_slow", "queue_behind", "dependency_slow"]),
+    // What others leave of the machine is little, but a queue that stays at its ceiling and a pool whose places are
+    // held for a moment show the same on an idle one.
+    ("machine_full", &["scheduler_late", "store_slow", "dependency_slow"]),
     // One thread that does all the work of a small pool is busy all the time.
     ("pool_starved", &["one_core"]),
     // Whoever waits for the disk keeps its connection meanwhile, and its worker.
@@ -163,7 +175,7 @@ pub fn findings(input: &Input<'_>) -> Vec<Finding> {
         causes.into_iter().any(|(cause, _)| codes.iter().any(|found| found == cause))
     };
     found.retain(|candidate| !is_explained(&candidate.finding.code));
-    found.sort_by(|a, b| b.is_doubt.cmp(&a.is_doubt).then(b.explains.total_cmp(&a.explains)));
+    found.sort_by(|a, b| a.rank.cmp(&b.rank).then(b.explains.total_cmp(&a.explains)));
     found.into_iter().map(|candidate| candidate.finding).collect()
 }
 
@@ -181,11 +193,11 @@ impl Case {
             refuted_by: String::new(),
             advice: String::new(),
         };
-        Self { candidate: Candidate { finding, explains: explains.clamp(0.0, 1.0), is_doubt: false } }
+        Self { candidate: Candidate { finding, explains: explains.clamp(0.0, 1.0), rank: Rank::Cause } }
     }
 
-    fn doubt(mut self, is_doubt: bool) -> Self {
-        self.candidate.is_doubt = is_doubt;
+    fn rank(mut self, rank: Rank) -> Self {
+        self.candidate.rank = rank;
         self
     }
 

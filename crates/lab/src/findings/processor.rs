@@ -9,7 +9,7 @@ use super::thresholds::{
 };
 use super::view::{GENERATOR, SERVER, View};
 use super::words::{digits, share, time};
-use super::{Candidate, Case};
+use super::{Candidate, Case, Rank};
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     let cores = Cores::of(view);
@@ -129,8 +129,11 @@ fn throttled(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
         share(part)
     );
     let case = Case::new("cpu_throttled", part, sentence)
-        .evidence("limits.cpu_throttled_periods", format!("{} of the periods", share(part)))
-        .maybe("limits.cpu_throttled_us", waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))));
+        .evidence("server.limits_seen.cpu_throttled_periods", format!("{} of the periods", share(part)))
+        .maybe(
+            "server.limits_seen.cpu_throttled_us",
+            waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))),
+        );
     let refuted_by = "With a greater share the target uses no more and is no faster.";
     Some(case.close(refuted_by, "Raise the share ([target.limits]), or have the target do less for each request."))
 }
@@ -198,17 +201,12 @@ fn machine_full(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
     }
     let sentence =
         format!("The machine was full, and not with the target alone: while it was busy, {}.", cores.users());
-    let server = cores.server.unwrap_or(0.0);
-    let case =
-        Case::new("machine_full", cores.full_s / cores.busy.length_s(), sentence).doubt(server < used / 2.0).evidence(
-            "machine.busy_share",
-            format!(
-                "at least {} for {} of {}",
-                share(MACHINE_FULL_SHARE),
-                time(cores.full_s),
-                time(cores.busy.length_s())
-            ),
-        );
+    let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
+    let rank = if is_doubt { Rank::Doubt } else { Rank::Cause };
+    let case = Case::new("machine_full", cores.full_s / cores.busy.length_s(), sentence).rank(rank).evidence(
+        "machine.busy_share",
+        format!("at least {} for {} of {}", share(MACHINE_FULL_SHARE), time(cores.full_s), time(cores.busy.length_s())),
+    );
     let refuted_by = "On a machine of its own the target is no faster.";
     Some(case.close(
         refuted_by,
@@ -237,7 +235,7 @@ fn behind(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
     );
     let peak = view.series("generator.lag_p99_ms").and_then(crate::fold::Series::peak);
     let case = Case::new("generator_behind", 1.0, sentence)
-        .doubt(true)
+        .rank(Rank::Doubt)
         .evidence(
             "generator.schedule_lag_ms.p99",
             format!("{}, allowed {}", time(lag_ms / 1000.0), time(bound_ms / 1000.0)),
@@ -258,10 +256,11 @@ fn is_harmed(view: &View<'_>) -> bool {
     let arrivals = view.arrivals();
     let generator = &view.input.results.generator;
     let is_closed = view.input.parts.iter().any(|part| part.clients.is_some());
-    let is_refused = arrivals.share(arrivals.denied + arrivals.errors) >= REFUSED_SHARE_MIN;
+    // What a limiter denies it denies on an idle machine as well.
+    let has_errors = arrivals.share(arrivals.errors) >= REFUSED_SHARE_MIN;
     let is_held_up = generator.not_sent > 0 || arrivals.share(generator.capped) >= REFUSED_SHARE_MIN;
     let is_late = generator.schedule_lag_ms.p99.is_some_and(|lag| lag > generator.lag_p99_max_ms);
-    is_closed || is_refused || is_held_up || is_late || latency_grew(view) || tasks_wait(view) || work_waits(view)
+    is_closed || has_errors || is_held_up || is_late || latency_grew(view) || tasks_wait(view) || work_waits(view)
 }
 
 fn latency_grew(view: &View<'_>) -> bool {

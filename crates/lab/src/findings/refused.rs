@@ -5,7 +5,7 @@ use super::series::{area, when};
 use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
 use super::view::{SERVER, View, first_above_zero};
 use super::words::{count, counted, digits, moment, share};
-use super::{Candidate, Case};
+use super::{Candidate, Case, Rank};
 use crate::fold::{ErrorGroup, Series};
 
 /// How the system says that it has no port left for a connection from here: EADDRNOTAVAIL, 99 on Linux.
@@ -39,7 +39,7 @@ fn limiter(view: &View<'_>) -> Option<Candidate> {
     let mut case = Case::new("limiter_rejects", denied, sentence);
     for (name, journey) in view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0) {
         let says = format!("{} of {}", count(journey.op.denied), count(journey.op.count));
-        case = case.evidence(format!("{name}.denied"), says);
+        case = case.evidence(format!("op.{name}.denied_per_s"), says);
     }
     if let Some((figure, per_s)) = own {
         case = case.evidence(figure, format!("{} a second by the target's own count", digits(per_s)));
@@ -78,7 +78,7 @@ fn ports(view: &View<'_>) -> Option<Candidate> {
         counted(errors, "request")
     );
     let case = Case::new("ports_exhausted", view.arrivals().share(errors), sentence)
-        .doubt(true)
+        .rank(Rank::Doubt)
         .evidence(
             format!("errors.{}.{}", group.journey, group.kind),
             format!("{} · {}", count(group.count), group.sample),
@@ -116,7 +116,11 @@ fn files(view: &View<'_>) -> Option<Candidate> {
     let arrivals = view.arrivals();
     let explains = arrivals.share(if groups.is_empty() { arrivals.errors } else { errors });
     let overflows = view.series("machine.listen_overflows").map(area_of_counts).filter(|sum| *sum > 0.0);
-    let mut case = Case::new("descriptors_exhausted", explains, sentence).doubt(!groups.is_empty());
+    let mut case = Case::new("descriptors_exhausted", explains, sentence).rank(if groups.is_empty() {
+        Rank::Cause
+    } else {
+        Rank::Doubt
+    });
     for group in groups {
         case = case.evidence(
             format!("errors.{}.{}", group.journey, group.kind),

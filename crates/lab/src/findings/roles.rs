@@ -46,7 +46,7 @@ fn base_of(metric: &str) -> &str {
 /// What the timeline shows of one role.
 #[derive(Clone, Debug)]
 pub(super) struct Role<'a> {
-    /// The name of the metric, for evidence.
+    /// The name on the timeline of what it shows best, for evidence.
     pub(super) figure: String,
     /// How often, and how much time in all a second, over all labels of a histogram or summary.
     spreads: Vec<(&'a Series, &'a Series)>,
@@ -90,8 +90,15 @@ impl<'a> Role<'a> {
         // A figure of an observer or of the machine can be named as well.
         let gauges: Vec<_> = paths.iter().filter_map(|path| get(path, "")).chain(timeline.get(metric)).collect();
         let unit_s = seconds_in_unit(base_of(metric)).unwrap_or(1.0);
-        let is_there = !(spreads.is_empty() && rates.is_empty() && gauges.is_empty());
-        is_there.then(|| Self { figure: metric.to_owned(), spreads, gauges, rates, unit_s })
+        let shown =
+            paths.iter().flat_map(|path| ["", ".mean_s", ".mean", ".per_s"].map(|figure| format!("{path}{figure}")));
+        let figure = shown.chain([metric.to_owned()]).find(|name| timeline.get(name).is_some())?;
+        Some(Self { figure, spreads, gauges, rates, unit_s })
+    }
+
+    /// The name on the timeline of how many were under way at once, where a mean says how long they took.
+    pub(super) fn at_once(&self) -> String {
+        self.figure.strip_suffix(".mean_s").map_or_else(|| self.figure.clone(), |path| format!("{path}.under_way"))
     }
 
     /// The time that it took, over these times; none when there was none.
@@ -173,4 +180,25 @@ fn paths(metric: &str, timeline: &Timeline) -> Vec<String> {
         timeline.series.range(labelled.clone()..).map(|(name, _)| name).take_while(|name| name.starts_with(&labelled));
     found.extend(names.filter_map(|name| Some(name[..=name.rfind('}')?].to_owned())));
     found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_of_a_scenario_is_looked_for() {
+        let mut known = crate::scenario::ROLES.to_vec();
+        let mut looked_for = ROLES.map(|(role, _)| role).to_vec();
+        known.sort_unstable();
+        looked_for.sort_unstable();
+        assert_eq!(known, looked_for);
+    }
+
+    #[test]
+    fn metrics_are_kept_by_name_whatever_their_labels() {
+        let signals = Signals::from([("pool_wait".to_owned(), "wait_seconds{db=\"x\"}".to_owned())]);
+        let names = metric_names(&signals);
+        assert!(names.contains("wait_seconds") && names.contains("gauntlet_store_query_seconds"), "{names:?}");
+    }
 }

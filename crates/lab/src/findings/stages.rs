@@ -118,9 +118,10 @@ fn pool_starved(view: &View<'_>, pool: &Pool) -> Option<Candidate> {
         wait.part,
     );
     let held = hold.zip(held).map(|(hold, held)| (hold.figure, compared(held, held_calm)));
-    let case = Case::new("pool_starved", wait.share, sentence)
-        .evidence(&wait.role.figure, wait.says())
-        .maybe("at once", wait.took.under_way.map(|waiting| format!("{} waited at once in the mean", digits(waiting))));
+    let case = Case::new("pool_starved", wait.share, sentence).evidence(&wait.role.figure, wait.says()).maybe(
+        wait.role.at_once(),
+        wait.took.under_way.map(|waiting| format!("{} waited at once in the mean", digits(waiting))),
+    );
     let case = match held {
         Some((figure, says)) => case.evidence(figure, says),
         None => case,
@@ -161,7 +162,7 @@ fn commits_slow(view: &View<'_>) -> Option<Candidate> {
     let busy = took.under_way.map(|busy| format!("{} commits under way at once in the mean", digits(busy)));
     let case = Case::new("store_slow", explains, sentence)
         .evidence(&commit.role.figure, commit.says())
-        .maybe("at once", busy)
+        .maybe(commit.role.at_once(), busy)
         .maybe(
             "process.server.cpu_cores",
             waits.map(|(cores, _)| format!("{}: commits waited, they did not compute", digits(cores))),
@@ -199,7 +200,8 @@ fn commits<'a>(view: &View<'a>) -> Option<(Seen<'a>, f64, String)> {
 /// Reads take long: far longer than in calm times, or they are most of what requests do.
 fn queries_slow(view: &View<'_>) -> Option<Candidate> {
     let query = seen(view, "query_time", STORE_SLOW_S, SHARE_MIN)?;
-    let wait = view.role("pool_wait").and_then(|wait| wait.took(&view.busy()));
+    let pool = view.role("pool_wait");
+    let wait = pool.as_ref().and_then(|pool| pool.took(&view.busy()));
     let is_behind_pool = wait.is_some_and(|wait| wait.mean_s >= WAIT_PER_USE_MIN * query.took.mean_s) && !query.grew();
     let is_material = query.share >= 2.0 * SHARE_MIN || (query.grew() && query.share >= SHARE_MIN);
     if is_behind_pool || !is_material {
@@ -215,7 +217,7 @@ fn queries_slow(view: &View<'_>) -> Option<Candidate> {
         .map(|wait| format!("{} in the mean: what waits for a connection waits for the one before", time(wait.mean_s)));
     let case = Case::new("store_slow", query.share, sentence)
         .evidence(&query.role.figure, query.says())
-        .maybe("pool_wait", wait);
+        .maybe(pool.map_or_else(String::new, |pool| pool.figure), wait);
     let refuted_by = "The same reads take as long on an idle store: then they are heavy and not slow.";
     Some(
         case.close(refuted_by, "Look at the slowest reads and at what they read, then at the store's disk and memory."),
@@ -267,8 +269,12 @@ fn dependency_slow(view: &View<'_>) -> Option<Candidate> {
         grew.map(|(quick, slow)| format!("{} at the quickest looks, {} at the slowest", time(quick), time(slow)));
     let case = Case::new("dependency_slow", calls.share, sentence)
         .evidence(&calls.role.figure, calls.says())
-        .maybe("calls in time", late.map(|late| format!("{} late", share(late))))
         .maybe("calls over time", growth);
+    let late = late.zip(view.role("dependency_late"));
+    let case = match late {
+        Some((late, role)) => case.evidence(role.figure, format!("{} of the calls", share(late))),
+        None => case,
+    };
     let refuted_by =
         "What is called answers others as quickly as ever: then the time passes on the way, or in the target.";
     let advice = "Look at what is called; bound how long the target waits for it, and how much of it one can hold up.";

@@ -25,7 +25,7 @@ pub use timeline::{PartSpan, Timeline};
 
 use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX};
 use crate::record::{ErrorNote, Interval, Op, Trouble};
-use crate::scenario::Journey;
+use crate::scenario::{Journey, Scenario};
 
 /// Everything that intervals say, folded.
 #[derive(Clone, Debug, Default)]
@@ -121,17 +121,20 @@ impl Fold {
         })
     }
 
-    /// The figures of every journey. Throughput is taken over `active_s`, the time from the first arrival to the end of
-    /// the last one.
+    /// The figures of every journey. Throughput is taken over the seconds in which the journey was driven, by its place.
     #[must_use]
-    pub fn journeys(&self, active_s: Option<f64>) -> BTreeMap<String, JourneyFigures> {
-        let figures = |journey: &JourneyFold| JourneyFigures {
-            op: journey.whole.figures(),
-            throughput_per_s: active_s.filter(|s| *s > 0.0).map(|s| round(journey.whole.ok as f64 / s)),
-            not_sent: journey.not_sent,
-            steps: journey.steps.iter().map(|(name, op)| (name.clone(), op.figures())).collect(),
+    pub fn journeys(&self, active_s: &dyn Fn(usize) -> Option<f64>) -> BTreeMap<String, JourneyFigures> {
+        let figures = |place: usize, journey: &JourneyFold| {
+            let active_s = active_s(place).filter(|s| *s > 0.0);
+            JourneyFigures {
+                op: journey.whole.figures(),
+                throughput_per_s: active_s.map(|s| round(journey.whole.ok as f64 / s)),
+                not_sent: journey.not_sent,
+                steps: journey.steps.iter().map(|(name, op)| (name.clone(), op.figures())).collect(),
+            }
         };
-        self.journeys.iter().map(|journey| (journey.name.clone(), figures(journey))).collect()
+        let all = self.journeys.iter().enumerate();
+        all.map(|(place, journey)| (journey.name.clone(), figures(place, journey))).collect()
     }
 
     /// The lab's own part: schedule lag, arrivals that waited for a place, arrivals never sent.
@@ -169,12 +172,24 @@ impl Fold {
     }
 }
 
-/// From the first moment of the first part to the end of the last exchange, in seconds.
+/// Seconds in which at least one part of these phases was driven: parts may overlap, and there are pauses between them.
+fn active_s(parts: &[PartFigures], of_phase: &dyn Fn(&str) -> bool) -> Option<f64> {
+    let own = parts.iter().filter(|part| of_phase(&part.phase));
+    let mut spans: Vec<(f64, f64)> = own.map(|part| (part.start_s, part.start_s + part.length_s)).collect();
+    spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut sum, mut until) = (0.0, f64::NEG_INFINITY);
+    for (start, end) in spans {
+        sum += (end - start.max(until)).max(0.0);
+        until = until.max(end);
+    }
+    (until > f64::NEG_INFINITY).then_some(sum)
+}
+
+/// Seconds in which a journey was driven.
 #[must_use]
-pub fn active_s(parts: &[PartFigures]) -> Option<f64> {
-    let begun = parts.iter().map(|part| part.start_s).min_by(f64::total_cmp)?;
-    let ended = parts.iter().map(|part| part.start_s + part.length_s).max_by(f64::total_cmp)?;
-    Some(ended - begun)
+pub fn active_of(scenario: &Scenario, parts: &[PartFigures], journey: usize) -> Option<f64> {
+    let drives = |name: &str| scenario.phases.iter().any(|phase| phase.name == name && phase.journey == journey);
+    active_s(parts, &drives)
 }
 
 #[cfg(test)]
@@ -233,7 +248,7 @@ mod tests {
             let mut shuffled: Vec<(usize, &Interval)> = intervals.iter().enumerate().collect();
             shuffled.sort_by_key(|(place, _)| crate::scenario::mix(seed, *place as u64));
             let (ordered, shuffled) = (fold(&intervals), fold(shuffled.into_iter().map(|(_, interval)| interval)));
-            prop_assert_eq!(format!("{:?}", ordered.journeys(None)), format!("{:?}", shuffled.journeys(None)));
+            prop_assert_eq!(format!("{:?}", ordered.journeys(&|_| None)), format!("{:?}", shuffled.journeys(&|_| None)));
             prop_assert_eq!(ordered.errors(), shuffled.errors());
         }
     }
@@ -241,22 +256,35 @@ mod tests {
     #[test]
     fn waiting_counts_in_latency_and_not_in_service() {
         let fold = fold(&[interval((0, 500, 200, 5))]);
-        let op = &fold.journeys(None)["a"].op;
+        let op = &fold.journeys(&|_| None)["a"].op;
         assert_eq!((op.latency_ms.max, op.service_ms.max), (Some(0.7), Some(0.2)));
     }
 
     #[test]
     fn a_refusal_does_not_flatter_the_latency() {
         let fold = fold(&[interval((0, 0, 900, 5)), interval((0, 0, 1, 0)), interval((0, 0, 1, 1))]);
-        let op = &fold.journeys(None)["a"].op;
+        let op = &fold.journeys(&|_| None)["a"].op;
         assert_eq!((op.count, op.ok, op.denied, op.errors), (3, 1, 1, 1));
         assert_eq!((op.latency_ms.count, op.latency_ms.min, op.failed_ms.count), (1, Some(0.9), 2));
     }
 
     #[test]
+    fn pauses_and_overlaps_do_not_count_as_time() {
+        let part = |phase: &str, start_s, length_s| PartFigures {
+            phase: phase.to_owned(),
+            start_s,
+            length_s,
+            ..PartFigures::default()
+        };
+        let parts = [part("a", 0.0, 2.0), part("a", 1.0, 2.0), part("a", 10.0, 1.0), part("b", 4.0, 9.0)];
+        let active = |name: &str| active_s(&parts, &|phase| phase == name);
+        assert_eq!((active("a"), active("b"), active("c")), (Some(4.0), Some(9.0), None));
+    }
+
+    #[test]
     fn throughput_needs_a_time() {
         let fold = fold(&[interval((0, 0, 9000, 5)), interval((0, 0, 9000, 5))]);
-        let throughput = |active_s| fold.journeys(active_s)["a"].throughput_per_s;
+        let throughput = |active_s: Option<f64>| fold.journeys(&|_| active_s)["a"].throughput_per_s;
         assert_eq!((throughput(Some(4.0)), throughput(Some(0.0)), throughput(None)), (Some(0.5), None, None));
     }
 }

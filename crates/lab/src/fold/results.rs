@@ -124,7 +124,7 @@ pub struct JourneyFigures {
     /// The journey as a whole.
     #[serde(flatten)]
     pub op: OpFigures,
-    /// Good answers per second, from the first arrival of the trial to the end of the last.
+    /// Good answers per second, over the time in which the journey was driven.
     #[serde(default)]
     pub throughput_per_s: Option<f64>,
     /// Arrivals whose time had come but that were never sent.

@@ -25,7 +25,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Looks. On a machine with 100 processes that takes about a millisecond.
+    /// Looks. On a busy 2-core machine with 115 processes that took 1.6 ms.
     #[must_use]
     pub fn scan() -> Self {
         let of_entry = |entry: fs::DirEntry| {

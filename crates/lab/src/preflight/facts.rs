@@ -41,14 +41,16 @@ fn open_files_free(file_nr: &str) -> Option<u64> {
 /// The lab's limit of open files, before and after it was raised. None is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raised {
-    /// What the lab was started with: what it hands to programs that care.
+    /// What the lab was started with.
     pub before: Option<u64>,
     /// What it has now, and what processes that it starts begin with.
     pub now: Option<u64>,
 }
 
 /// Raises the limit of open files of this process as far as it may by itself. The lab needs a file for every
-/// connection, and shells start programs with a limit made for programs that wait with `select`.
+/// connection, and shells start programs with a limit made for programs that wait with `select`. What the lab starts
+/// begins with the raised limit too: a trial shall find the target's edge and not the shell's, unless the scenario
+/// limits open files itself.
 #[must_use]
 pub fn raise_open_files() -> Raised {
     let limit = getrlimit(Resource::Nofile);

@@ -4,6 +4,7 @@
 mod facts;
 mod judge;
 mod reach;
+mod strangers;
 #[cfg(test)]
 mod tests;
 
@@ -12,6 +13,7 @@ use std::ops::RangeInclusive;
 pub use facts::{Raised, raise_open_files};
 pub use judge::{check, sources_needed};
 pub use reach::{reachable, resolve};
+pub use strangers::strangers;
 
 /// What a run is going to ask of the machine.
 #[derive(Clone, Debug, Default, PartialEq)]

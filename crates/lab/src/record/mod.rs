@@ -44,6 +44,7 @@ struct Inner {
     /// Seconds that are still open.
     open: BTreeMap<u64, Second>,
     now: Now,
+    now_is_of: u64,
     /// Schedule lag since somebody took it.
     lag: Times,
     hlog: Writer,
@@ -79,6 +80,7 @@ impl Recorder {
             book: Book::default(),
             open: BTreeMap::new(),
             now: Now::default(),
+            now_is_of: 0,
             lag: Times::default(),
             hlog,
             samples,
@@ -123,7 +125,11 @@ impl Recorder {
         while let Some(entry) = inner.open.first_entry().filter(|entry| *entry.key() < before) {
             let (number, second) = entry.remove_entry();
             inner.write(number, &second, &mut rows);
-            inner.now = second.now();
+            (inner.now, inner.now_is_of) = (second.now(), number);
+        }
+        // A second in which nothing ended has no entry of its own.
+        if inner.now_is_of + 1 < before {
+            inner.now = Now::default();
         }
         inner.hlog.flush();
         rows

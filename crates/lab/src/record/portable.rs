@@ -65,13 +65,12 @@ pub(super) mod lines {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::record::{Cell, Interval, Op};
 
     #[test]
     fn an_interval_arrives_as_it_was_sent() {
         let mut cell = Cell::new(3, Op { journey: 1, step: Some(2) });
-        [1, 1500, 90_000_000].map(|value| cell.latency_us.record(value).unwrap());
+        [1, 1500, 90_000_000].iter().for_each(|value| cell.latency_us.record(*value).unwrap());
         let lag_us = Some(cell.latency_us.clone());
         let rows = b"1,2,3\n".to_vec();
         let sent =

@@ -206,7 +206,7 @@ fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows)
         Some((work.name.clone(), figures))
     });
     Results {
-        journeys: fold.journeys(crate::fold::active_s(parts)),
+        journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey)),
         work: work.collect(),
         observe: crate::fold::observed(&rows.timeline),
         generator: fold.generator(scenario.generator.lag_p99_max),

@@ -109,22 +109,15 @@ fn of_journey(run: &Run) -> Option<Told> {
     if op.count == 0 {
         return None;
     }
-    let rate = ok_per_s(run, op).map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
+    let rate = journey.throughput_per_s.map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
     let took = format!("{name}: {} ok{rate}, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
-    let took_figure = match ok_per_s(run, op) {
+    let took_figure = match journey.throughput_per_s {
         Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
         None => Figure::new(&count(op.ok), &format!("{name} ok")),
     };
     let (latency, service) = (ms(op.latency_ms.p99), ms(op.service_ms.p99));
     let lasted = format!("{name}: latency p99 {latency} from the intended moment, service time p99 {service}");
     Some([(took, took_figure), (lasted, Figure::new(&latency, "latency p99"))])
-}
-
-/// Good answers per second, from the beginning of the first part to the end of the last.
-fn ok_per_s(run: &Run, op: &OpFigures) -> Option<f64> {
-    let start = run.parts.iter().map(|part| part.start_s).reduce(f64::min)?;
-    let end = run.parts.iter().map(|part| part.start_s + part.length_s).reduce(f64::max)?;
-    (end > start).then(|| op.ok as f64 / (end - start))
 }
 
 fn ms(value: Option<f64>) -> String {

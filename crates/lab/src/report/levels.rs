@@ -69,8 +69,11 @@ pub(super) fn law(capacity: &Value) -> Option<Usl> {
 /// Why no law was fitted, where there is none.
 pub(super) fn refusal(capacity: &Value) -> Option<String> {
     let usl = find(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
-    let refusal = serde_json::from_value(usl.clone());
-    Some(refusal.map_or_else(|_| in_words(usl), |refusal: Refusal| refusal.to_string()))
+    if let Ok(known) = serde_json::from_value::<Refusal>(usl.clone()) {
+        return Some(known.to_string());
+    }
+    let alone = usl.as_object().is_some_and(|fields| fields.len() == 1);
+    Some(in_words(if alone { &usl["refusal"] } else { usl }))
 }
 
 /// A value in words: its own sentence where it has one, else its figures by name.
@@ -119,6 +122,7 @@ mod tests {
         let refused = |refusal: Value| refusal_of(&json!({ "usl": refusal }));
         assert!(refused(json!({ "refusal": "too_few_levels", "have": 3 })).starts_with("3 levels of concurrency are"));
         assert_eq!(refused(json!({ "refusal": "of_tomorrow", "have": 3 })), "have 3, refusal of_tomorrow");
+        assert_eq!(refused(json!({ "refusal": "In a sentence." })), "In a sentence.");
     }
 
     fn refusal_of(capacity: &Value) -> String {

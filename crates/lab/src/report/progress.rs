@@ -21,7 +21,7 @@ pub struct Progress {
     pub planned_s: Option<f64>,
     /// The part under way: `burst 2`, `50 clients`; none between parts.
     pub part: Option<String>,
-    /// Arrivals in the whole plan.
+    /// Arrivals in the whole plan; 0 where nobody knows them before.
     pub planned: u64,
     /// Arrivals that are over.
     pub done: u64,
@@ -78,12 +78,18 @@ impl Progress {
         let denied = if self.denied > 0 { format!("denied {}", count(self.denied)) } else { String::new() };
         vec![
             format!("{:>4} s", self.elapsed.as_secs()),
-            format!("sent {} of {}", count(self.done), count(self.planned)),
+            self.sent(),
             format!("in flight {}", count(self.in_flight)),
             format!("errors {}", count(self.errors)),
             denied,
             self.part.as_deref().map(clean).unwrap_or_default(),
         ]
+    }
+
+    /// How much of the plan is over.
+    pub(super) fn sent(&self) -> String {
+        let of = if self.planned > 0 { format!(" of {}", count(self.planned)) } else { String::new() };
+        format!("sent {}{of}", count(self.done))
     }
 
     fn speed(&self) -> Vec<String> {

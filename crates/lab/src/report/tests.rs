@@ -166,7 +166,7 @@ fn the_two_numbers() {
     assert_eq!(figures(&run), ["2,412 game finished a minute", "49.5 s until done, p99"]);
     run.results.work.clear();
     assert_eq!(figures(&run), ["6,497 create_game ok", "396 ms latency p99"]);
-    run.parts = full().parts.into_iter().filter(|part| part.phase == "create").collect();
+    run.results.journeys.get_mut("create_game").unwrap().throughput_per_s = Some(50.24);
     assert_eq!(figures(&run), ["50.2 create_game ok a second", "396 ms latency p99"]);
     assert_eq!(run.verdict, Verdict::Passed);
 }

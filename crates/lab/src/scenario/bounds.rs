@@ -114,7 +114,7 @@ fn sources_of(at: &At<'_>) -> Vec<IpAddr> {
 pub type Signals = BTreeMap<String, String>;
 
 /// What a metric of the target can mean.
-pub const ROLES: [&str; 13] = [
+pub const ROLES: [&str; 15] = [
     "pool_wait",
     "query_time",
     "queue_wait",
@@ -126,7 +126,9 @@ pub const ROLES: [&str; 13] = [
     "work_in_memory",
     "dependency_time",
     "dependency_wait",
+    "dependency_late",
     "denied",
+    "accept_errors",
     "open_files",
 ];
 

@@ -47,7 +47,7 @@ pub use recipe::Recipe;
 pub use scope::{Draw, Scope};
 pub use target::{Base, Command, Helper, Target, TargetLimits};
 pub use template::Template;
-pub use work::{Reading, State, Totals, Work};
+pub use work::{Asking, Reading, State, Totals, Work};
 
 use mistakes::Notes;
 use reader::At;

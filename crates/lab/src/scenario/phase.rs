@@ -205,6 +205,18 @@ impl Arrivals {
         }
     }
 
+    /// From its first moment to its end; none where that depends on the target.
+    #[must_use]
+    pub fn lasting(&self) -> Option<Duration> {
+        match self {
+            Self::Batch { every: Every::Done, .. }
+            | Self::Clients { each: Each::Requests(_), .. }
+            | Self::Ladder { each: Each::Requests(_), .. }
+            | Self::Edge(_) => None,
+            _ => Some(self.lasting_min()),
+        }
+    }
+
     /// From its first moment to its end, where that is known, or what of it is.
     #[must_use]
     pub fn lasting_min(&self) -> Duration {

@@ -10,7 +10,7 @@ use super::journey::request_of;
 use super::reader::{At, Fields, is_name, pointer_of};
 use super::target::get_of;
 use super::template::{Names, Template};
-use crate::limits::{BULK_MAX, WAIT_MAX};
+use crate::limits::{BULK_MAX, POLLS_AT_ONCE, POLLS_AT_ONCE_MAX, WAIT_MAX};
 
 /// One kind of work, followed from its start to its end.
 #[derive(Clone, Debug)]
@@ -21,10 +21,8 @@ pub struct Work {
     pub method: Method,
     /// The path of the status request.
     pub path: Template,
-    /// The member of the request's body that lists the ids.
-    pub ids: String,
-    /// Ids in one request.
-    pub bulk: usize,
+    /// How many pieces one request asks for.
+    pub asking: Asking,
     /// From one round of requests to the next.
     pub poll: Duration,
     /// What to read out of an answer.
@@ -37,6 +35,23 @@ pub struct Work {
     pub derive: Vec<(String, Formula)>,
     /// The server's own totals, to reconcile with.
     pub totals: Option<Totals>,
+}
+
+/// How many pieces a status request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asking {
+    /// Many: their ids stand in the body.
+    Bulk {
+        /// The member of the body that lists the ids.
+        ids: String,
+        /// Ids in one request.
+        bulk: usize,
+    },
+    /// One, whose id stands in the path.
+    Each {
+        /// Requests under way at once.
+        at_once: usize,
+    },
 }
 
 /// Pointers into the status of one piece of work, and the meaning of its states.
@@ -86,6 +101,9 @@ pub struct Totals {
     pub failed: Vec<String>,
 }
 
+/// What stands in the path of a status request that asks for one piece.
+const PIECE_ID: &str = "{{id}}";
+
 /// Figures of every piece that a formula may use besides the scenario's own.
 pub(crate) const PIECE_FIGURES: [&str; 3] = ["queue_wait_s", "run_s", "completion_s"];
 
@@ -95,26 +113,27 @@ impl Work {
             at.wrong("must be named with small letters, digits and _");
         }
         let fields = at.fields()?;
-        let request = fields.need("status", "the request that asks for many at once");
-        let request = request.and_then(|at| request_of(&at, names));
-        let ids = fields.need("ids", "the member of its body that lists the ids").and_then(|at| at.text());
-        let bulk = fields.need("bulk", "ids in one request").and_then(|at| at.int(1..=BULK_MAX));
+        let request = fields.need("status", "the request that asks for many at once, or for one by its {{id}}");
+        let by_id = request.as_ref().and_then(At::text).is_some_and(|text| text.contains(PIECE_ID));
+        let mut names = names.clone();
+        names.known.extend(by_id.then(|| "id".to_owned()));
+        let request = request.and_then(|at| request_of(&at, &names));
+        let asking = if by_id { Asking::read_each(&fields) } else { Asking::read_bulk(&fields) };
         let wait = Duration::from_millis(10)..=WAIT_MAX;
         let poll = fields.take("poll").map_or(Some(Duration::from_secs(1)), |at| at.duration(wait.clone()));
         let stuck = fields.need("stuck_after", "no progress for how long is stuck, such as \"60s\"");
         let stuck_after = stuck.and_then(|at| at.duration(wait.clone()));
         let give_up = fields.take("give_up_after").map_or(Some(Duration::from_secs(30 * 60)), |at| at.duration(wait));
-        let reading = Reading::read(&fields);
+        let reading = Reading::read(&fields, by_id);
         let derive = fields.take("derive").map_or_else(Vec::new, |at| derive_of(&at, &reading));
-        let totals = fields.take("totals").and_then(|at| Totals::read(&at, names));
+        let totals = fields.take("totals").and_then(|at| Totals::read(&at, &names));
         fields.close();
         let (method, path) = request?;
         Some(Self {
             name: name.to_owned(),
             method,
             path,
-            ids: ids?.to_owned(),
-            bulk: bulk? as usize,
+            asking: asking?,
             poll: poll?,
             reading,
             stuck_after: stuck_after?,
@@ -125,10 +144,30 @@ impl Work {
     }
 }
 
+impl Asking {
+    fn read_bulk(fields: &Fields<'_>) -> Option<Self> {
+        let ids = fields.need("ids", "the member of its body that lists the ids").and_then(|at| at.text());
+        let bulk = fields.need("bulk", "ids in one request").and_then(|at| at.int(1..=BULK_MAX));
+        Some(Self::Bulk { ids: ids?.to_owned(), bulk: bulk? as usize })
+    }
+
+    fn read_each(fields: &Fields<'_>) -> Option<Self> {
+        let at_once = fields.take("at_once").map_or(Some(POLLS_AT_ONCE), |at| at.int(1..=POLLS_AT_ONCE_MAX));
+        Some(Self::Each { at_once: at_once? as usize })
+    }
+}
+
 impl Reading {
-    fn read(fields: &Fields<'_>) -> Self {
-        let items = fields.take("items").and_then(|at| pointer_of(&at)).unwrap_or_default();
-        let id = fields.need("id", "the pointer to the id in a status").and_then(|at| pointer_of(&at));
+    /// Of an answer about one piece it is known whose it is, and there is no list.
+    fn read(fields: &Fields<'_>, by_id: bool) -> Self {
+        let (items, id) = match by_id {
+            true => (None, None),
+            false => (
+                fields.take("items").and_then(|at| pointer_of(&at)),
+                fields.need("id", "the pointer to the id in a status").and_then(|at| pointer_of(&at)),
+            ),
+        };
+        let items = items.unwrap_or_default();
         let (state, states) = fields
             .need("state", "{ at, waiting, running, finished, failed }")
             .and_then(|at| states_of(&at))

@@ -14,7 +14,8 @@ use crate::cgroup::LimitsSeen;
 use crate::edge::{LevelPoint, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
-    PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_s, observed,
+    Fold, PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_of,
+    observed,
 };
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
@@ -49,7 +50,7 @@ pub(crate) fn conclude(
     };
     record.notes.extend(notes(stage, lines_failure, end));
     let mut run = record.into_run(results, gates, circumstances);
-    run.errors = stage.recorder.fold(|fold| fold.errors());
+    run.errors = stage.recorder.fold(Fold::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
     run.parts = parts;
@@ -117,8 +118,9 @@ fn results(
     };
     let own = process(GENERATOR);
     let lag_p99_max = stage.scenario.generator.lag_p99_max;
-    let (journeys, mut generator) =
-        stage.recorder.fold(|fold| (fold.journeys(active_s(parts)), fold.generator(lag_p99_max)));
+    let (journeys, mut generator) = stage.recorder.fold(|fold| {
+        (fold.journeys(&|journey| active_of(&stage.scenario, parts, journey)), fold.generator(lag_p99_max))
+    });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
     let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
     Results {

@@ -206,7 +206,7 @@ impl Beginning {
     fn interrupted_early(self, scenario: &Scenario) -> Run {
         let fold = Fold::new(&scenario.journeys);
         let generator = fold.generator(scenario.generator.lag_p99_max);
-        let results = Results { journeys: fold.journeys(None), generator, ..Results::default() };
+        let results = Results { journeys: fold.journeys(&|_| None), generator, ..Results::default() };
         let gates = judge_gates(&scenario.gates, &results.to_json());
         self.into_run(results, gates, Circumstances { interrupted: true, behind: false })
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::{CouldNotRun, Trial};
-use crate::preflight::{Facts, Needs, check, raise_open_files};
+use crate::preflight::{Facts, Needs, check, raise_open_files, strangers};
 use crate::safety::is_loopback;
 use crate::scenario::{Arrivals, Phase, Reconnect, Scenario};
 
@@ -30,7 +30,8 @@ const SAMPLE_ROW_BYTES: u64 = 96;
 /// Every reason why the run cannot be right, each with what to do.
 pub(crate) fn preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, CouldNotRun> {
     let _ = raise_open_files();
-    let complaints = check(&needs(trial, addresses), &Facts::gather(dir));
+    let mut complaints = strangers(&trial.scenario);
+    complaints.extend(check(&needs(trial, addresses), &Facts::gather(dir)));
     let sentences = |refusing: bool| -> Vec<String> {
         let some = complaints.iter().filter(|complaint| complaint.refuses() == refusing);
         some.map(|complaint| complaint.sentence().to_owned()).collect()

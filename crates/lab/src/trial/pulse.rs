@@ -17,18 +17,22 @@ use super::stage::{Log, Stage};
 use super::watched::Watched;
 use crate::drive::{Call, Client};
 use crate::flag::raised;
-use crate::fold::round;
+use crate::fold::{Fold, Timeline, round};
 use crate::limits::PULSE;
 use crate::machine::Host;
 use crate::metrics;
-use crate::record::timeline::{PulseRow, Row};
+use crate::record::timeline::{FaultRow, PulseRow, Row};
 use crate::report::{Progress, Screen};
+use crate::scenario::Phase;
 
 /// The name under which the lab itself is watched.
 pub(crate) const GENERATOR: &str = "generator";
 
 /// The name under which the target is watched.
 pub(crate) const SERVER: &str = "server";
+
+/// The figure over time of the processors that the target keeps busy.
+const SERVER_CORES: &str = "process.server.cpu_cores";
 
 /// How long the target's metrics may take; a later answer belongs to no second.
 const SCRAPE_WITHIN: Duration = Duration::from_millis(900);
@@ -45,6 +49,9 @@ pub(crate) struct Pulse<'a> {
     host: Host,
     latest: Latest,
     planned: u64,
+    planned_s: Option<f64>,
+    /// Faults and notes that the screen was told of.
+    told: (usize, usize),
     screen: &'a mut Screen,
 }
 
@@ -67,6 +74,8 @@ impl<'a> Pulse<'a> {
             host: Host::look(),
             latest: Latest::default(),
             planned: phases.iter().map(|phase| phase.arrivals.count()).sum::<Option<u64>>().unwrap_or(0),
+            planned_s: planned_s(phases),
+            told: (0, 0),
             screen,
         }
     }
@@ -116,7 +125,7 @@ impl<'a> Pulse<'a> {
 
     fn row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> PulseRow {
         let gauges = self.conductor.crew.gauges();
-        let (ok, denied, errors) = self.conductor.recorder.fold(|fold| fold.counts());
+        let (ok, denied, errors) = self.conductor.recorder.fold(Fold::counts);
         let host = Host::look();
         let machine = host.since(&self.host).by_name();
         self.host = host;
@@ -136,11 +145,14 @@ impl<'a> Pulse<'a> {
         }
     }
 
-    fn progress(&self, now: Duration, row: &PulseRow) -> Progress {
+    fn progress(&mut self, now: Duration, row: &PulseRow) -> Progress {
+        let notes = self.news();
+        let cores = |timeline: &Timeline| timeline.series.get(SERVER_CORES)?.last();
         let latest = self.conductor.recorder.now();
         let of_server = |figure: &str| row.processes.get(SERVER).and_then(|server| server.get(figure)).copied();
         Progress {
             elapsed: now,
+            planned_s: self.planned_s,
             planned: self.planned,
             done: row.ok + row.denied + row.errors,
             in_flight: row.in_flight,
@@ -153,8 +165,21 @@ impl<'a> Pulse<'a> {
             queued: row.queued,
             connections: row.connections,
             part: self.conductor.recorder.book(|book| book.current(now).map(|spec| spec.label.clone())),
-            ..Progress::default()
+            server_cpu_cores: self.log.look(cores),
+            notes,
         }
+    }
+
+    /// Faults and notes since the last beat.
+    fn news(&mut self) -> Vec<String> {
+        let (faults_told, notes_told) = self.told;
+        let (news, told) = self.log.look(|timeline| {
+            let faults = timeline.faults.iter().skip(faults_told).map(told_of);
+            let notes = timeline.notes.iter().skip(notes_told).map(|row| row.note.clone());
+            (faults.chain(notes).collect(), (timeline.faults.len(), timeline.notes.len()))
+        });
+        self.told = told;
+        news
     }
 
     /// A target that does not answer in time has no metrics in this row.
@@ -171,4 +196,22 @@ impl<'a> Pulse<'a> {
         let reply = self.client.send(&call).await.ok().filter(|reply| reply.status == 200)?;
         Some(metrics::parse(&String::from_utf8_lossy(&reply.body)))
     }
+}
+
+fn told_of(fault: &FaultRow) -> String {
+    let failed = fault.failed.as_ref().map_or_else(String::new, |why| format!(", which failed: {why}"));
+    format!("{} {}{failed}", fault.act, fault.process)
+}
+
+/// When the last arrival is due; none where the target's answers decide it.
+fn planned_s(phases: &[Phase]) -> Option<f64> {
+    let (mut turn, mut end) = (Duration::ZERO, Duration::ZERO);
+    for phase in phases {
+        let length = phase.arrivals.lasting()?;
+        match phase.at {
+            Some(at) => end = end.max(at.saturating_add(length)),
+            None => turn = turn.saturating_add(phase.after).saturating_add(length),
+        }
+    }
+    Some(end.max(turn).as_secs_f64())
 }

@@ -19,6 +19,7 @@ use super::watched::{Kin, Watched};
 use super::{Beginning, CouldNotRun, End, Fleet, Trial};
 use crate::clock::unix_ms_now;
 use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
+use crate::findings::metric_names;
 use crate::flag::{pass_panic_on, raised};
 use crate::fold::{Timeline, TotalsFigures};
 use crate::limits::START_LEAD;
@@ -54,14 +55,19 @@ pub(crate) struct Stage {
 pub(crate) struct Log(Mutex<(Lines, Timeline)>);
 
 impl Log {
-    pub(crate) fn new(lines: Lines) -> Self {
-        Self(Mutex::new((lines, Timeline::default())))
+    pub(crate) fn new(lines: Lines, timeline: Timeline) -> Self {
+        Self(Mutex::new((lines, timeline)))
     }
 
     pub(crate) fn write(&self, row: &Row) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.0.write(row);
         log.1.add(row);
+    }
+
+    /// Looks at what was folded so far.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Timeline) -> T) -> T {
+        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
     }
 
     /// What was folded so far, and what went wrong with the file.
@@ -82,7 +88,8 @@ impl Stage {
     ) -> Result<Self, CouldNotRun> {
         let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
         let samples = trial.samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
-        let log = Arc::new(Log::new(Lines::create(&dir.join("timeline.jsonl")).map_err(file)?));
+        let lines = Lines::create(&dir.join("timeline.jsonl")).map_err(file)?;
+        let log = Arc::new(Log::new(lines, Timeline::preferring(metric_names(&scenario.signals))));
         let (start, start_moment) = (Instant::now() + START_LEAD, Moment::now() + START_LEAD);
         let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
         let recorder = Arc::new(Recorder::new(&scenario.journeys, hlog.map_err(file)?, samples));

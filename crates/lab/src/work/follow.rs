@@ -1,4 +1,4 @@
-//! Rounds of status requests: asks in bulk for the pieces that have not ended, over a connection of its own so
+//! Rounds of status requests: asks for the pieces that have not ended, over connections of its own so
 //! that the load is not disturbed. A target that does not answer for a while is not an error here; its work then
 //! simply makes no progress. Refuses to interpret answers: the tracker does.
 
@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -16,7 +17,7 @@ use crate::drive::{Call, Client, excerpt};
 use crate::flag::raised;
 use crate::limits::REQUEST_TIMEOUT;
 use crate::record::timeline::{Row, WorkRow};
-use crate::scenario::{Scenario, Scope, Work};
+use crate::scenario::{Asking, Scenario, Scope, Work};
 use crate::trial::Log;
 
 /// Everything that rounds share.
@@ -80,44 +81,75 @@ impl Follow {
         }
     }
 
-    /// Asks once for every piece that has not ended; gives the number of requests without a good answer.
+    /// Asks once for every piece that has not ended; gives the number of requests without a good answer. A target that is
+    /// away would make every request of the round wait: the next round asks again.
     async fn round(&self, place: usize, work: &Work) -> u64 {
-        let ids = self.board.tracker(place).unfinished();
+        let unfinished = self.board.tracker(place).unfinished();
         let mut errors = 0;
-        for chunk in ids.chunks(work.bulk) {
-            let answer = self.ask(work, chunk).await;
-            let now = self.start.elapsed();
-            let silent = answer.is_err();
-            let seen = answer.and_then(|answer| self.board.tracker(place).observe(&answer, now));
-            if let Err(message) = seen {
-                errors += 1;
-                self.misread.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
+        match &work.asking {
+            Asking::Bulk { ids, bulk } => {
+                for chunk in unfinished.chunks(*bulk) {
+                    let answer = self.ask_many(work, ids, chunk).await;
+                    let silent = answer.is_err();
+                    let now = self.start.elapsed();
+                    let seen = answer.and_then(|answer| self.board.tracker(place).observe(&answer, now));
+                    errors += self.note_misread(seen);
+                    if silent {
+                        break;
+                    }
+                }
             }
-            // A target that is away would make every request of the round wait: the next round asks again.
-            if silent {
-                break;
+            Asking::Each { at_once } => {
+                for chunk in unfinished.chunks(*at_once) {
+                    let answers = join_all(chunk.iter().map(|id| self.ask_one(work, id))).await;
+                    let silent = answers.iter().all(Result::is_err);
+                    let now = self.start.elapsed();
+                    for (id, answer) in chunk.iter().zip(answers) {
+                        let seen = answer.and_then(|answer| self.board.tracker(place).observe_piece(id, &answer, now));
+                        errors += self.note_misread(seen);
+                    }
+                    if silent {
+                        break;
+                    }
+                }
             }
         }
         errors
     }
 
-    async fn ask(&self, work: &Work, ids: &[Box<str>]) -> Result<Value, String> {
-        let scope = Scope::of_run(&self.globals);
-        let path = work.path.render(&scope)?;
+    /// One for what could not be understood, of which the first message is kept.
+    fn note_misread(&self, seen: Result<(), String>) -> u64 {
+        let Err(message) = seen else { return 0 };
+        self.misread.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(message);
+        1
+    }
+
+    async fn ask_many(&self, work: &Work, member: &str, ids: &[Box<str>]) -> Result<Value, String> {
+        let path = work.path.render(&Scope::of_run(&self.globals))?;
         let mut headers = self.headers.clone();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.ask(work, &path, headers, Bytes::from(json!({ member: ids }).to_string())).await
+    }
+
+    async fn ask_one(&self, work: &Work, id: &str) -> Result<Value, String> {
+        let kept = [("id".to_owned(), id.to_owned())];
+        let path = work.path.render(&Scope { kept: &kept, ..Scope::of_run(&self.globals) })?;
+        self.ask(work, &path, self.headers.clone(), Bytes::new()).await
+    }
+
+    async fn ask(&self, work: &Work, path: &str, headers: HeaderMap, body: Bytes) -> Result<Value, String> {
         let call = Call {
             method: work.method.clone(),
             path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
             headers,
-            body: Bytes::from(json!({ &work.ids: ids }).to_string()),
+            body,
             timeout: REQUEST_TIMEOUT,
             // Asking for a status changes nothing, whatever the method.
             repeatable: true,
         };
         let reply = self.client.send(&call).await.map_err(|failure| failure.message)?;
         if !(200..300).contains(&reply.status) {
-            return Err(format!("{} answered {}: {}", work.path.render(&scope)?, reply.status, excerpt(&reply.body)));
+            return Err(format!("{path} answered {}: {}", reply.status, excerpt(&reply.body)));
         }
         serde_json::from_slice(&reply.body).map_err(|error| format!("not JSON ({error}): {}", excerpt(&reply.body)))
     }

@@ -112,8 +112,17 @@ impl Tracker {
     }
 
     fn observe_one(&mut self, item: &Value, now: Duration) -> Result<(), String> {
+        let id = item.pointer(&self.reading.id).and_then(Value::as_str);
+        let id = id.ok_or_else(|| format!("no id at `{}`", self.reading.id))?;
+        self.observe_piece(id, item, now)
+    }
+
+    /// Takes the status of one piece in.
+    ///
+    /// # Errors
+    /// It is not what the scenario says.
+    pub fn observe_piece(&mut self, id: &str, item: &Value, now: Duration) -> Result<(), String> {
         let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str);
-        let id = text(&self.reading.id).ok_or_else(|| format!("no id at `{}`", self.reading.id))?;
         let Some(piece) = self.live.get_mut(id) else { return Ok(()) };
         let word = text(&self.reading.state).ok_or_else(|| format!("no state at `{}`", self.reading.state))?;
         let state = self.reading.meaning(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;

@@ -285,6 +285,39 @@ async fn what_does_not_end_for_a_restart_is_killed() {
 }
 
 #[tokio::test]
+async fn a_process_that_is_being_restarted_takes_no_other_order() {
+    let mut house = House::new();
+    let mut fleet = Fleet::default();
+    let script = format!("trap '' TERM; echo up >&3; while :; do read line < '{}'; done", house.hold().display());
+    house.start(&mut fleet, &house.shell(&script)).await.unwrap();
+    assert_eq!(house.word().await.as_deref(), Some("up"));
+    tokio::time::pause();
+    let rows = tell(&mut fleet, &now(&[FaultAct::Restart, FaultAct::Restart, FaultAct::Kill]), 3).await;
+    let refused = Some("server is being restarted already");
+    let found: Vec<_> = rows.iter().map(|row| (row.act.as_str(), row.failed.as_deref())).collect();
+    assert_eq!(found, [("restart", refused), ("kill", refused), ("restart", None)]);
+    assert!(rows[2].pid_after.is_some(), "{rows:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_started_again_has_failed() {
+    let house = House::new();
+    let mut fleet = Fleet::default();
+    let program = house.dir.join("program");
+    std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
+    let mut scenario = house.scenario(&format!("[{program:?}, \"1000\"]"));
+    scenario.target.ready = None;
+    house.start(&mut fleet, &scenario).await.unwrap();
+    std::fs::remove_file(&program).unwrap();
+    let failure = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    assert!(failure.starts_with("server could not be started again: "), "{failure}");
+    let again = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    assert_eq!(again, failure);
+    let acts: Vec<_> = fleet.faults().iter().map(|row| (row.pid_before.is_some(), row.failed.is_some())).collect();
+    assert_eq!(acts, [(true, true), (false, true)]);
+}
+
+#[tokio::test]
 async fn what_does_not_come_back_has_failed() {
     let house = House::new();
     let mut fleet = Fleet::default();
@@ -359,7 +392,7 @@ fn guard_when_asked() {
 fn guard() -> Guard {
     let exe = std::env::current_exe().unwrap();
     let words = ["fleet::guard_when_asked", "--exact", "--nocapture", "--test-threads=1", "--"].map(OsString::from);
-    Guard::new([exe.into_os_string()].into_iter().chain(words))
+    Guard::of_words([exe.into_os_string()].into_iter().chain(words))
 }
 
 #[tokio::test]

@@ -74,6 +74,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
         interrupt: never,
         screen: Screen::quiet(),
         text: document.text().to_owned(),
+        recipe: document.recipe(),
         beside: PathBuf::new(),
         may_load: Vec::new(),
         guard: None,

@@ -125,7 +125,11 @@ impl Stub {
             "/secret" if authorized => reply(201, &json!({ "id": "s1" })),
             "/secret" => reply(401, &json!({ "code": "unauthorized" })),
             "/work" => self.create(&key).await,
-            "/status" => reply(200, &self.status(&body)),
+            "/status" => {
+                let asked: Value = serde_json::from_slice(&body).unwrap();
+                reply(200, &self.status(asked["ids"].as_array().unwrap()))
+            }
+            _ if path.starts_with("/status/") => reply(200, &self.status(&[path["/status/".len()..].into()])[0]),
             "/totals" => reply(200, &self.totals()),
             _ => reply(404, &json!({ "code": "not_found" })),
         }
@@ -153,10 +157,9 @@ impl Stub {
         reply(201, &json!({ "id": id }))
     }
 
-    fn status(&self, body: &[u8]) -> Value {
-        let asked: Value = serde_json::from_slice(body).unwrap();
+    fn status(&self, ids: &[Value]) -> Value {
         let mut works = self.works.lock().unwrap();
-        let items = asked["ids"].as_array().unwrap().iter().filter_map(|id| {
+        let items = ids.iter().filter_map(|id| {
             let id = id.as_str()?;
             let work = works.get_mut(id)?;
             work.looks += 1;

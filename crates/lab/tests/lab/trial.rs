@@ -93,6 +93,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         interrupt,
         screen: Screen::quiet(),
         text: document.text().to_owned(),
+        recipe: document.recipe(),
         beside: PathBuf::new(),
         may_load: Vec::new(),
         guard: None,
@@ -128,6 +129,9 @@ async fn work_that_finishes_passes_and_leaves_a_whole_record() {
     let create = &run.results.journeys["create"].op;
     assert_eq!((create.count, create.ok, create.latency_ms.count), (12, 12, 12));
     assert!(run.results.server.process.rss_bytes.is_some());
+    let [part] = run.parts.as_slice() else { panic!("{:?}", run.parts) };
+    assert_eq!((part.op.count, part.op.ok, part.op.latency_ms.count), (12, 12, 12));
+    assert!(part.throughput_per_s.is_some() && run.results.journeys["create"].throughput_per_s.is_some());
 
     let record: Value = serde_json::from_str(&file(&finished, "run.json")).unwrap();
     assert_eq!((&record["verdict"], &record["work"]["job"]["finished"]), (&"passed".into(), &12.into()));
@@ -165,6 +169,21 @@ async fn stuck_failed_denied_and_broken_are_told_apart() {
     assert_eq!((create.ok, create.denied, create.errors), (8, 2, 2));
     assert_eq!((run.errors.len(), run.errors[0].kind.as_str(), run.errors[0].count), (1, "status", 2));
     assert_eq!(run.errors[0].sample, "500: {\"code\":\"internal\"}");
+}
+
+#[tokio::test]
+async fn work_that_is_asked_for_one_by_one_is_followed_alike() {
+    let fates = [Fate::Finishes, Fate::Hangs, Fate::Fails];
+    let (out, stub) = (Out::new(), Stub::new(move |n| fates[n as usize % 3]));
+    let text = WORK
+        .replace(
+            "status = \"POST /status\"\nids = \"ids\"\nbulk = 5\n",
+            "status = \"GET /status/{{id}}\"\nat_once = 3\n",
+        )
+        .replace("id = \"/id\"\nstate", "state");
+    let finished = run(&text, &[], &stub, &out.0).await;
+    let job = &finished.run.results.work["job"];
+    assert_eq!((job.created, job.finished, job.failed, job.stuck), (12, 4, 4, 4));
 }
 
 #[tokio::test]

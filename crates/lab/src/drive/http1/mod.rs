@@ -5,6 +5,8 @@
 mod chunked;
 mod head;
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;
 
 use super::Failure;

@@ -7,15 +7,15 @@ use crate::drive::protocol::Wanted;
 
 /// What was understood of a whole connection's bytes after one request.
 #[derive(Debug, PartialEq, Eq)]
-struct Heard {
-    status: Option<u16>,
-    body: Vec<u8>,
+pub(super) struct Heard {
+    pub(super) status: Option<u16>,
+    pub(super) body: Vec<u8>,
     /// Whether the connection can be used again, or why there is no answer.
-    end: Result<bool, Failure>,
+    pub(super) end: Result<bool, Failure>,
 }
 
 /// Hands `pieces` in one after the other, and then the end of the connection where nothing was decided.
-fn hear(pieces: &[&[u8]], head_only: bool) -> Heard {
+pub(super) fn hear(pieces: &[&[u8]], head_only: bool) -> Heard {
     let mut codec = Http1::default();
     let mut body = Body { wanted: Wanted::Whole, ..Body::default() };
     codec.begin(Request { head_only });

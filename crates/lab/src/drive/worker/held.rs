@@ -134,6 +134,10 @@ impl Held {
         })
     }
 
+    /// Memory of a member besides its connection.
+    #[cfg(test)]
+    pub(super) const MEMBER_BYTES: usize = size_of::<Member>();
+
     /// When the leg is over.
     pub(super) fn end(&self) -> Duration {
         self.plan.end

@@ -97,6 +97,14 @@ impl Links {
         self.slab.get(key)
     }
 
+    /// Memory that belongs to connections, buffers included; what TLS needs is its own.
+    #[cfg(test)]
+    pub(super) fn own_bytes(&self) -> usize {
+        let buffers = |link: &Link| link.partial.capacity() + link.unsent.capacity();
+        let links = self.slab.keys().into_iter().filter_map(|key| self.slab.get(key));
+        links.map(|link| size_of::<(u32, Option<Link>)>() + buffers(link)).sum()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.slab.len()
     }

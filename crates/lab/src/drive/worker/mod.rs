@@ -11,6 +11,8 @@ mod journey;
 mod links;
 mod parts;
 mod secure;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::cmp::Reverse;
@@ -164,26 +166,30 @@ impl Worker {
     }
 
     fn work(&mut self) -> io::Result<()> {
-        loop {
-            let events = self.poller.wait(self.time_to_wait())?;
-            self.now = Moment::now();
-            self.woke = self.now;
-            for at in 0..events {
-                match self.poller.event(at) {
-                    Some(ready) => self.on_ready(ready),
-                    None => self.take_orders(),
-                }
-            }
-            self.now = Moment::now();
-            self.run_timers();
-            self.expire();
-            self.launch_due();
-            self.say_what_is_new();
-            if self.is_finished() {
-                self.finish();
-                return Ok(());
+        while !self.is_finished() {
+            self.turn()?;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Waits until something is to be done, and does it.
+    fn turn(&mut self) -> io::Result<()> {
+        let events = self.poller.wait(self.time_to_wait())?;
+        self.now = Moment::now();
+        self.woke = self.now;
+        for at in 0..events {
+            match self.poller.event(at) {
+                Some(ready) => self.on_ready(ready),
+                None => self.take_orders(),
             }
         }
+        self.now = Moment::now();
+        self.run_timers();
+        self.expire();
+        self.launch_due();
+        self.say_what_is_new();
+        Ok(())
     }
 
     /// From now to the next moment at which something is to be done by itself.
@@ -272,10 +278,14 @@ impl Worker {
             }
         }
         self.say_news();
+        self.say_page();
+        self.show_gauges();
+    }
+
+    fn say_page(&mut self) {
         if let Some(page) = self.book.tear() {
             let _ = self.reports.send(Report::Interval(page));
         }
-        self.show_gauges();
     }
 
     fn close_parts(&mut self, at: usize) {
@@ -283,7 +293,12 @@ impl Worker {
         self.say_overs(at);
     }
 
+    /// Says which parts are over, behind everything that is known of them: whoever hears it from all workers has every
+    /// figure of the part.
     fn say_overs(&mut self, at: usize) {
+        if !self.overs.is_empty() {
+            self.say_page();
+        }
         for Over { part, not_sent } in self.overs.drain(..) {
             let over = Report::Over { worker: self.number, part, at: self.now.since(self.setting.start), not_sent };
             let _ = self.reports.send(over);

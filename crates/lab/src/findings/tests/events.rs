@@ -140,4 +140,12 @@ fn order() {
         }
     };
     check(&Story::busy(both), &["pool_starved", "limiter_rejects"]);
+    // A machine that others use up puts it in doubt; a target that was killed was killed.
+    let crowded = |t: u64, second: &mut Second| {
+        both(t, second);
+        second.machine.insert("busy_share", 1.0);
+    };
+    check(&Story::busy(crowded), &["machine_full", "pool_starved", "limiter_rejects"]);
+    let killed = |story: &mut Story| story.pressure.oom_kills = Some(1);
+    check(&Story::busy(crowded).with(killed), &["memory_cap", "machine_full", "pool_starved", "limiter_rejects"]);
 }

@@ -104,6 +104,7 @@ fn cpu_throttled() {
 fn machine_full() {
     let shared = |_: u64, second: &mut Second| {
         no_core_left(0, second);
+        second.time(POOL, 0.1);
         (second.server_cores, second.bots_cores, second.lab_cores) = (0.8, 0.6, 0.2);
     };
     check(&Story::busy(shared), &["machine_full"]);

@@ -46,7 +46,7 @@ fn processor(run: &Run, sheet: &Sheet<'_>) -> Option<Curves> {
 
 /// The share of the machine that is busy, in cores.
 fn whole_machine(sheet: &Sheet<'_>, cores: f64) -> Option<Layer> {
-    let mut layer = sheet.line("machine.cpu_busy_share", "whole machine", PROCESSES_MAX, Form::Dashed)?;
+    let mut layer = sheet.line("machine.busy_share", "whole machine", PROCESSES_MAX, Form::Dashed)?;
     for dot in &mut layer.dots {
         (dot.y, dot.low, dot.high) = (dot.y * cores, dot.low * cores, dot.high * cores);
     }

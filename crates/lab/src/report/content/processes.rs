@@ -1,10 +1,10 @@
 //! What every process used. Refuses to know whose it is.
 
 use super::{Block, Cell, Section, Table};
-use crate::fold::ProcessFigures;
+use crate::fold::{Observed, ProcessFigures};
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
-use crate::report::words::mebibytes;
+use crate::report::words::{clean, count, mebibytes, number, percent};
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let results = &run.results;
@@ -13,8 +13,54 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let others = results.processes.iter().map(|(name, process)| (name.as_str(), process));
     let rows = named.into_iter().chain(others).filter_map(|(name, process)| row(name, process)).collect();
     let table = Table::new(1, &["process", "RSS first", "RSS peak", "RSS last", "CPU s"], rows);
+    let observed = observed(run);
     let charts = processes::charts(run, series).into_iter().map(|chart| Block::Chart(Box::new(chart)));
-    Section::new("processes", "Processes", [Block::Table(table)].into_iter().chain(charts).collect())
+    Section::new(
+        "processes",
+        "Processes",
+        [Block::Table(table), Block::facts(limits(run)), observed].into_iter().chain(charts).collect(),
+    )
+}
+
+/// What the target was held within, and what that did to it.
+fn limits(run: &Run) -> Vec<String> {
+    let server = &run.results.server;
+    let mut facts = Vec::new();
+    if let Some(limits) = &server.limits {
+        let memory = limits.memory_bytes.map(|bytes| format!("memory {}", mebibytes(bytes)));
+        let cores = limits.cpu.map(|cpu| cpu.quota_us as f64 / cpu.period_us as f64);
+        let cores = cores.map(|cores| format!("CPU {} cores", number(Some(cores))));
+        let files = limits.open_files.map(|files| format!("open files {}", count(files)));
+        let all: Vec<String> = [memory, cores, files].into_iter().flatten().collect();
+        facts.push(format!("the server was held within: {}", all.join(", ")));
+        facts.extend(limits.notes.iter().map(|note| clean(note)));
+    }
+    if let Some(seen) = &server.limits_seen {
+        let throttled = seen.cpu_throttled_periods.zip(seen.cpu_periods);
+        let throttled =
+            throttled.map(|(throttled, all)| format!("throttled in {} % of its periods", percent(throttled, all)));
+        let peak = seen.memory_peak_bytes.map(|bytes| format!("memory peak {}", mebibytes(bytes)));
+        let hits = seen.memory_limit_hits.map(|hits| format!("memory used up {} times", count(hits)));
+        let kills = seen.oom_kills.map(|kills| format!("killed for memory {} times", count(kills)));
+        let all: Vec<String> = [throttled, peak, hits, kills].into_iter().flatten().collect();
+        if !all.is_empty() {
+            facts.push(format!("the limits did this to it: {}", all.join(", ")));
+        }
+    }
+    facts
+}
+
+/// What the scenario's observers read.
+fn observed(run: &Run) -> Block {
+    let row = |observer: &str, figure: &str, observed: &Observed| {
+        let Observed { min, avg, max, last } = *observed;
+        let values = [min, avg, max, last].map(|value| Cell::from(Some(value)));
+        [Cell::from(format!("{observer}.{figure}"))].into_iter().chain(values).collect::<Vec<_>>()
+    };
+    let all = run.results.observe.iter();
+    let rows =
+        all.flat_map(|(observer, figures)| figures.iter().map(move |(figure, value)| row(observer, figure, value)));
+    Block::Table(Table::new(1, &["observed", "min", "avg", "max", "last"], rows.collect()))
 }
 
 fn row(name: &str, process: &ProcessFigures) -> Option<Vec<Cell>> {

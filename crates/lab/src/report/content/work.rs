@@ -3,7 +3,7 @@
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
 use crate::fold::{Point, WorkFigures};
 use crate::report::charts::{SeriesByName, work};
-use crate::report::words::{clock, count, number, percent};
+use crate::report::words::{clean, clock, count, number, percent};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.
@@ -64,6 +64,11 @@ fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
         work.figures.iter().filter_map(|(name, figures)| Some(format!("{name} {} in all", number(Some(figures.sum?))))),
     );
     facts.extend(cpu_facts(run, work));
+    if !work.stuck_by.is_empty() {
+        let holders: Vec<String> =
+            work.stuck_by.iter().map(|(who, n)| format!("{} by {}", count(*n), clean(who))).collect();
+        facts.push(format!("of the stuck ones were held: {}", holders.join(", ")));
+    }
     if work.duplicates > 0 {
         facts.push(format!("{} ids were given out twice", count(work.duplicates)));
     }

@@ -141,14 +141,14 @@ impl View<'_> {
     }
 
     fn counts(&self) -> Line<'_> {
-        let Progress { done, planned, errors, denied, .. } = self.progress;
+        let Progress { errors, denied, .. } = self.progress;
         let alert = |n: u64, colour: Color| {
             if n > 0 { Style::new().fg(colour).add_modifier(Modifier::BOLD) } else { Style::new() }
         };
         Line::from(vec![
-            Span::raw(format!("sent {} of {}  ·  ", count(*done), count(*planned))),
+            Span::raw(self.progress.sent() + BETWEEN),
             Span::styled(format!("errors {}", count(*errors)), alert(*errors, Color::Red)),
-            Span::raw("  ·  "),
+            Span::raw(BETWEEN),
             Span::styled(format!("denied {}", count(*denied)), alert(*denied, Color::Yellow)),
         ])
     }

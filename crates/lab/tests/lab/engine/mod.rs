@@ -6,6 +6,7 @@ mod connections;
 mod hold;
 mod journeys;
 mod open;
+mod processes;
 mod schedule;
 mod tls;
 
@@ -65,8 +66,11 @@ pub(super) struct Said {
 
 /// A journey of these steps, written in TOML.
 pub(super) fn scenario(steps: &str) -> Scenario {
-    let document = Document::parse(&format!("{HEADING}{steps}")).unwrap();
-    Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    Scenario::read(&document(steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+pub(super) fn document(steps: &str) -> Document {
+    Document::parse(&format!("{HEADING}{steps}")).unwrap()
 }
 
 /// A journey of one GET.
@@ -117,12 +121,22 @@ impl Rig {
     pub(super) fn start(setting: Setting, legs: Vec<Leg>, workers: u32) -> Self {
         let (crew, reports) = Crew::start(Arc::new(setting), workers as usize).unwrap();
         legs.iter().for_each(|leg| crew.send(leg.clone()));
+        let workers = crew.workers() as u32;
         Self { crew, reports, legs, workers, losses: 0 }
     }
 
     /// So many errors belong to no arrival.
     pub(super) fn losing(self, losses: u64) -> Self {
         Self { losses, ..self }
+    }
+
+    /// The sentence with which a worker gives up.
+    pub(super) fn until_broken(mut self) -> String {
+        loop {
+            if let Report::Broken { message, .. } = self.reports.blocking_recv().unwrap() {
+                return message;
+            }
+        }
     }
 
     /// Waits until everything is over, and then ends the crew.
@@ -180,7 +194,11 @@ impl Said {
     #[track_caller]
     fn take(&mut self, report: Report) {
         match report {
-            Report::Interval(interval) => self.intervals.push(interval),
+            Report::Interval(interval) => {
+                let late = |part: u32| self.overs.iter().any(|over| (over.0, over.1) == (interval.worker, part));
+                assert!(!interval.cells.iter().any(|cell| late(cell.part)), "told after its part was over");
+                self.intervals.push(interval);
+            }
             Report::Started(pieces) => self.begun.extend(pieces),
             Report::Over { worker, part, not_sent, .. } => self.overs.push((worker, part, not_sent)),
             Report::Ended { .. } => self.ended += 1,
@@ -198,10 +216,10 @@ impl Said {
         assert_eq!((gauges.in_flight, gauges.queued), (0, 0));
         let overs: u64 = self.overs.iter().map(|(_, _, not_sent)| not_sent).sum();
         assert_eq!(overs, self.not_sent());
-        // Seconds never run back, and none is told twice.
-        let seconds: Vec<(u32, u64)> = self.intervals.iter().map(|page| (page.worker, page.second)).collect();
-        let distinct: BTreeSet<(u32, u64)> = seconds.iter().copied().collect();
-        assert_eq!(distinct.len(), seconds.len(), "{seconds:?}");
+        for worker in self.intervals.iter().map(|page| page.worker).collect::<BTreeSet<u32>>() {
+            let seconds = self.intervals.iter().filter(|page| page.worker == worker).map(|page| page.second);
+            assert!(seconds.clone().is_sorted(), "seconds ran back: {:?}", seconds.collect::<Vec<_>>());
+        }
     }
 
     pub(super) fn sum(&self, of: impl Fn(&Interval) -> u64) -> u64 {

@@ -1,0 +1,126 @@
+//! Workers in processes of their own. The program that they are is this test itself, asked to run the one test
+//! `worker_when_asked` with a variable in its environment.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lab::drive::{Crew, Processes, Setting};
+use lab::plan::Schedule;
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
+
+use super::{Rig, burst, document, leg, rate, scenario, setting};
+use crate::scripted::{Act, Scripted, answer, ok};
+
+const ASKED: &str = "LAB_WORKER_WHEN_ASKED";
+
+#[test]
+fn worker_when_asked() {
+    if std::env::var_os(ASKED).is_some() {
+        let _ = lab::drive::worker_process();
+    }
+}
+
+const STEPS: &str = r#"
+[[journey.step]]
+name = "create"
+request = "POST /games"
+json = { key = "{{run.id}}" }
+expect = 201
+keep = { game = "/id" }
+starts = "game"
+[[journey.step]]
+name = "look"
+request = "GET /games/{{game}}"
+"#;
+
+/// A setting whose workers are processes: so many connections are wanted that this one may open half of them.
+fn split(address: std::net::SocketAddr) -> Setting {
+    let own = std::env::current_exe().unwrap();
+    let words = ["env".into(), format!("{ASKED}=1").into(), own.into_os_string()];
+    let test = ["engine::processes::worker_when_asked", "--exact", "--quiet"].map(OsString::from);
+    let connections = getrlimit(Resource::Nofile).maximum.unwrap() * 3 / 2;
+    let command = words.into_iter().chain(test).collect();
+    let processes = Processes { command, recipe: document(STEPS).recipe(), connections };
+    Setting { processes: Some(processes), ..setting(scenario(STEPS), address) }
+}
+
+fn creates(asked: &crate::scripted::Asked) -> Vec<Act> {
+    if asked.head.starts_with("POST") {
+        vec![Act::Write(answer(201, &format!("{{\"id\": \"g{}\"}}", asked.number)))]
+    } else {
+        ok()
+    }
+}
+
+#[test]
+fn processes_together_do_what_threads_would() {
+    let target = Scripted::start(creates);
+    let rig = Rig::start(split(target.address), vec![leg(burst(60), 10)], 3);
+    // Two for the connections, with two workers each for the three that were asked for.
+    assert_eq!((rig.crew.pids().len(), rig.crew.workers()), (2, 4));
+    let pids = rig.crew.pids();
+    let said = rig.until_over();
+    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((60, 0, 0), (60, 0, 0), (60, 0, 0)));
+    assert_eq!((said.begun.len(), target.connections()), (60, 10));
+    let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
+    assert!(indexes.into_iter().eq(0..60));
+    assert_eq!(said.times()[0].len(), 60);
+    assert!(
+        target
+            .asked()
+            .iter()
+            .filter(|asked| asked.head.starts_with("POST"))
+            .all(|asked| { asked.body == "{\"key\":\"the-run\"}" })
+    );
+    assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()), "{pids:?}");
+}
+
+#[test]
+fn they_hold_are_cut_and_stop_like_threads() {
+    let target = Scripted::start(creates);
+    let lasting = Duration::from_secs(3600);
+    let hold = Schedule::Hold { connections: 41, open_per_s: None, rate_per_s: None, lasting };
+    let legs = vec![leg(hold, 1), lab::plan::Leg { part: 1, ..leg(rate(100.0, 3_600_000), 4) }];
+    let rig = Rig::start(split(target.address), legs, 2);
+    rig.await_gauges(|gauges| gauges.held == 41 && gauges.over >= 60);
+    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.held == 0);
+    let said = rig.stop(Duration::from_secs(20));
+    let (good, denied, errors) = said.counts();
+    assert!(good >= 60 && (denied, errors) == (0, 0));
+}
+
+#[test]
+fn a_process_that_dies_ends_the_trial_with_a_sentence() {
+    let target = Scripted::start(creates);
+    let rig = Rig::start(split(target.address), vec![leg(rate(100.0, 3_600_000), 4)], 2);
+    rig.await_gauges(|gauges| gauges.over >= 10);
+    let pid = i32::try_from(rig.crew.pids()[1]).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    let message = rig.until_broken();
+    assert_eq!(message, "a worker process of the lab ended before its work was done (signal: 9 (SIGKILL))");
+}
+
+/// What is said when they cannot start.
+#[track_caller]
+fn refused(change: impl Fn(&mut Processes), message: &str) {
+    let mut setting = split("127.0.0.1:1".parse().unwrap());
+    change(setting.processes.as_mut().unwrap());
+    let error = Crew::start(Arc::new(setting), 1).unwrap_err().to_string();
+    assert!(error.contains(message), "{error}");
+}
+
+#[test]
+fn what_keeps_them_from_starting_is_said() {
+    refused(|processes| processes.command = vec!["/no/such/program".into()], "No such file or directory");
+    refused(|processes| processes.command = vec!["true".into()], "ended before it began");
+    let wrong = |processes: &mut Processes| {
+        let mut changed = document(STEPS);
+        changed.set("phase.p.in_flight_max=0").unwrap();
+        processes.recipe = changed.recipe();
+    };
+    refused(wrong, "in_flight_max");
+}
