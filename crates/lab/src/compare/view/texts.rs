@@ -7,12 +7,19 @@ use crate::report::words::number;
 /// From this ratio on, times are easier to read than percent.
 const TIMES_FROM: f64 = 2.0;
 
-/// A ratio as a change: `+12 %`, `-3.4 %`, `2.5x`.
+/// Below this ratio, parts are easier to read than percent.
+const PARTS_FROM: f64 = 0.1;
+
+/// An interval that reaches as far as this ratio both ways says nothing.
+const ANYTHING_FROM: f64 = 5.0;
+
+/// A ratio as a change: `+12 %`, `-3.4 %`, `2.5x`, `1/40`.
 pub(super) fn percent(ratio: f64) -> String {
     let change = 100.0 * (ratio - 1.0);
     match change.abs() {
         _ if ratio.is_infinite() => "from 0".to_owned(),
         _ if ratio >= TIMES_FROM => format!("{}x", number(Some(ratio))),
+        _ if ratio > 0.0 && ratio < PARTS_FROM => format!("1/{}", number(Some(1.0 / ratio))),
         size if size >= 9.95 => format!("{change:+.0} %"),
         size if size < 0.05 => "0 %".to_owned(),
         _ => format!("{change:+.1} %"),
@@ -39,6 +46,7 @@ pub(super) fn change(figure: &Figure, outcome: &Outcome) -> String {
 pub(super) fn interval(figure: &Figure, outcome: &Outcome) -> String {
     let Some(Change { scale, low, high, .. }) = outcome.answer.change else { return String::new() };
     match scale {
+        Scale::Ratio if high > ANYTHING_FROM && low < 1.0 / ANYTHING_FROM => "anything".to_owned(),
         Scale::Ratio if high.is_infinite() => format!("over {}", percent(low)),
         Scale::Ratio => joined(&percent(low), &percent(high)),
         Scale::Difference => {
@@ -131,6 +139,8 @@ pub(super) fn reason(reason: Reason, unit_s: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::figures::Worse;
+    use super::super::super::stats::{Answer, Call};
     use super::*;
 
     #[test]
@@ -141,7 +151,9 @@ mod tests {
             (1.034, "+3.4 %"),
             (1.124, "+12 %"),
             (0.966, "-3.4 %"),
-            (0.05, "-95 %"),
+            (0.15, "-85 %"),
+            (0.05, "1/20"),
+            (0.000_975, "1/1,026"),
             (1.996, "+100 %"),
             (2.46, "2.46x"),
             (0.0, "-100 %"),
@@ -150,5 +162,27 @@ mod tests {
         rows.iter().for_each(|(ratio, text)| assert_eq!(percent(*ratio), *text));
         assert_eq!([joined("+8.0 %", "+17 %"), joined("+8.0 %", "2.5x")], ["+8.0 .. +17 %", "+8.0 % .. 2.5x"]);
         assert_eq!([-0.000_1, 0.0, 1.5, -2000.0].map(signed), ["0", "0", "+1.50", "-2,000"]);
+    }
+
+    #[track_caller]
+    fn check_interval(kind: Kind, change: Change, expected: &str) {
+        let (before, after) = (Some(1.0), Some(2.0));
+        let answer = Answer { before, after, call: Call::Noise, change: Some(change), p: None, level: None };
+        let outcome = Outcome { answer, sense: Sense::Noise };
+        let (subject, outcomes) = (String::new(), Vec::new());
+        let figure = Figure { subject, name: "", unit: "", kind, worse: Worse::Higher, outcomes };
+        assert_eq!(interval(&figure, &outcome), expected);
+    }
+
+    #[test]
+    fn intervals() {
+        let ratio = |low, high| Change { scale: Scale::Ratio, point: 1.0, low, high };
+        let difference = |low, high| Change { scale: Scale::Difference, point: 0.0, low, high };
+        check_interval(Kind::Time, ratio(0.98, 1.05), "-2.0 .. +5.0 %");
+        check_interval(Kind::Time, ratio(0.9, 3.0), "-10 % .. 3x");
+        check_interval(Kind::Time, ratio(0.01, 400.0), "anything");
+        check_interval(Kind::Count, ratio(3.2, f64::INFINITY), "over 3.20x");
+        check_interval(Kind::Count, difference(-1.5, 20.0), "-1.50 .. +20");
+        check_interval(Kind::Share, difference(-0.5, 0.25), "-0.500 .. +0.250 points");
     }
 }
