@@ -94,7 +94,7 @@ impl Book {
             note(&mut self.lag_us, us(sample.lag));
         }
         if self.rows {
-            sample.write_row(&mut self.page.rows);
+            sample.write_row(part, &mut self.page.rows);
         }
     }
 
@@ -199,7 +199,6 @@ mod tests {
     fn sample(step: Option<usize>, done_ms: u64, class: Class) -> Sample {
         let ms = Duration::from_millis;
         Sample {
-            phase: 0,
             index: 4,
             journey: 1,
             step,

@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 /// One arrival's journey, or one step of it. Moments count from the start of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The phase.
-    pub phase: usize,
-    /// The arrival's place in its phase.
+    /// The arrival's place in its leg.
     pub index: u64,
     /// The journey.
     pub journey: usize,
@@ -36,13 +34,12 @@ pub struct Sample {
 
 impl Sample {
     /// Appends its row of samples.csv.
-    pub fn write_row(&self, rows: &mut Vec<u8>) {
+    pub fn write_row(&self, part: u32, rows: &mut Vec<u8>) {
         let us = |moment: Duration| moment.as_micros();
         // Writing into memory does not fail.
         let _ = writeln!(
             rows,
-            "{},{},{},{},{},{},{},{},{},{},{}",
-            self.phase,
+            "{part},{},{},{},{},{},{},{},{},{},{}",
             self.index,
             self.journey,
             self.step.map_or_else(String::new, |step| step.to_string()),

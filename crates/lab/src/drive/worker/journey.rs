@@ -188,7 +188,7 @@ impl Worker {
         let now = self.at();
         let Some(flight) = self.flights.get_mut(key) else { return };
         let course = &self.courses[flight.leg];
-        let (phase, cut) = (course.leg.phase, course.cut);
+        let cut = course.cut;
         let steps = &calls[flight.journey].calls;
         let times = &mut flight.times;
         if flight.step == 0 {
@@ -203,7 +203,7 @@ impl Worker {
                 first_byte: times.step_head,
                 lag: if flight.step == 0 { times.lag } else { sent.saturating_sub(times.step_due) },
                 retries: flight.retries,
-                ..whole(flight, phase, now, outcome.class())
+                ..whole(flight, now, outcome.class())
             };
             self.book.sample(flight.arrival.part, &sample);
         }
@@ -245,8 +245,7 @@ impl Worker {
     pub(super) fn note_whole(&mut self, key: Key, outcome: &Outcome) {
         let now = self.at();
         let Some(flight) = self.flights.get(key) else { return };
-        let phase = self.courses[flight.leg].leg.phase;
-        let sample = whole(flight, phase, now, outcome.class());
+        let sample = whole(flight, now, outcome.class());
         self.book.sample(flight.arrival.part, &sample);
     }
 
@@ -379,9 +378,8 @@ impl Worker {
     }
 }
 
-fn whole(flight: &Flight, phase: usize, now: Duration, class: Class) -> Sample {
+fn whole(flight: &Flight, now: Duration, class: Class) -> Sample {
     Sample {
-        phase,
         index: flight.arrival.index,
         journey: flight.journey,
         step: None,
