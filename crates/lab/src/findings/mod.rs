@@ -2,9 +2,9 @@
 //! bottleneck that the figures do not show: a healthy run has no findings.
 //!
 //! How a cause is told from its consequences: every kind looks at the time in which the target was busy (see
-//! [`view`]), compares what it accuses with what it must acquit (a wait for the pool with the query behind it, a queue
+//! `view`), compares what it accuses with what it must acquit (a wait for the pool with the query behind it, a queue
 //! with the run time behind it), and says how much of what clients or pieces of work lost it explains. A finding
-//! whose cause was found as well is left out ([`EXPLAINS`]); the others stand in the order of what they explain.
+//! whose cause was found as well is left out (`EXPLAINS`); the others stand in the order of what they explain.
 
 mod disturbed;
 mod memory;
