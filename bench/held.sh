@@ -6,7 +6,7 @@
 # usage: bench/held.sh [connections] [seconds to hold]
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-connections=${1:-100000} hold=${2:-20}
+connections=${1:-100000} hold=${2:-50}
 per_process=12500 open_per_s=5000
 port=$(free_port)
 
