@@ -125,6 +125,7 @@ fn every_chart_that_the_figures_allow_is_there() {
         "kill server</text>",
         "server ready again</text>",
         "Universal Scalability Law",
+        "whole machine</li>",
         "gate: create_game",
     ] {
         assert!(page.contains(shown), "{shown}");

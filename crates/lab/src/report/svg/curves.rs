@@ -47,6 +47,9 @@ pub(in crate::report) struct Layer {
     pub colour: usize,
     pub form: Form,
     pub dots: Vec<Dot>,
+    /// The distance from one dot to the next while there is something to measure, where it is known: over time, a line
+    /// is cut where they lie further apart.
+    pub step: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,7 +193,7 @@ impl Curves {
             Form::Dots => self.draw_dots(svg, frame, x, layer, &class),
             Form::Area => draw_spread(svg, frame, x, &layer.dots, &class),
             Form::Line | Form::Dashed | Form::Law => {
-                for run in self.unbroken(&layer.dots) {
+                for run in self.unbroken(layer) {
                     if run.iter().any(|dot| dot.low < dot.high) {
                         draw_spread(svg, frame, x, run, &format!("spread c{}", colour(layer.colour)));
                     }
@@ -210,8 +213,8 @@ impl Curves {
     }
 
     /// Over time, a line is cut where nothing was measured for longer than usual.
-    fn unbroken<'a>(&self, dots: &'a [Dot]) -> Vec<&'a [Dot]> {
-        if self.x.unit == Unit::Time { unbroken(dots) } else { vec![dots] }
+    fn unbroken<'a>(&self, layer: &'a Layer) -> Vec<&'a [Dot]> {
+        if self.x.unit == Unit::Time { unbroken(&layer.dots, layer.step) } else { vec![&layer.dots] }
     }
 
     fn draw_bounds(&self, svg: &mut Markup, frame: &Frame) {
@@ -266,10 +269,9 @@ fn draw_line(svg: &mut Markup, frame: &Frame, x: &Scale, dots: &[Dot], class: &s
         path.push(if i == 0 { 'M' } else { 'L' });
         path.push_str(&format!("{} {}", at(x.at(dot.x)), at(frame.y.at(dot.y))));
     }
-    if dots.len() == 1 {
-        path.push_str("h0");
-    }
-    svg.empty("path", &[("class", class), ("d", &path)]);
+    let class = if dots.len() == 1 { format!("{class} alone") } else { class.to_owned() };
+    path.push_str(if dots.len() == 1 { "h0" } else { "" });
+    svg.empty("path", &[("class", &class), ("d", &path)]);
 }
 
 /// Everything between the lowest and the highest.
@@ -282,10 +284,10 @@ fn draw_spread(svg: &mut Markup, frame: &Frame, x: &Scale, dots: &[Dot], class: 
 }
 
 /// Dots in the order of time, cut where nothing was measured for longer than usual.
-fn unbroken(dots: &[Dot]) -> Vec<&[Dot]> {
+fn unbroken(dots: &[Dot], step: Option<f64>) -> Vec<&[Dot]> {
     let mut steps: Vec<f64> = dots.windows(2).map(|pair| pair[1].x - pair[0].x).collect();
     steps.sort_by(f64::total_cmp);
-    let usual = steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY);
+    let usual = step.or(steps.get(steps.len() / 2).copied()).unwrap_or(f64::INFINITY);
     dots.chunk_by(|one, next| next.x - one.x <= usual * GAP_FACTOR).collect()
 }
 
@@ -296,8 +298,10 @@ mod tests {
     #[test]
     fn a_line_breaks_where_nothing_was_measured() {
         let dots = [0.0, 1.0, 2.0, 9.0, 10.0].map(|x| Dot::new(x, 1.0));
-        assert_eq!(unbroken(&dots).iter().map(|run| run.len()).collect::<Vec<_>>(), [3, 2]);
-        assert_eq!(unbroken(&dots[..1]).len(), 1);
-        assert!(unbroken(&[]).is_empty());
+        let runs = |dots, step| unbroken(dots, step).iter().map(|run| run.len()).collect::<Vec<_>>();
+        assert_eq!(runs(&dots, None), [3, 2]);
+        assert_eq!(runs(&dots, Some(0.1)), [1; 5]);
+        assert_eq!(runs(&dots, Some(2.0)), [5]);
+        assert_eq!((runs(&dots[..1], None), runs(&[], None)), (vec![1], vec![]));
     }
 }

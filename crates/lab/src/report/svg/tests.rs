@@ -5,7 +5,13 @@ use proptest::prelude::*;
 use super::*;
 
 fn layer(name: &str, colour: usize, form: Form, dots: &[(f64, f64)]) -> Layer {
-    Layer { name: name.to_owned(), colour, form, dots: dots.iter().map(|(x, y)| Dot::new(*x, *y)).collect() }
+    Layer {
+        name: name.to_owned(),
+        colour,
+        form,
+        dots: dots.iter().map(|(x, y)| Dot::new(*x, *y)).collect(),
+        step: None,
+    }
 }
 
 fn curves(layers: Vec<Layer>) -> Curves {
@@ -60,7 +66,7 @@ fn what_has_no_figure_has_no_chart() {
 fn a_spread_shows_what_a_mean_hides() {
     let dots = [0.0, 1.0, 2.0].map(|x| Dot { x, y: 10.0, low: 5.0, high: 90.0 }).to_vec();
     let drawn = |dots: Vec<Dot>| {
-        let layers = vec![Layer { name: "p99".to_owned(), colour: 2, form: Form::Line, dots }];
+        let layers = vec![Layer { name: "p99".to_owned(), colour: 2, form: Form::Line, dots, step: None }];
         Chart::from(curves(layers)).draw().into_string()
     };
     assert!(drawn(dots.clone()).contains("class=\"spread c2\""));
