@@ -2,6 +2,7 @@
 //! second; a copy leaves when the second is over. No lock, no channel and no memory for a single exchange. Refuses to
 //! know what the figures will say.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -23,13 +24,15 @@ pub(crate) struct Book {
     rows: bool,
     /// Whether the page says anything yet.
     dirty: bool,
+    /// Pages that nobody has taken yet.
+    full: VecDeque<Interval>,
 }
 
 impl Book {
     /// An empty book.
     pub(crate) fn new(worker: u32, rows: bool) -> Self {
         let page = Interval { worker, ..Interval::default() };
-        Self { page, lag_us: histogram(), spare: Vec::new(), last: 0, rows, dirty: false }
+        Self { page, lag_us: histogram(), spare: Vec::new(), last: 0, rows, dirty: false, full: VecDeque::new() }
     }
 
     /// The end of the page's second, if it says anything that somebody waits for.
@@ -37,21 +40,24 @@ impl Book {
         self.dirty.then(|| Duration::from_secs(self.page.second + 1))
     }
 
-    /// Turns the page when its second is over; gives what stood on it.
-    pub(crate) fn turn(&mut self, now: Duration) -> Option<Interval> {
+    /// Turns the page when its second is over.
+    pub(crate) fn turn(&mut self, now: Duration) {
         let second = now.as_secs();
-        if second <= self.page.second {
-            return None;
+        if second > self.page.second {
+            self.tear();
+            self.page.second = second;
         }
-        let full = self.tear();
-        self.page.second = second;
-        full
     }
 
-    /// Takes out what the page says so far.
-    pub(crate) fn tear(&mut self) -> Option<Interval> {
+    /// A page that is full.
+    pub(crate) fn full(&mut self) -> Option<Interval> {
+        self.full.pop_front()
+    }
+
+    /// Takes out what the page says so far: it is full.
+    pub(crate) fn tear(&mut self) {
         if !std::mem::take(&mut self.dirty) {
-            return None;
+            return;
         }
         let empty = Interval { second: self.page.second, worker: self.page.worker, ..Interval::default() };
         let cells = std::mem::take(&mut self.page.cells);
@@ -65,11 +71,12 @@ impl Book {
                 self.spare.push(cell);
             }
         }
-        Some(full)
+        self.full.push_back(full);
     }
 
-    /// Takes a sample; `step` is none for a journey as a whole.
+    /// Takes a sample, on the page of the second in which it ended.
     pub(crate) fn sample(&mut self, part: u32, sample: &Sample) {
+        self.turn(sample.done);
         self.dirty = true;
         let op = Op { journey: sample.journey, step: sample.step };
         let cell = self.cell(part, op);
@@ -219,14 +226,16 @@ mod tests {
     #[test]
     fn a_page_tells_its_second_and_the_next_one_begins_empty() {
         let mut book = Book::new(3, true);
-        assert!(book.turn(Duration::from_millis(500)).is_none());
         book.sample(7, &sample(None, 150, Class::Ok));
         book.sample(7, &sample(Some(1), 160, Class::Denied));
         book.sample(8, &sample(None, 400, Class::Error(Trouble::Status)));
         book.sample(7, &sample(None, 170, Class::Ok));
         assert_eq!(book.due(), Some(Duration::from_secs(1)));
-        assert!(book.turn(Duration::from_millis(999)).is_none());
-        let page = book.turn(Duration::from_secs(1)).unwrap();
+        book.turn(Duration::from_millis(999));
+        assert!(book.full().is_none());
+        // A later sample belongs to a later page.
+        book.sample(7, &sample(None, 1200, Class::Ok));
+        let page = book.full().unwrap();
         let cells: Vec<_> = page.cells.iter().map(counts).collect();
         assert_eq!(cells, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
         let cell = &page.cells[0];
@@ -234,13 +243,18 @@ mod tests {
         assert_eq!((page.second, page.worker, page.lag_us.unwrap().len()), (0, 3, 3));
         assert_eq!(String::from_utf8(page.rows).unwrap().lines().count(), 4);
 
-        assert!(book.turn(Duration::from_secs(2)).is_none());
-        book.sample(9, &sample(None, 150, Class::Ok));
-        let page = book.tear().unwrap();
-        assert_eq!(page.second, 2);
+        book.turn(Duration::from_secs(2));
+        assert_eq!(book.full().map(|page| (page.second, page.cells.len())), Some((1, 1)));
+        book.turn(Duration::from_secs(3));
+        assert!(book.full().is_none());
+        book.sample(9, &sample(None, 3100, Class::Ok));
+        book.tear();
+        let page = book.full().unwrap();
+        assert_eq!(page.second, 3);
         assert_eq!(page.cells.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
         assert_eq!((page.cells[0].latency_us.len(), page.lag_us.unwrap().len()), (1, 1));
-        assert!(book.tear().is_none());
+        book.tear();
+        assert!(book.full().is_none());
     }
 
     #[test]
@@ -253,7 +267,8 @@ mod tests {
         book.not_sent(0, 2);
         book.not_sent(0, 3);
         book.not_sent(1, 0);
-        let page = book.tear().unwrap();
+        book.tear();
+        let page = book.full().unwrap();
         assert_eq!((page.errors.len(), page.errors[0].count, page.errors[ERROR_GROUPS_MAX - 1].count), (64, 2, 6));
         assert_eq!(page.errors[0].sample.len(), SAMPLE_CHARS_MAX);
         assert_eq!(page.not_sent, [(0, 5)]);

@@ -81,7 +81,7 @@ pub enum Report {
     /// Pieces of work whose creation was answered.
     Started(Vec<Begun>),
     /// This worker will never send anything for that part again, and everything of it has ended. Each worker says so
-    /// once for every part of every leg.
+    /// once for every part of every leg, after all figures of the part and all work that it started.
     Over {
         /// The worker.
         worker: u32,

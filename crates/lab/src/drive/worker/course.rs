@@ -9,7 +9,7 @@ use super::held::Held;
 use super::parts::{Over, Parts};
 use crate::limits::COUNTED_PER_TURN;
 use crate::plan::{Arrival, Arrivals, Leg, Schedule};
-use crate::scenario::{Each, mix};
+use crate::scenario::Each;
 
 /// A leg as one worker drives it.
 #[derive(Debug)]
@@ -240,7 +240,12 @@ impl Clients {
         self.next_due().filter(|due| *due <= now)?;
         let client = self.begun * u64::from(self.seat.of) + u64::from(self.seat.worker);
         self.begun += 1;
-        Some(Arrival { intended: self.start, part: leg.part, index: client, seed: mix(leg.seed, client) })
+        Some(leg.arrival(client, self.start))
+    }
+
+    /// Whether nobody begins anything at that moment any more.
+    pub(super) fn are_over(&self, at: Duration) -> bool {
+        matches!(self.each, Each::Lasting(time) if at >= self.start + time)
     }
 
     /// The journey of the same client after this one, due at `now`, if there is another.
@@ -248,9 +253,9 @@ impl Clients {
         let index = last.index + self.clients;
         let more = match self.each {
             Each::Requests(count) => index / self.clients < count,
-            Each::Lasting(time) => now < self.start + time,
+            Each::Lasting(_) => !self.are_over(now),
         };
-        more.then(|| Arrival { intended: now, part: leg.part, index, seed: mix(leg.seed, index) })
+        more.then(|| leg.arrival(index, now))
     }
 }
 
@@ -259,7 +264,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scenario::Reconnect;
+    use crate::scenario::{Reconnect, mix};
 
     const SECOND: Duration = Duration::from_secs(1);
 

@@ -10,7 +10,6 @@ use super::course::Seat;
 use crate::drive::slab::Key;
 use crate::limits::{COUNTED_PER_TURN, OPENING_MAX, REOPEN_AFTER};
 use crate::plan::{Arrival, Leg, Schedule};
-use crate::scenario::mix;
 
 /// The connections of one worker in one leg.
 #[derive(Debug)]
@@ -52,16 +51,14 @@ pub(super) enum Closed {
 }
 
 /// What of the leg decides when things are due.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Plan {
     seat: Seat,
-    part: u32,
-    seed: u64,
-    start: Duration,
-    end: Duration,
+    leg: Leg,
     connections: u64,
-    open_per_s: Option<f64>,
-    rate_per_s: Option<f64>,
+    end: Duration,
+    /// Whether requests go over the connections.
+    asks: bool,
 }
 
 /// One connection.
@@ -80,28 +77,17 @@ impl Plan {
         u64::from(member) * u64::from(self.seat.of) + u64::from(self.seat.worker)
     }
 
-    /// When a member is opened for the first time.
-    fn opens(&self, member: u32) -> Duration {
-        let number = self.number(member) as f64;
-        self.start + self.open_per_s.map_or(Duration::ZERO, |rate| seconds(number / rate))
+    /// The first opening of a member, as an arrival.
+    fn opening(&self, member: u32) -> Arrival {
+        let number = self.number(member);
+        self.leg.arrival(number, self.leg.opening(number).unwrap_or(self.end))
     }
 
-    /// A member's request of a round, if there are requests and it lies before the end.
+    /// A member's request of a round, if the leg has so many.
     fn request(&self, round: u64, member: u32) -> Option<Arrival> {
-        let rate = self.rate_per_s?;
-        let index = round * self.connections + self.number(member);
-        let opening = self.open_per_s.map_or(0.0, |per_s| self.connections as f64 / per_s);
-        let intended = self.start + seconds(opening + index as f64 / rate);
-        (intended < self.end).then(|| self.arrival(index, intended))
+        let index = round.checked_mul(self.connections)?.checked_add(self.number(member))?;
+        self.leg.arrivals(0, 1).nth(usize::try_from(index).ok()?)
     }
-
-    fn arrival(&self, index: u64, intended: Duration) -> Arrival {
-        Arrival { intended, part: self.part, index, seed: mix(self.seed, index) }
-    }
-}
-
-fn seconds(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX / 4)
 }
 
 /// An opening that is due.
@@ -118,9 +104,9 @@ pub(super) struct Opening {
 impl Held {
     /// A seat's share of a leg; none where the leg holds nothing.
     pub(super) fn new(leg: &Leg, seat: Seat) -> Option<Self> {
-        let Schedule::Hold { connections, open_per_s, rate_per_s, lasting } = leg.schedule else { return None };
-        let (part, seed, start) = (leg.part, leg.seed, leg.start);
-        let plan = Plan { seat, part, seed, start, end: start + lasting, connections, open_per_s, rate_per_s };
+        let Schedule::Hold { connections, rate_per_s, lasting, .. } = leg.schedule else { return None };
+        let (end, asks) = (leg.start.saturating_add(lasting), rate_per_s.is_some());
+        let plan = Plan { seat, leg: leg.clone(), connections, end, asks };
         Some(Self {
             members: vec![Member::default(); seat.share(connections) as usize],
             plan,
@@ -161,8 +147,8 @@ impl Held {
 
     /// The member that is opened next, when, and whether for the first time.
     fn next_opening(&self) -> Option<(Duration, u32, bool)> {
-        let first =
-            ((self.begun as usize) < self.members.len()).then(|| (self.plan.opens(self.begun), self.begun, true));
+        let first = ((self.begun as usize) < self.members.len())
+            .then(|| (self.plan.opening(self.begun).intended, self.begun, true));
         let again = self.lost.front().map(|(due, member)| (*due, *member, false));
         [first, again].into_iter().flatten().min_by_key(|(due, ..)| *due)
     }
@@ -176,8 +162,8 @@ impl Held {
             self.lost.pop_front();
         }
         self.opening += 1;
-        let arrival = self.plan.arrival(self.plan.number(member), due);
-        Some(Opening { member, arrival, first, counted: first && self.plan.rate_per_s.is_none() })
+        let arrival = Arrival { intended: due, ..self.plan.opening(member) };
+        Some(Opening { member, arrival, first, counted: first && !self.plan.asks })
     }
 
     /// An opening has ended, with a connection or without one.
@@ -250,9 +236,9 @@ impl Held {
     /// Nothing new begins: how much was due by now and will never be sent.
     pub(super) fn drop_due(&mut self, now: Duration) -> u64 {
         self.lost.clear();
-        if self.plan.rate_per_s.is_none() {
+        if !self.plan.asks {
             let rest = self.begun..self.members.len() as u32;
-            return rest.take_while(|member| self.plan.opens(*member) <= now).count() as u64;
+            return rest.take_while(|member| self.plan.opening(*member).intended <= now).count() as u64;
         }
         let (mut round, mut member) = self.cursor;
         while self.plan.request(round, member).is_some_and(|arrival| arrival.intended <= now) {

@@ -88,6 +88,9 @@ impl Worker {
             // A pause before the first step is the user's, so nobody was expected before it was over.
             flight.arrival.intended = due;
             flight.times.ready_since += pause;
+            if matches!(&self.courses[flight.leg].load, Load::Clients(clients) if clients.are_over(due)) {
+                return self.forget(key);
+            }
         }
         if pause.is_zero() {
             return self.begin_try(key);
@@ -307,10 +310,8 @@ impl Worker {
                 match outcome {
                     // Later, so that a target that is away does not make a loop without end.
                     Outcome::Failed(failure) => {
-                        let rest = match failure.trouble {
-                            Trouble::Connect => REST_AFTER_REFUSAL,
-                            _ => Duration::ZERO,
-                        };
+                        let hopeless = matches!(failure.trouble, Trouble::Connect | Trouble::Request);
+                        let rest = if hopeless { REST_AFTER_REFUSAL } else { Duration::ZERO };
                         self.wake_at(self.now + rest, Wake::Flight(key));
                     }
                     Outcome::Ok | Outcome::Denied => self.begin_another(key, free),

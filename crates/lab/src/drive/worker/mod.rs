@@ -278,14 +278,9 @@ impl Worker {
             }
         }
         self.say_news();
-        self.say_page();
+        self.book.tear();
+        self.say_pages();
         self.show_gauges();
-    }
-
-    fn say_page(&mut self) {
-        if let Some(page) = self.book.tear() {
-            let _ = self.reports.send(Report::Interval(page));
-        }
     }
 
     fn close_parts(&mut self, at: usize) {
@@ -297,7 +292,9 @@ impl Worker {
     /// figure of the part.
     fn say_overs(&mut self, at: usize) {
         if !self.overs.is_empty() {
-            self.say_page();
+            self.say_news();
+            self.book.tear();
+            self.say_pages();
         }
         for Over { part, not_sent } in self.overs.drain(..) {
             let over = Report::Over { worker: self.number, part, at: self.now.since(self.setting.start), not_sent };
@@ -311,8 +308,10 @@ impl Worker {
     }
 
     fn run_timers(&mut self) {
+        // What is set for this very moment meanwhile has its turn after everything else.
+        let until = self.now;
         while let Some(Reverse((moment, wake))) = self.timers.peek().copied() {
-            if moment > self.now {
+            if moment > until {
                 return;
             }
             self.timers.pop();
@@ -359,13 +358,18 @@ impl Worker {
 
     /// Everything that has waited long enough to be said.
     fn say_what_is_new(&mut self) {
-        if let Some(page) = self.book.turn(self.at()) {
-            let _ = self.reports.send(Report::Interval(page));
-        }
+        self.book.turn(self.at());
+        self.say_pages();
         if self.news_due.is_some_and(|due| due <= self.now) {
             self.say_news();
         }
         self.show_gauges();
+    }
+
+    fn say_pages(&mut self) {
+        while let Some(page) = self.book.full() {
+            let _ = self.reports.send(Report::Interval(page));
+        }
     }
 
     fn note_news(&mut self, begun: Begun) {

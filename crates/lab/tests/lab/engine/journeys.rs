@@ -175,6 +175,30 @@ fn pauses_are_the_users_own_time() {
 }
 
 #[test]
+fn nobody_begins_after_a_pause_that_ends_too_late() {
+    let mut paused = visit();
+    paused.journeys[0].steps[0].pause = Some((Duration::from_millis(80), Duration::from_millis(80)));
+    let target = Scripted::start(|_| ok());
+    let schedule = Schedule::Clients { clients: 2, each: Each::Lasting(Duration::from_millis(150)) };
+    let said = drive(paused, &target, leg(schedule, 1), 1);
+    assert_eq!((said.counts(), target.requests()), ((2, 0, 0), 2));
+}
+
+#[test]
+fn a_client_whose_requests_cannot_be_put_together_takes_orders_all_the_same() {
+    let steps = "[[journey.step]]\nrequest = \"GET /{{index}}{{run.id}}\"";
+    let target = Scripted::start(|_| ok());
+    let mut broken = setting(scenario(steps), target.address);
+    broken.globals.clear();
+    let schedule = Schedule::Clients { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
+    let rig = Rig::start(broken, vec![leg(schedule, 1)], 1);
+    rig.await_gauges(|gauges| gauges.over >= 4);
+    rig.crew.cut(0);
+    let said = rig.until_over();
+    assert!(said.errors()[0].1 == Trouble::Request && target.requests() == 0);
+}
+
+#[test]
 fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
     let two =
         "[[journey.step]]\nname = \"a\"\nrequest = \"GET /\"\n[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"";
