@@ -9,6 +9,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const FAILED_ONCE: &[u64] = &[
     // A claim was saved and its answer lost: a live worker held a match that it had never heard of.
     27,
+    // A worker's first lease was saved unheard and ended before the second attempt arrived: it asked for that lease for ever.
+    1_795_282_727_228_648_194,
 ];
 
 #[track_caller]

@@ -22,6 +22,15 @@ pub(super) struct Keeper<O> {
     trusted_until: watch::Sender<Instant>,
 }
 
+/// What came of one renewal.
+enum Renewal {
+    Written,
+    /// The store says that the lease has ended.
+    Refused,
+    /// Saved or not: nobody knows.
+    Unheard,
+}
+
 impl Lease {
     /// Whether the worker may act.
     pub(super) fn holds(&self) -> bool {
@@ -36,11 +45,16 @@ impl<O: Outside> Keeper<O> {
         (Self { outside, worker, trusted_until: sender }, Lease { trusted_until: receiver })
     }
 
-    /// Writes the lease for the first time, trying until it succeeds.
-    pub(super) async fn acquire(&self) {
+    /// Writes the lease for the first time, trying until the store answers. Whether it holds: a first attempt may have been
+    /// saved unheard, and its lease may have ended before the next one arrived. That worker's life is over before it began.
+    pub(super) async fn acquire(&self) -> bool {
         let mut pause = Duration::from_millis(50);
-        while !self.renew(Instant::now() + LEASE).await {
-            sleep(pause).await;
+        loop {
+            match self.renew(Instant::now() + LEASE).await {
+                Renewal::Written => return true,
+                Renewal::Refused => return false,
+                Renewal::Unheard => sleep(pause).await,
+            }
             pause = (pause * 2).min(LEASE_RENEW_EVERY);
         }
     }
@@ -62,7 +76,7 @@ impl<O: Outside> Keeper<O> {
     }
 
     /// One renewal, given up at `deadline`. The lease is trusted from the moment *before* it was written.
-    async fn renew(&self, deadline: Instant) -> bool {
+    async fn renew(&self, deadline: Instant) -> Renewal {
         let asked = Instant::now();
         let now = self.outside.now();
         let renewal =
@@ -70,13 +84,13 @@ impl<O: Outside> Keeper<O> {
         match timeout_at(deadline, self.outside.commit(renewal)).await {
             Ok(Ok(Outcome::Done)) => {
                 self.trusted_until.send_replace(asked + LEASE - LEASE_MARGIN);
-                true
+                Renewal::Written
             }
             Ok(Ok(_)) => {
                 self.trusted_until.send_replace(asked);
-                false
+                Renewal::Refused
             }
-            Ok(Err(_)) | Err(_) => false,
+            Ok(Err(_)) | Err(_) => Renewal::Unheard,
         }
     }
 }

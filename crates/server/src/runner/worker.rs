@@ -49,7 +49,7 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, drain: Drain) {
         tokio::select! {
             biased;
             () = drain.begun() => return,
-            () = keeper.acquire() => {}
+            holds = keeper.acquire() => if !holds { continue },
         }
         tracing::info!(worker.id = %worker, "this worker's life begins");
         let mut life = Life {
