@@ -40,7 +40,8 @@ fn ended(mut lab: Child) -> Option<i32> {
 #[track_caller]
 fn check_nothing_is_left(signal: Signal) {
     let folder = Folder::new();
-    let (lab, started) = start(folder.gauntlet("run demo --quiet"));
+    // This test itself may have been started to outlive its terminal, and what is ignored is inherited.
+    let (lab, started) = start(folder.gauntlet_by(&["env", "--default-signal=HUP"], "run demo --quiet"));
     kill_process(Pid::from_child(&lab), signal).unwrap();
     assert_eq!(ended(lab), Some(130), "{signal:?}");
     let left: Vec<u32> = started.into_iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect();
@@ -76,15 +77,7 @@ fn a_trial_whose_terminal_is_closed_leaves_nothing_behind() {
 #[test]
 fn a_trial_that_was_started_to_outlive_its_terminal_does() {
     let folder = Folder::new();
-    let gauntlet = folder.gauntlet(SMALL);
-    let mut ignoring = Command::new("sh");
-    ignoring.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(gauntlet.get_program()).args(gauntlet.get_args());
-    // Without a value: a variable that the house takes away.
-    gauntlet.get_envs().filter(|(_, value)| value.is_none()).for_each(|(name, _)| {
-        ignoring.env_remove(name);
-    });
-    ignoring.current_dir(folder.path()).stdin(Stdio::null());
-    let (mut lab, _) = start(ignoring);
+    let (mut lab, _) = start(folder.gauntlet_by(&["env", "--ignore-signal=HUP"], SMALL));
     kill_process(Pid::from_child(&lab), Signal::HUP).unwrap();
     let stderr = lab.stderr.take().unwrap();
     let code = ended(lab);

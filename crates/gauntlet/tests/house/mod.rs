@@ -55,11 +55,11 @@ impl Folder {
 
     /// The program with these words, in this folder, without the environment's settings.
     pub(crate) fn gauntlet(&self, words: &str) -> Command {
-        self.command(&[], words)
+        self.gauntlet_by(&[], words)
     }
 
-    /// The same, started by another program that ends its words with those that it is given.
-    fn command(&self, starter: &[&str], words: &str) -> Command {
+    /// The same, started by another program, which must become it.
+    pub(crate) fn gauntlet_by(&self, starter: &[&str], words: &str) -> Command {
         let program = env!("CARGO_BIN_EXE_gauntlet");
         let line: Vec<&str> = starter.iter().copied().chain([program]).chain(words.split_whitespace()).collect();
         let mut command = Command::new(line[0]);
@@ -84,7 +84,7 @@ impl Folder {
     /// The same, started by another program, which must become it.
     pub(crate) fn host_by(&self, starter: &[&str], words: &str) -> Server {
         let words = format!("serve --port 0 --log-level warn --allow-private-bots {words}");
-        let mut command = self.command(starter, &words);
+        let mut command = self.gauntlet_by(starter, &words);
         command.env("GAUNTLET_BOOTSTRAP_TOKEN", TOKEN);
         self.launch(command)
     }
