@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::home::{Home, Tally};
+use crate::key::Probe;
 use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN};
 use crate::seed::Spread;
-use crate::shard::{Home, Probe, Shard, Tally};
+use crate::shard::Shard;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::{Decision, Moment, Override, Quota, Room, Seed, State, TooManyOverrides, WhenFull};
 
@@ -71,7 +73,7 @@ impl<S: State> Keyed<S> {
         for shard in 0..self.shards.len() {
             let mut shard = self.lock(shard);
             let now = shard.read_clock(now).now;
-            shard.set_quota(&self.home, quota, now);
+            shard.set_quota(quota, now);
         }
     }
 
@@ -119,12 +121,13 @@ impl<S: State> Keyed<S> {
     /// Forgets the idle keys of the next `shards` shards and gives their memory back; returns how many keys that were. Only
     /// one shard is locked at a time.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
-        (0..shards.min(self.shards.len())).map(|_| self.sweep_next(now)).sum()
+        let shards = shards.min(self.shards.len());
+        let first = self.next.fetch_add(shards, Ordering::Relaxed);
+        (0..shards).map(|n| self.sweep_shard(first.wrapping_add(n) % self.shards.len(), now)).sum()
     }
 
-    fn sweep_next(&self, now: Moment) -> usize {
-        let next = self.next.fetch_add(1, Ordering::Relaxed) % self.shards.len();
-        let mut shard = self.lock(next);
+    pub(crate) fn sweep_shard(&self, shard: usize, now: Moment) -> usize {
+        let mut shard = self.lock(shard);
         let now = shard.read_clock(now).now;
         let forgotten = shard.forget_idle(&self.home, now);
         shard.shrink(&self.home);
@@ -159,7 +162,7 @@ impl<S: State> Keyed<S> {
     }
 
     pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> Probe<'a> {
-        Probe { hash: self.home.spread.hash(key), key }
+        Probe::new(&self.home.spread, key)
     }
 
     pub(crate) const fn shard_of(&self, hash: u64) -> usize {
@@ -168,14 +171,6 @@ impl<S: State> Keyed<S> {
 
     pub(crate) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard<S>> {
         lock(&self.shards[shard].0)
-    }
-}
-
-impl<S> Drop for Keyed<S> {
-    fn drop(&mut self) {
-        let Tally { keys, stamps, overrides, .. } = &self.home.tally;
-        self.home.room.give_back(keys.load(Ordering::Relaxed), stamps.load(Ordering::Relaxed));
-        self.home.room.give_back_overrides(overrides.load(Ordering::Relaxed));
     }
 }
 
