@@ -182,3 +182,21 @@ fn many_policies_take_all_or_nothing() {
     shuttle::check_random(run, SCHEDULES);
     shuttle::check_pct(run, SCHEDULES, 3);
 }
+
+/// A key is given a quota of its own while its policy changes to another algorithm: the new counts know it.
+#[test]
+fn no_override_is_lost_in_a_change_of_policies() {
+    let run = || {
+        let limiter = Arc::new(Limiter::new(Capacity { keys_max: 100, stamps_max: 100 }, Seed::new([5; 32])));
+        limiter.set_policies(vec![policy("one", Algorithm::Gcra)], NOW).unwrap();
+        let (edits, overrides) = (Arc::clone(&limiter), Arc::clone(&limiter));
+        joined(vec![
+            thread::spawn(move || edits.set_policies(vec![policy("one", Algorithm::Log)], NOW).unwrap()),
+            thread::spawn(move || overrides.set_override("one", b"b", quota(7), NOW).unwrap()),
+        ]);
+        let ruling = limiter.check(&[Hit { class: "", key: b"b", cost: 1 }], NOW);
+        assert_eq!(ruling.parts[0].quota, quota(7));
+        assert_eq!(limiter.census()[0].overrides, 1);
+    };
+    shuttle::check_random(run, SCHEDULES);
+}
