@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::home::{Home, Tally};
 use crate::key::Probe;
-use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN};
+use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN, SHARDS_TOTAL_MAX};
 use crate::seed::Spread;
 use crate::shard::Shard;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
@@ -42,7 +42,7 @@ impl<S: State> Keyed<S> {
     /// Nobody has used anything.
     #[must_use]
     pub fn new(quota: Quota, room: Arc<Room>, when_full: WhenFull, seed: Seed) -> Self {
-        let shards = shards_for(room.capacity().keys_max);
+        let shards = shards_for(room.capacity().keys_max, 1);
         Self::with_shards(shards, quota, room, when_full, Spread::new(seed))
     }
 
@@ -174,14 +174,30 @@ impl<S: State> Keyed<S> {
     }
 }
 
-/// How many shards so many keys want: a power of two.
-pub(crate) const fn shards_for(keys: usize) -> usize {
-    let wanted = keys / SHARD_KEYS;
-    if wanted <= SHARDS_MIN {
-        SHARDS_MIN
-    } else if wanted >= SHARDS_MAX {
-        SHARDS_MAX
-    } else {
-        wanted.next_power_of_two()
+/// How many shards each of some policies gets that may hold so many keys: a power of two.
+pub(crate) fn shards_for(keys: usize, policies: usize) -> usize {
+    let wanted = (keys / SHARD_KEYS).clamp(SHARDS_MIN, SHARDS_MAX).next_power_of_two();
+    let share = (SHARDS_TOTAL_MAX / policies.max(1)).max(SHARDS_MIN);
+    wanted.min(1 << share.ilog2())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(keys: usize, policies: usize, expected: usize) {
+        assert_eq!(shards_for(keys, policies), expected);
+    }
+
+    #[test]
+    fn shards_are_as_many_as_keys_want_and_policies_leave() {
+        check(0, 0, 16);
+        check(100_000, 1, 16);
+        check(1_000_000, 1, 128);
+        check(10_000_000, 1, 2_048);
+        check(10_000_000, 32, 2_048);
+        check(10_000_000, 1_000, 64);
+        check(usize::MAX, 1, 4_096);
     }
 }

@@ -76,7 +76,7 @@ impl Limiter {
         refuse_bad_sets(&policies)?;
         let _changing = lock(&self.changes);
         let old = self.set();
-        let shards = shards_for(self.room.capacity().keys_max / policies.len().max(1));
+        let shards = shards_for(self.room.capacity().keys_max, policies.len());
         let set = policies.into_iter().map(|policy| self.succeed(&old, policy, shards, now)).collect();
         *self.set.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(())
