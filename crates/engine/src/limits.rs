@@ -38,6 +38,11 @@ pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Longest description of why a match failed that is kept, in bytes.
 pub const FAILURE_BYTES_MAX: usize = 1_000;
 
+/// Keys that one process's rate limiter may count at once: some gigabytes.
+pub const LIMIT_KEYS_MAX: usize = 100_000_000;
+/// Time stamps that its exact logs may keep at once: 8 bytes each.
+pub const LIMIT_STAMPS_MAX: usize = 2_000_000_000;
+
 /// Shortest and longest time that a bot may be given for an answer.
 pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 /// See [`BOT_TIMEOUT_MIN`].

@@ -4,6 +4,7 @@ use crate::bell::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +24,8 @@ pub struct App {
     pub config: Arc<Config>,
     /// What is measured.
     pub metrics: Arc<Metrics>,
+    /// Who may do how much.
+    pub limits: Arc<Limits>,
     /// Whether and why this process is leaving.
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
@@ -36,12 +39,14 @@ impl App {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
             bells: Bells::default(),
             clock: Clock::default(),
             config,
             metrics,
+            limits,
             drain: Drain::default(),
             bootstrap,
             spectators,

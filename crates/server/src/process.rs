@@ -12,10 +12,11 @@ pub use place::{PlaceError, open_store};
 
 use crate::app::App;
 use crate::clock::random_bytes;
-use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret};
-use crate::gateway;
+use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, Serves};
+use crate::gateway::Front;
 use crate::gateway::auth::Bootstrap;
-use crate::gateway::listener::{self, Limits};
+use crate::gateway::listener;
+use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::{chores, runner};
 use engine::commands::{Command, Outcome};
@@ -29,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -59,6 +61,9 @@ pub enum ServeError {
     /// The store refuses at the start.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// There are no rules to limit by.
+    #[error("{0}")]
+    Rules(#[from] BeginError),
     /// The store answered something that it should not be able to answer.
     #[error("the bootstrap account could not be made: the store answered {0:?}")]
     Bootstrap(Outcome),
@@ -102,13 +107,15 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
     listen().map_err(|source| ServeError::Bind { address, source })
 }
 
-/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`].
+/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`]. With every message of `reloads` the file of
+/// the rate limiter's policies is read again.
 ///
 /// # Errors
 /// Why it could not begin, or what did not end.
 pub async fn serve(
     mut config: Config,
     listener: TcpListener,
+    reloads: mpsc::Receiver<()>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     // What was asked for may be "any free port"; what is in force is the one that was got.
@@ -125,7 +132,8 @@ pub async fn serve(
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
     chores::correct_clock(&app).await?;
-    let left = stay(&app, listener, shutdown).await;
+    let keeper = keeper(&app).await?;
+    let left = stay(&app, listener, keeper, reloads, shutdown).await;
     let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs("the store"));
     // Only now may another process open the file.
     drop(lock);
@@ -142,11 +150,24 @@ async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeErr
     }
 }
 
+/// The rules of the rate limiter are in force before the first request comes.
+async fn keeper(app: &App) -> Result<Keeper, BeginError> {
+    let inbox = app.limits.inbox().expect("a process has one keeper, and this is it");
+    Keeper::begin(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
+}
+
 /// Runs everything side by side until the signal, then waits for everybody to leave.
-async fn stay(app: &App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+async fn stay(
+    app: &App,
+    listener: TcpListener,
+    keeper: Keeper,
+    reloads: mpsc::Receiver<()>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
     let mut gateway = tokio::spawn(let_in(app.clone(), listener));
     let runner = tokio::spawn(play(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
+    let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
     let ended = tokio::select! {
         () = shutdown => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
@@ -154,8 +175,9 @@ async fn stay(app: &App, listener: TcpListener, shutdown: impl Future<Output = (
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
     let left = leave(gateway, runner).await;
-    // Chores are only ever between two commits: cutting them short loses nothing.
+    // Both are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     chores.abort();
+    rules.abort();
     ended.and(left)
 }
 
@@ -172,14 +194,24 @@ async fn leave(gateway: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), Se
 
 async fn let_in(app: App, listener: TcpListener) {
     // Within the time for leaving, so that the door closes by itself.
-    let limits = Limits::of(&app.config, LEAVE_MAX - Duration::from_millis(500));
+    let limits = listener::Limits::of(&app.config, LEAVE_MAX - Duration::from_millis(500));
     let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
-    listener::serve(listener, gateway::router(app), limits, metrics, async move { drain.begun().await }).await;
+    listener::serve(listener, Front::new(app), limits, metrics, async move { drain.begun().await }).await;
 }
 
-/// Plays matches until the drain. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
+/// Changes the rate limiter's rules when somebody asks for it, until the end: requests under way may still ask.
+async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
+    let pass_on = async {
+        while reloads.recv().await.is_some() {
+            app.limits.reload();
+        }
+    };
+    tokio::join!(keeper.run(), pass_on);
+}
+
+/// Plays matches until the drain, where games are served. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
 async fn play(app: App) {
-    while !app.drain.has_begun() {
+    while app.config.serves == Serves::All && !app.drain.has_begun() {
         let ended = tokio::spawn(runner::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());

@@ -12,7 +12,7 @@ mod table;
 pub use load::{ConfigError, Mistake, Sources};
 pub use relations::Machine;
 pub use secret::Secret;
-pub use slot::{LogFormat, LogLevel};
+pub use slot::{LogFormat, LogLevel, Serves};
 pub use table::{SETTINGS, Setting};
 
 use std::fmt;
@@ -28,6 +28,8 @@ pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";
 pub struct Config {
     /// Where the API is served (`server.interface` and `server.port`).
     pub address: SocketAddr,
+    /// Which part of the house is open.
+    pub serves: Serves,
     /// Threads that run tasks.
     pub threads: usize,
     /// Files and sockets that the process asks to be allowed to hold open.
@@ -66,6 +68,16 @@ pub struct Config {
     pub http_body_bytes_max: usize,
     /// Spectators at once.
     pub spectators_max: usize,
+    /// The file of the rate limiter's policies, if there is one.
+    pub limiter_policies: Option<PathBuf>,
+    /// Whether the rate limiter answers others, too.
+    pub limiter_service: bool,
+    /// Keys that the rate limiter counts at once.
+    pub limiter_keys_max: usize,
+    /// Time stamps that exact logs keep at once.
+    pub limiter_stamps_max: usize,
+    /// Whether the rate limiter only decides and counts.
+    pub limiter_shadow: bool,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How much the archives of ended matches may take; `None` without bound.
@@ -151,6 +163,7 @@ impl Config {
     fn blank() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            serves: Serves::All,
             threads: 0,
             open_files_max: 0,
             data: PathBuf::new(),
@@ -170,6 +183,11 @@ impl Config {
             http_connections_max: 0,
             http_body_bytes_max: 0,
             spectators_max: 0,
+            limiter_policies: None,
+            limiter_service: false,
+            limiter_keys_max: 0,
+            limiter_stamps_max: 0,
+            limiter_shadow: false,
             keep_for: None,
             keep_archive_bytes: None,
             bootstrap_token: None,

@@ -1,7 +1,7 @@
 //! Relations between settings: what is derived from what, what contradicts what, and what is allowed but hardly meant.
 
 use super::load::Mistake;
-use super::{Config, StorePlace};
+use super::{Config, Serves, StorePlace};
 
 /// What the machine allows, as far as settings are derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
             StorePlace::Postgres(_) => 8,
         };
     }
+    if is_auto("limiter.service") {
+        config.limiter_service = config.serves == Serves::Limiter;
+    }
     if is_auto("http.connections_max") {
         config.http_connections_max = connections_max(config);
     }
@@ -55,6 +58,12 @@ fn connections_max(config: &Config) -> usize {
 
 /// The relations that must hold.
 pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
+    if config.serves == Serves::Limiter && !config.limiter_service {
+        mistakes.push(Mistake {
+            given: "server.only is limiter and limiter.service is false".into(),
+            expected: "limiter.service = true, or auto: nothing at all would be served".into(),
+        });
+    }
     let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
         if small.1 > large.1 {
             let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);

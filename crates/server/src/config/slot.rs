@@ -33,6 +33,16 @@ pub enum LogLevel {
     Trace,
 }
 
+/// Which part of the house is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serves {
+    /// Games and everything else.
+    All,
+    /// The rate limiter alone: no games are taken in, and none are played.
+    Limiter,
+}
+
+const SERVES: [(&str, Serves); 2] = [("all", Serves::All), ("limiter", Serves::Limiter)];
 const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
 const LEVELS: [(&str, LogLevel); 5] = [
     ("error", LogLevel::Error),
@@ -61,6 +71,8 @@ pub(super) enum Slot<'a> {
     Switch(&'a mut bool),
     /// A file.
     Path(&'a mut PathBuf),
+    /// A file, or none.
+    PathOrOff(&'a mut Option<PathBuf>),
     /// A database URL, or none.
     Url(&'a mut Option<Secret>),
     /// A secret, or none.
@@ -69,6 +81,8 @@ pub(super) enum Slot<'a> {
     Span(&'a mut Option<Duration>),
     /// A number of bytes, or none.
     Bytes(&'a mut Option<u64>),
+    /// See [`Serves`].
+    Serves(&'a mut Serves),
     /// See [`LogFormat`].
     Format(&'a mut LogFormat),
     /// See [`LogLevel`].
@@ -87,10 +101,12 @@ impl Slot<'_> {
             Self::Millis(place) => *place = Duration::from_millis(number()?),
             Self::Switch(place) => *place = text.parse().ok()?,
             Self::Path(place) => *place = Some(text).filter(|text| !text.is_empty())?.into(),
+            Self::PathOrOff(place) => *place = unless_off(text, |text| (!text.is_empty()).then(|| text.into()))?,
             Self::Url(place) => *place = unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
             Self::Secret(place) => *place = unless_off(text, |text| secret(text, setting))?,
             Self::Span(place) => *place = unless_off(text, |text| span(text, setting))?,
             Self::Bytes(place) => *place = unless_off(text, |_| number())?,
+            Self::Serves(place) => *place = choice(&SERVES, text)?,
             Self::Format(place) => *place = choice(&FORMATS, text)?,
             Self::Level(place) => *place = choice(&LEVELS, text)?,
         }
@@ -107,10 +123,12 @@ impl Slot<'_> {
             }
             Self::Switch(_) => "true or false".into(),
             Self::Path(_) => "the path of a file".into(),
+            Self::PathOrOff(_) => "the path of a file, or off".into(),
             Self::Url(_) => "a URL such as postgres://user:password@host:5432/database, or off".into(),
             Self::Secret(_) => format!("{min} to {max} printable ASCII characters without spaces, or off"),
             Self::Span(_) => format!("a span from {min}s to {max}s, such as 30d, 12h, 90m or 45s, or off"),
             Self::Bytes(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
+            Self::Serves(_) => names(&SERVES),
             Self::Format(_) => names(&FORMATS),
             Self::Level(_) => names(&LEVELS),
         }
@@ -126,10 +144,12 @@ impl Slot<'_> {
             Self::Millis(place) => place.as_millis().to_string(),
             Self::Switch(place) => place.to_string(),
             Self::Path(place) => place.display().to_string(),
+            Self::PathOrOff(place) => or_off(place.as_ref().map(|path| path.display())),
             Self::Url(place) => or_off(place.as_ref().map(Secret::masked_url)),
             Self::Secret(place) => or_off(place.as_ref()),
             Self::Span(place) => or_off(place.map(shown_span)),
             Self::Bytes(place) => or_off(*place),
+            Self::Serves(place) => name_of(&SERVES, *place).into(),
             Self::Format(place) => name_of(&FORMATS, *place).into(),
             Self::Level(place) => name_of(&LEVELS, *place).into(),
         }

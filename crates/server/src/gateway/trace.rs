@@ -3,9 +3,9 @@
 //! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
 
 use super::problem::ApiError;
-use crate::clock::random_bytes;
+use super::request_id::{REQUEST_ID, request_id};
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
@@ -14,10 +14,6 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tracing::Instrument;
 
-/// The header that carries a request's id, in and out.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id of a caller's own that is taken over.
-const REQUEST_ID_BYTES_MAX: usize = 64;
 /// What stands for the route in logs when no route matches: never the path that somebody chose.
 const NO_ROUTE: &str = "none";
 
@@ -61,18 +57,7 @@ fn milliseconds(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The caller's own id, where it is one that a log can hold; a new one otherwise.
-fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    let is_usable =
-        |id: &&HeaderValue| (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) && id.as_bytes().iter().all(is_plain);
-    headers.get(REQUEST_ID).filter(is_usable).cloned().unwrap_or_else(|| {
-        let id = format!("{:016x}", u64::from_be_bytes(random_bytes()));
-        HeaderValue::try_from(id).expect("hexadecimal digits stand in headers")
-    })
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
 }
@@ -85,12 +70,6 @@ mod tests {
     use axum::routing::get;
     use http_body_util::BodyExt;
     use tower::ServiceExt;
-
-    #[track_caller]
-    fn check(sent: &'static str, is_taken_over: bool) {
-        let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
-        assert_eq!(request_id(&headers) == sent, is_taken_over, "{sent}");
-    }
 
     async fn broken() {
         panic!("a bug");
@@ -117,16 +96,5 @@ mod tests {
         check(10_005_000, "10.005");
         check(499, "0");
         check(60_000_000_000, "60000");
-    }
-
-    #[test]
-    fn only_plain_ids_are_taken_over() {
-        check("a-B_3.x", true);
-        check("", false);
-        check("a b", false);
-        check("a\tb", false);
-        check("0123456789012345678901234567890123456789012345678901234567890123", true);
-        check("01234567890123456789012345678901234567890123456789012345678901234", false);
-        assert_eq!(request_id(&HeaderMap::new()).len(), 16);
     }
 }

@@ -3,13 +3,16 @@
 //!
 //! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
 
+mod decisions;
 mod kinds;
 mod labelled;
 mod own;
 mod recent;
 mod text;
 
-pub use kinds::{Counter, Gauge, Histogram, Snapshot};
+pub use decisions::{Decided, Decisions, Verdicts};
+pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
+pub use labelled::ByStatus;
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use text::{CONTENT_TYPE, Page};
@@ -17,7 +20,7 @@ pub use text::{CONTENT_TYPE, Page};
 use engine::matches::entry::Class;
 use labelled::{ByClass, ByRoute};
 use recent::Recent;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::Observer;
 use text::Exposed;
@@ -77,6 +80,10 @@ figures! {
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total",
         "Connections that could not be accepted, for want of files or memory.";
+    limiter_decisions: Decisions = "gauntlet_limiter_decisions_total",
+        "What each policy of the rate limiter said, by policy, class and outcome.";
+    limiter_decision: FineHistogram = "gauntlet_limiter_decision_seconds",
+        "Time that the rate limiter took for a decision over all its policies, in seconds.";
     chores_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
 }
 
@@ -201,6 +208,29 @@ impl Metrics {
     pub fn http_answered(&self, route: &str, status: u16, took: Duration) {
         self.figures.http_requests.inc(route, status);
         self.figures.http_request.observe(took);
+    }
+
+    /// The same for whoever answers a route so often that looking its counters up shows.
+    pub fn http_answered_at(&self, route: &ByStatus, status: u16, took: Duration) {
+        route.inc(status);
+        self.figures.http_request.observe(took);
+    }
+
+    /// The counters of a route.
+    #[must_use]
+    pub fn http_route(&self, route: &str) -> Arc<ByStatus> {
+        self.figures.http_requests.of(route)
+    }
+
+    /// What the rate limiter's policies say, by policy, class and outcome.
+    #[must_use]
+    pub fn decisions(&self) -> &Decisions {
+        &self.figures.limiter_decisions
+    }
+
+    /// The rate limiter decided.
+    pub fn limiter_decided(&self, took: Duration) {
+        self.figures.limiter_decision.0.observe(took);
     }
 
     /// A connection of a client was accepted.
