@@ -42,6 +42,14 @@ pub const FAILURE_BYTES_MAX: usize = 1_000;
 pub const LIMIT_KEYS_MAX: usize = 100_000_000;
 /// Time stamps that its exact logs may keep at once: 8 bytes each.
 pub const LIMIT_STAMPS_MAX: usize = 2_000_000_000;
+/// Policies of the rate limiter that can be set while the server runs. Every decision looks at all of them.
+pub const LIMIT_POLICIES_MAX: usize = 1_000;
+/// Keys with a quota of their own, over all policies. They are read at every start and after every change.
+pub const LIMIT_OVERRIDES_MAX: usize = 100_000;
+/// Longest definition of a policy, in bytes.
+pub const LIMIT_DEFINITION_BYTES_MAX: usize = 4 * 1024;
+/// Longest key of a rate limit, in bytes.
+pub const LIMIT_KEY_BYTES_MAX: usize = 1024;
 
 /// Shortest and longest time that a bot may be given for an answer.
 pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
