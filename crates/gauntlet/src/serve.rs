@@ -17,7 +17,11 @@ const THREADS_LEFT_MAX: Duration = Duration::from_millis(200);
 const JSON: &str = "json";
 
 pub(crate) fn serve_command() -> Command {
-    with_settings(Command::new("serve").about("Serves games: the API, the queue and the runners; or, with --only limiter, the rate limiter alone"), |_| true)
+    with_settings(
+        Command::new("serve")
+            .about("Serves games: the API, the queue and the runners; or, with --only limiter, the rate limiter alone"),
+        |_| true,
+    )
 }
 
 pub(crate) fn config_command() -> Command {

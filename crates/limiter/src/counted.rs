@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::clock::Reading;
 use crate::seed::Spread;
 use crate::shard::{Berth, Home, Need, Probe, Shard};
-use crate::sync::{MutexGuard, Ordering};
+use crate::sync::MutexGuard;
 use crate::{Algorithm, Counter, Decision, Gcra, Keyed, Log, Moment, Override, Policy, Quota, Room, TooManyOverrides};
 
 /// One policy in force.
@@ -124,21 +124,8 @@ impl Keys {
         of_each!(self, keyed => keyed.shards())
     }
 
-    fn home(&self) -> &Home {
-        of_each!(self, keyed => keyed.home())
-    }
-
     pub(crate) fn census(&self, policy: &Policy) -> Census {
-        let tally = &self.home().tally;
-        Census {
-            policy: policy.name.clone(),
-            keys: tally.keys.load(Ordering::Relaxed),
-            stamps: tally.stamps.load(Ordering::Relaxed),
-            overrides: tally.overrides.load(Ordering::Relaxed),
-            forgotten: tally.forgotten.load(Ordering::Relaxed),
-            full_denied: tally.full_denied.load(Ordering::Relaxed),
-            full_admitted: tally.full_admitted.load(Ordering::Relaxed),
-        }
+        of_each!(self, keyed => keyed.census(&policy.name))
     }
 }
 

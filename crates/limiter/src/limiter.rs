@@ -163,7 +163,7 @@ impl Limiter {
 
     /// The room that all policies share.
     #[must_use]
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &Arc<Room> {
         &self.room
     }
 

@@ -189,6 +189,6 @@ fn the_table_is_sound() {
     {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 5, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 6, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

@@ -218,7 +218,7 @@ impl<A: Answer> House<A> {
                 Err(_) => return self.metrics.http_timed_out(),
             },
         }
-        match self.converse(stream, client, seat, stage).await {
+        match self.clone().converse(stream, client, seat, stage).await {
             End::Done | End::PutOut => {}
             End::TooSlow => self.metrics.http_timed_out(),
         }

@@ -60,5 +60,10 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// The gateway's own routes: a route cannot be registered here without being documented.
 fn documented() -> OpenApiRouter<App> {
-    openapi::router().merge(games::routes()).merge(snakes::routes()).merge(tokens::routes()).merge(admin::routes()).merge(limits::routes())
+    openapi::router()
+        .merge(games::routes())
+        .merge(snakes::routes())
+        .merge(tokens::routes())
+        .merge(admin::routes())
+        .merge(limits::routes())
 }

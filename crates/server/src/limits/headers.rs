@@ -44,7 +44,10 @@ impl RateHeaders {
             match part.decision {
                 Decision::Allow { .. } if is_refused => {}
                 Decision::Allow { remaining, whole_at } => {
-                    put(&mut headers.limit, format_args!("\"{name}\";r={remaining};t={}", seconds_until(whole_at, now)));
+                    put(
+                        &mut headers.limit,
+                        format_args!("\"{name}\";r={remaining};t={}", seconds_until(whole_at, now)),
+                    );
                 }
                 Decision::NotUntil { at } => {
                     put(&mut headers.limit, format_args!("\"{name}\";r=0;t={}", seconds_until(at, now)));

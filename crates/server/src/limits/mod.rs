@@ -20,7 +20,7 @@ use crate::metrics::{Decided, Metrics, Page};
 use limiter::{Capacity, Decision, Hit, Limiter, Moment, Outcome, Part, Quota, Ruling, Seed};
 use rules::{Book, Change, ChangeError, Message, REFERENCE};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
@@ -132,7 +132,7 @@ impl Limits {
     /// Keys counted now, by policy.
     #[must_use]
     pub fn keys_by_policy(&self) -> BTreeMap<Box<str>, u64> {
-        self.limiter.census().into_iter().map(|census| (census.name.clone(), census.keys as u64)).collect()
+        self.limiter.census().into_iter().map(|census| (census.policy, census.keys as u64)).collect()
     }
 
     /// Changes a rule: durable and in force here when this returns, within a second on other nodes.
@@ -173,9 +173,9 @@ impl Limits {
         for place in rules.overrides.keys().filter(|place| !wanted.contains_key(*place)) {
             self.override_is(place, None, now);
         }
-        let changed = wanted.iter().filter(|(place, quota)| {
-            new.contains(&place.0) || rules.overrides.get(*place) != Some(*quota)
-        });
+        let changed = wanted
+            .iter()
+            .filter(|(place, quota)| new.contains(&place.0) || rules.overrides.get(*place) != Some(*quota));
         changed.for_each(|(place, quota)| self.override_is(place, Some(*quota), now));
         *rules = InForce { book, overrides: wanted };
         Ok(())
@@ -200,7 +200,10 @@ impl Limits {
                 let mut book = self.with_book(Clone::clone);
                 book.write(change);
                 if let Err(why) = self.adopt(book) {
-                    tracing::error!(why, "a saved change of the rate limiter's rules is not in force until the next start");
+                    tracing::error!(
+                        why,
+                        "a saved change of the rate limiter's rules is not in force until the next start"
+                    );
                 }
                 return;
             }
@@ -219,7 +222,9 @@ impl Limits {
     fn override_is(&self, place: &rules::Place, quota: Option<Quota>, now: Moment) {
         let (policy, key) = (&*place.0, &*place.1);
         let failed = match quota {
-            _ if policy == REFERENCE => self.reference.set_override(key, quota, now).err().map(|error| error.to_string()),
+            _ if policy == REFERENCE => {
+                self.reference.set_override(key, quota, now).err().map(|error| error.to_string())
+            }
             Some(quota) => self.limiter.set_override(policy, key, quota, now).err().map(|error| error.to_string()),
             // A policy that is gone took its keys' quotas along.
             None => {
@@ -256,7 +261,7 @@ impl Limits {
         census.push(self.reference.census());
         let mut family = |name: &str, help: &str, kind: &str, of: &dyn Fn(&limiter::Census) -> u64| {
             page.head(name, help, kind);
-            census.iter().for_each(|census| page.sample(name, &[("policy", &census.name)], of(census)));
+            census.iter().for_each(|census| page.sample(name, &[("policy", &*census.policy)], of(census)));
         };
         family("gauntlet_limiter_keys", "Keys that a policy counts now.", "gauge", &|census| census.keys as u64);
         family("gauntlet_limiter_stamps", "Time stamps that a policy's exact logs keep now.", "gauge", &|census| {
@@ -264,7 +269,12 @@ impl Limits {
         });
         let help = "Idle keys that were forgotten.";
         family("gauntlet_limiter_forgotten_total", help, "counter", &|census| census.forgotten);
-        let help = "Hits that met a limiter without room for one more key or stamp.";
-        family("gauntlet_limiter_full_total", help, "counter", &|census| census.full);
+        page.head("gauntlet_limiter_full_total", "Hits that met no room for one more key or stamp.", "counter");
+        for census in &census {
+            for (outcome, count) in [("denied", census.full_denied), ("admitted", census.full_admitted)] {
+                let labels = [("policy", &*census.policy), ("outcome", outcome)];
+                page.sample("gauntlet_limiter_full_total", &labels, count);
+            }
+        }
     }
 }

@@ -12,9 +12,9 @@ use std::time::Duration;
 use wire::api::LimitQuota;
 
 /// What the reference gives a client when nobody configured anything.
-pub const LIMIT_DEFAULT: u64 = 100;
+const LIMIT_DEFAULT: u64 = 100;
 /// See [`LIMIT_DEFAULT`].
-pub const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
+const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
 /// What a client hears that there is no room to count.
 pub const ANSWER_WHEN_FULL_S: u64 = RETRY_WHEN_FULL_S;
 /// The class under which these decisions are counted.
@@ -46,8 +46,7 @@ pub struct Reference {
 impl Reference {
     /// Nobody has used anything. Keys and stamps count towards the room of `limiter`.
     pub(super) fn new(limiter: &Limiter, metrics: &Metrics, is_shadow: bool) -> Self {
-        let clients =
-            Keyed::new(default_quota(), limiter.room(), WhenFull::Deny, Seed::new(random_bytes()));
+        let clients = Keyed::new(default_quota(), limiter.room().clone(), WhenFull::Deny, Seed::new(random_bytes()));
         Self { clients, verdicts: metrics.decisions().of(REFERENCE, CLASS), is_shadow }
     }
 
@@ -95,7 +94,7 @@ impl Reference {
     }
 
     pub(super) fn census(&self) -> Census {
-        Census { name: REFERENCE.into(), ..self.clients.census() }
+        self.clients.census(REFERENCE)
     }
 }
 

@@ -31,6 +31,11 @@ fn listener() -> TcpListener {
     bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap()
 }
 
+/// Nobody asks for the policies to be read again.
+fn never() -> mpsc::Receiver<()> {
+    mpsc::channel(1).1
+}
+
 /// The status line and everything after it.
 async fn get(address: SocketAddr, path: &str, token: &str) -> String {
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -50,7 +55,7 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
     let mut config = folder.config();
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
-    let served = tokio::spawn(serve(config, listener, async {
+    let served = tokio::spawn(serve(config, listener, never(), async {
         let _ = left.await;
     }));
 
@@ -59,13 +64,13 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
     let port = format!(r#"{{"key":"server.port","value":"{}""#, address.port());
     assert!(shown.contains(&port), "the port that was got is the one that is shown: {shown}");
 
-    let rival = serve(folder.config(), self::listener(), std::future::pending()).await.unwrap_err();
+    let rival = serve(folder.config(), self::listener(), never(), std::future::pending()).await.unwrap_err();
     assert!(matches!(rival, ServeError::Place(PlaceError::InUse { .. })), "{rival}");
 
     leave.send(()).unwrap();
     served.await.unwrap().unwrap();
     TcpStream::connect(address).await.unwrap_err();
-    serve(folder.config(), self::listener(), async {}).await.unwrap();
+    serve(folder.config(), self::listener(), never(), async {}).await.unwrap();
 }
 
 #[tokio::test]

@@ -49,7 +49,8 @@ impl Stored {
         let mut stored = Self::default();
         for row in rules.policies {
             if row.name == REFERENCE {
-                stored.reference = serde_json::from_str(&row.definition).map_err(|error| skipped(REFERENCE, &error)).ok();
+                stored.reference =
+                    serde_json::from_str(&row.definition).map_err(|error| skipped(REFERENCE, &error)).ok();
                 continue;
             }
             match read_definition(&row.name, &row.definition) {

@@ -90,7 +90,7 @@ pub fn window_ms(quota: Quota) -> u64 {
 ///
 /// # Errors
 /// Why it may not.
-pub fn check_name(name: &str) -> Result<(), Wrong> {
+fn check_name(name: &str) -> Result<(), Wrong> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-';
     if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_plain) {
         let shown: String = name.chars().take(NAME_BYTES_MAX).collect();

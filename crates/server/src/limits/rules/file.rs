@@ -47,7 +47,8 @@ impl fmt::Display for FileError {
 /// # Errors
 /// Every mistake, with its line.
 pub fn read(text: &str) -> Result<FileRules, FileError> {
-    let table = DeTable::parse(text).map_err(|error| FileError(vec![format!("not TOML: {}", error.to_string().trim_end())]))?;
+    let table =
+        DeTable::parse(text).map_err(|error| FileError(vec![format!("not TOML: {}", error.to_string().trim_end())]))?;
     let mut reader = Reader { text, rules: FileRules::default(), names: HashSet::new(), mistakes: Vec::new() };
     reader.document(table.get_ref());
     if reader.mistakes.is_empty() { Ok(reader.rules) } else { Err(FileError(reader.mistakes)) }
@@ -80,7 +81,7 @@ impl Reader<'_> {
     }
 
     fn policies(&mut self, policies: &DeArray<'_>) {
-        for policy in policies.iter() {
+        for policy in policies {
             match policy.get_ref() {
                 DeValue::Table(table) => self.policy(&policy.span(), table),
                 _ => self.refuse(&policy.span(), "policy", "expected a table that begins with [[policy]]"),
@@ -128,15 +129,23 @@ impl Reader<'_> {
     fn overrides(&mut self, policy: &Place<'_>, name: &str) {
         let Some(value) = policy.table.get("override") else { return };
         let DeValue::Array(overrides) = value.get_ref() else {
-            return self.refuse(&value.span(), &policy.what, "override: expected tables that begin with [[policy.override]]");
+            return self.refuse(
+                &value.span(),
+                &policy.what,
+                "override: expected tables that begin with [[policy.override]]",
+            );
         };
-        for own in overrides.iter() {
+        for own in overrides {
             match own.get_ref() {
                 DeValue::Table(table) => {
                     let place = Place { table, what: format!("{}, override", policy.what) };
                     self.own_quota(&place, &own.span(), name);
                 }
-                _ => self.refuse(&own.span(), &policy.what, "override: expected a table that begins with [[policy.override]]"),
+                _ => self.refuse(
+                    &own.span(),
+                    &policy.what,
+                    "override: expected a table that begins with [[policy.override]]",
+                ),
             }
         }
     }
@@ -157,7 +166,11 @@ impl Reader<'_> {
             Ok(quota) => {
                 let at = (policy.into(), key.as_bytes().into());
                 if self.rules.overrides.insert(at, quota).is_some() {
-                    self.refuse(span, &place.what, &format!("the key {key:?} has an override already: expected one a key"));
+                    self.refuse(
+                        span,
+                        &place.what,
+                        &format!("the key {key:?} has an override already: expected one a key"),
+                    );
                 }
             }
             Err(wrong) => self.refuse_member(place, span, &wrong),
@@ -180,7 +193,11 @@ impl Reader<'_> {
         let window_ms = match place.table.get("window") {
             None => self.missing(place, span, "window"),
             Some(value) => value.get_ref().as_str().and_then(span_ms).unwrap_or_else(|| {
-                self.refuse(&value.span(), &place.what, r#"window: expected a span such as "60s", "500ms", "1m", "24h" or "30d""#);
+                self.refuse(
+                    &value.span(),
+                    &place.what,
+                    r#"window: expected a span such as "60s", "500ms", "1m", "24h" or "30d""#,
+                );
                 0
             }),
         };
@@ -228,6 +245,10 @@ impl Reader<'_> {
     }
 
     fn refuse(&mut self, span: &Range<usize>, what: &str, why: &str) {
+        // Beyond those that are shown only their number matters: finding the line of each would take hours of a bad file.
+        if self.mistakes.len() >= MISTAKES_SHOWN {
+            return self.mistakes.push(String::new());
+        }
         let line = self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
         self.mistakes.push(format!("line {line}: {what}: {why}"));
     }

@@ -83,6 +83,8 @@ pub struct Keeper {
     inbox: mpsc::Receiver<Message>,
     /// The version of the stored rules that was read last.
     version: u64,
+    /// Changes of our own since then: each is one version.
+    own_changes: u64,
     /// Whether a commit failed in a way in which nobody knows what was saved.
     is_doubtful: bool,
     is_failing: bool,
@@ -106,7 +108,7 @@ impl Keeper {
         let rules = store.read(|reader| reader.limit_rules()).await?;
         let version = rules.version;
         limits.adopt(Book { file, stored: Stored::of(rules) }).map_err(BeginError::File)?;
-        Ok(Self { limits, store, path, inbox, version, is_doubtful: false, is_failing: false })
+        Ok(Self { limits, store, path, inbox, version, own_changes: 0, is_doubtful: false, is_failing: false })
     }
 
     /// Keeps the rules until everybody who could change them has gone.
@@ -154,6 +156,7 @@ impl Keeper {
         match self.store.commit_all(commands).await {
             Ok(outcomes) => {
                 for ((change, reply), outcome) in accepted.into_iter().zip(outcomes) {
+                    self.own_changes += u64::from(outcome == Outcome::Done);
                     let _ = reply.send(self.conclude(&change, &outcome));
                 }
             }
@@ -227,11 +230,11 @@ impl Keeper {
 
     async fn read_what_is_new(&mut self) -> Result<(), StoreError> {
         let version = self.store.read(|reader| reader.limit_rules_version()).await?;
-        if version == self.version && !self.is_doubtful {
+        if version == self.version + self.own_changes && !self.is_doubtful {
             return Ok(());
         }
         let rules = self.store.read(|reader| reader.limit_rules()).await?;
-        (self.version, self.is_doubtful) = (rules.version, false);
+        (self.version, self.own_changes, self.is_doubtful) = (rules.version, 0, false);
         let file = self.limits.with_book(|book| book.file.clone());
         if let Err(why) = self.limits.adopt(Book { file, stored: Stored::of(rules) }) {
             tracing::error!(why, "the rate limiter's stored rules cannot be put into force; the old ones stay");
@@ -291,9 +294,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 
 fn command(change: &Change) -> Command {
     match change {
-        Change::PutPolicy(policy) => {
-            Command::PutLimitPolicy(row(&policy.name, &super::definition::definition(policy)))
-        }
+        Change::PutPolicy(policy) => Command::PutLimitPolicy(row(&policy.name, &super::definition::definition(policy))),
         Change::DeletePolicy(name) => Command::DeleteLimitPolicy { name: name.to_string() },
         Change::PutOverride((policy, key), own) => Command::PutLimitOverride(LimitOverride {
             policy: policy.to_string(),
@@ -327,7 +328,9 @@ impl Book {
 
     fn why_missing(&self, change: &Change) -> ChangeError {
         match change {
-            Change::DeletePolicy(name) => self.origin(name).map_or(ChangeError::NoSuchPolicy, |at| ChangeError::NotSet(Some(at))),
+            Change::DeletePolicy(name) => {
+                self.origin(name).map_or(ChangeError::NoSuchPolicy, |at| ChangeError::NotSet(Some(at)))
+            }
             Change::DeleteOverride(place) if !self.knows(&place.0) => ChangeError::NoSuchPolicy,
             Change::DeleteOverride(place) => ChangeError::NotSet(self.own_quota(place).map(|(_, origin)| origin)),
             Change::PutPolicy(_) | Change::PutOverride(..) | Change::PutReference(_) => {

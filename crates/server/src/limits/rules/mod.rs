@@ -7,8 +7,8 @@ mod keeper;
 #[cfg(test)]
 mod tests;
 
-pub use book::{Book, Origin, Place, Stored};
 pub(crate) use book::quota_of;
+pub use book::{Book, Origin, Place, Stored};
 pub use definition::{REFERENCE, WINDOW_MS_MAX, Wrong, definition, policy, quota, window_ms};
 pub use file::{FileError, FileRules, read};
 pub(crate) use keeper::WAITING_MAX;
