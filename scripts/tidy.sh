@@ -28,7 +28,7 @@ unfinished() {
 }
 impure_dependencies() {
     local outside='tokio|serde|serde_json|hyper|axum|rusqlite|postgres|tracing|wire|store|server|lab'
-    for crate in rules engine; do
+    for crate in rules engine limiter; do
         grep -nE "^($outside)\b" "crates/$crate/Cargo.toml" | sed "s|^|crates/$crate/Cargo.toml:|"
     done
 }

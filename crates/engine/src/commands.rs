@@ -8,7 +8,7 @@ use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use crate::matches::life::State;
 use crate::matches::outcome::MatchResult;
 use crate::matches::spec::MatchSpec;
-use crate::rows::{Account, Bot, LogRow, Token};
+use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, Token};
 use crate::time::UnixMs;
 use std::time::Duration;
 
@@ -133,6 +133,24 @@ pub enum Command {
         /// Matches forgotten by one call, so that nobody waits long behind it.
         max: usize,
     },
+    /// Set a policy of the rate limiter, new or changed. → `Done` | `TooMany` (of all policies)
+    PutLimitPolicy(LimitPolicy),
+    /// Forget what was set about the policy of this name, quotas of single keys included: what the server's file says holds
+    /// again. → `Done` | `Missing` (nothing was set)
+    DeleteLimitPolicy {
+        /// Which.
+        name: String,
+    },
+    /// Give a key a quota of its own under a policy, new or changed. Whether there is such a policy, the server knows: it may
+    /// stand in its file. → `Done` | `TooMany` (of all keys with a quota of their own)
+    PutLimitOverride(LimitOverride),
+    /// Forget a key's own quota. → `Done` | `Missing`
+    DeleteLimitOverride {
+        /// The policy's name.
+        policy: String,
+        /// Whose quota.
+        key: Vec<u8>,
+    },
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.
@@ -206,7 +224,7 @@ pub enum Outcome {
     Missing,
     /// The name is taken.
     Duplicate,
-    /// The account has as many as it may have.
+    /// The account, or the house, has as many as it may have.
     TooMany,
     /// The match is in a state in which this cannot happen.
     WrongState(State),

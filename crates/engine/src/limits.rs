@@ -38,6 +38,15 @@ pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Longest description of why a match failed that is kept, in bytes.
 pub const FAILURE_BYTES_MAX: usize = 1_000;
 
+/// Policies of the rate limiter that can be set while the server runs. Every decision looks at all of them.
+pub const LIMIT_POLICIES_MAX: usize = 1_000;
+/// Keys with a quota of their own, over all policies. They are read at every start and after every change.
+pub const LIMIT_OVERRIDES_MAX: usize = 100_000;
+/// Longest definition of a policy, in bytes.
+pub const LIMIT_DEFINITION_BYTES_MAX: usize = 4 * 1024;
+/// Longest key of a rate limit, in bytes.
+pub const LIMIT_KEY_BYTES_MAX: usize = 1024;
+
 /// Shortest and longest time that a bot may be given for an answer.
 pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 /// See [`BOT_TIMEOUT_MIN`].

@@ -41,6 +41,37 @@ impl Role {
     }
 }
 
+/// What a token is for. It changes nothing of what its holder may do: the gateway's limiter has classes of their own for load
+/// tests, so that a trial is not cut down by policies that are meant for users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Everyday use.
+    #[default]
+    Use,
+    /// Finding out how far this server can be pushed.
+    LoadTest,
+}
+
+impl Purpose {
+    /// Every purpose.
+    pub const ALL: [Self; 2] = [Self::Use, Self::LoadTest];
+
+    /// The name on the wire and in the store.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Use => "use",
+            Self::LoadTest => "load_test",
+        }
+    }
+
+    /// The purpose of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
+    }
+}
+
 /// An account: who owns bots, tokens and matches, and who gets a fair share of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
@@ -63,6 +94,8 @@ pub struct Token {
     pub name: String,
     /// What its holder may do.
     pub role: Role,
+    /// What it is for.
+    pub purpose: Purpose,
     /// SHA-256 of the secret.
     pub digest: [u8; 32],
     /// When it was made.
@@ -221,4 +254,38 @@ pub struct Stats {
     pub duration_ms_avg: Option<f64>,
     /// The commonest failures of the last 24 hours, at most ten.
     pub failures: Vec<RecentFailure>,
+}
+
+/// A policy of the rate limiter that was set while the server ran, and wins over one of the same name in the server's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitPolicy {
+    /// Its unique name.
+    pub name: String,
+    /// What it says, in the server's own words: nothing here reads it. Without the character U+0000, which PostgreSQL's texts
+    /// cannot hold.
+    pub definition: String,
+}
+
+/// A quota of one key's own under a policy, be that policy one of the file or one of [`LimitPolicy`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitOverride {
+    /// The policy's name.
+    pub policy: String,
+    /// Whose quota: any bytes.
+    pub key: Vec<u8>,
+    /// Units a window.
+    pub limit: u64,
+    /// The window, in milliseconds.
+    pub window_ms: u64,
+}
+
+/// All rules of the rate limiter that were set while the server ran, as of one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LimitRules {
+    /// Rises with every change: whoever has read this version has nothing new to read. 0 before the first change.
+    pub version: u64,
+    /// Policies by name.
+    pub policies: Vec<LimitPolicy>,
+    /// Quotas of keys, by policy and key.
+    pub overrides: Vec<LimitOverride>,
 }

@@ -3,11 +3,12 @@
 use crate::output::{Failure, note, say};
 use crate::serve::place;
 use crate::settings::{load, with_settings};
-use clap::{Arg, ArgMatches, Command, builder::PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Command};
 use engine::commands::{Command as Save, Outcome};
 use engine::ids::{AccountId, TokenId};
 use engine::limits::NAME_CHARS_MAX;
-use engine::rows::{Account, Role, Token};
+use engine::rows::{Account, Purpose, Role, Token};
 use server::clock::{Clock, random_bytes};
 use server::config::{Config, StorePlace};
 use server::gateway::auth::{digest, new_secret};
@@ -19,6 +20,7 @@ use store::Store;
 
 const ACCOUNT: &str = "account";
 const ROLE: &str = "role";
+const PURPOSE: &str = "for";
 const NAME: &str = "name";
 const ID: &str = "id";
 
@@ -32,6 +34,16 @@ pub(crate) fn command() -> Command {
         .value_parser(PossibleValuesParser::new(Role::ALL.map(Role::name)))
         .default_value(Role::Player.name())
         .help("What its holder may do");
+    let purpose = Arg::new(PURPOSE)
+        .long(PURPOSE)
+        .value_parser(PossibleValuesParser::new([
+            PossibleValue::new("use").help("Everyday use"),
+            PossibleValue::new("load-test")
+                .alias("load_test")
+                .help("Load tests: the limiter has classes of their own for them"),
+        ]))
+        .default_value("use")
+        .help("What it is for");
     let name =
         Arg::new(NAME).long(NAME).value_name("NAME").default_value("command line").help("What its holder calls it");
     let id = Arg::new(ID).required(true).value_name("ID").help("The token's id, as list shows it");
@@ -42,7 +54,7 @@ pub(crate) fn command() -> Command {
         .about("Makes, lists and revokes tokens, also while a server runs on the same store")
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_store(create).arg(role).arg(account()).arg(name))
+        .subcommand(with_store(create).arg(role).arg(purpose).arg(account()).arg(name))
         .subcommand(with_store(list).arg(account()))
         .subcommand(with_store(revoke).arg(id))
 }
@@ -57,7 +69,10 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
     crate::serve::runtime(1)?.block_on(async {
         match what {
-            "create" => create(config, &text(ACCOUNT), &text(ROLE), &text(NAME)).await,
+            "create" => {
+                let kind = (read_role(&text(ROLE))?, read_purpose(&text(PURPOSE))?);
+                create(config, &text(ACCOUNT), kind, &text(NAME)).await
+            }
             "list" => list(config, text(ACCOUNT)).await,
             _ => revoke(config, &text(ID)).await,
         }
@@ -82,8 +97,18 @@ async fn open_existing(config: Config, sought: &str) -> Result<Store, Failure> {
     }
 }
 
-async fn create(config: Config, account: &str, role: &str, name: &str) -> Result<(), Failure> {
-    let role = Role::from_name(role).ok_or_else(|| Failure::usage(format_args!("there is no role {role}")))?;
+fn read_role(name: &str) -> Result<Role, Failure> {
+    Role::from_name(name).ok_or_else(|| Failure::usage(format_args!("there is no role {name}")))
+}
+
+/// Words on a command line are joined by hyphens, names in the store and on the wire by underscores.
+fn read_purpose(name: &str) -> Result<Purpose, Failure> {
+    let known = Purpose::from_name(&name.replace('-', "_"));
+    known.ok_or_else(|| Failure::usage(format_args!("a token cannot be for {name}")))
+}
+
+async fn create(config: Config, account: &str, kind: (Role, Purpose), name: &str) -> Result<(), Failure> {
+    let (role, purpose) = kind;
     let (account, name) = (checked(ACCOUNT, account)?, checked(NAME, name)?);
     let place = place(&config);
     let store = open(config).await?;
@@ -98,6 +123,7 @@ async fn create(config: Config, account: &str, role: &str, name: &str) -> Result
         account: id,
         name,
         role,
+        purpose,
         digest: digest(&secret),
         created_at: now,
     };
@@ -113,8 +139,13 @@ async fn create(config: Config, account: &str, role: &str, name: &str) -> Result
         other => return Err(Failure::cannot(format_args!("the store refused the token: {other:?}"))),
     }
     store.close().await;
-    let role = role.name();
-    note(format_args!("token {token_id}: {role} of account {account} (store: {place}); its secret is shown this once"));
+    let what = match purpose {
+        Purpose::Use => role.name().to_owned(),
+        Purpose::LoadTest => format!("{} for load tests", role.name()),
+    };
+    note(format_args!(
+        "token {token_id}: {what}, of account {account} (store: {place}); its secret is shown this once"
+    ));
     say(secret)
 }
 
@@ -137,8 +168,9 @@ async fn list(config: Config, account: String) -> Result<(), Failure> {
         None => Ok(None),
     });
     let tokens = tokens.await?.ok_or_else(|| Failure::cannot(format_args!("there is no account {account}")))?;
-    let lines = tokens.iter().map(|token| format!("{}  {:<8}  {}", token.id, token.role.name(), token.name));
-    let lines: Vec<String> = lines.collect();
+    let line =
+        |token: &Token| format!("{}  {:<8}  {:<9}  {}", token.id, token.role.name(), token.purpose.name(), token.name);
+    let lines: Vec<String> = tokens.iter().map(line).collect();
     if lines.is_empty() {
         note(format_args!("the account {account} has no tokens"));
         return Ok(());

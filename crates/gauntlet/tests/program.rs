@@ -164,8 +164,10 @@ fn a_second_server_on_the_same_file_is_refused() {
 fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
     let folder = Folder::new();
     let server = folder.serve("--data games.db");
-    let created =
-        folder.gauntlet("token create --data games.db --role operator --account ann --name ops").output().unwrap();
+    let created = folder
+        .gauntlet("token create --data games.db --role operator --for load-test --account ann --name ops")
+        .output()
+        .unwrap();
     let secret = text(&created.stdout).trim().to_owned();
     assert!(created.status.success() && !secret.is_empty(), "{}", text(&created.stderr));
     assert!(!text(&created.stderr).contains(&secret), "the secret stands on standard output only");
@@ -173,7 +175,7 @@ fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
 
     let listed = text(&folder.gauntlet("token list --data games.db --account ann").output().unwrap().stdout);
     let (id, rest) = listed.split_once(' ').unwrap();
-    assert_eq!(rest.split_whitespace().collect::<Vec<_>>(), ["operator", "ops"]);
+    assert_eq!(rest.split_whitespace().collect::<Vec<_>>(), ["operator", "load_test", "ops"]);
     assert!(!listed.contains(&secret));
 
     let revoke = || folder.gauntlet(&format!("token revoke --data games.db {id}")).output().unwrap();
@@ -189,6 +191,7 @@ fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
 fn tokens_with_impossible_wishes_are_refused() {
     let folder = Folder::new();
     check_refused(&folder.gauntlet("token create --role king").output().unwrap(), 2, &["king", "operator"]);
+    check_refused(&folder.gauntlet("token create --for fun").output().unwrap(), 2, &["fun", "use", "load-test"]);
     check_refused(
         &folder.gauntlet("token list --account nobody").output().unwrap(),
         1,

@@ -7,14 +7,17 @@ use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::life::State;
 use engine::matches::outcome::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::{Account, Bot, Counts, LogRow, MatchRow, MatchStatus, Recent, RecentFailure, Role, Stats, Token};
+use engine::rows::{
+    Account, Bot, Counts, LimitOverride, LimitPolicy, LogRow, MatchRow, MatchStatus, Purpose, Recent, RecentFailure,
+    Role, Stats, Token,
+};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
 use std::fmt::Display;
 
 pub(crate) const ACCOUNT: &str = "id, name, created_at";
-pub(crate) const TOKEN: &str = "id, account, name, role, digest, created_at";
+pub(crate) const TOKEN: &str = "id, account, name, role, purpose, digest, created_at";
 pub(crate) const BOT: &str = "id, account, name, url, is_public, created_at, updated_at";
 pub(crate) const SPEC: &str = "id, ruleset, map, is_solo, food_spawn_chance, minimum_food, hazard_damage_per_turn, \
      shrink_every_n_turns, width, height, seed, timeout_ms, turns_max";
@@ -22,6 +25,8 @@ pub(crate) const STATUS: &str = "id, state, created_at, updated_at, enqueued_at,
      late_moves, attempts_charged, epoch, failure, worker, node";
 pub(crate) const RESULT: &str = "account, is_draw, winner_seat";
 pub(crate) const SEAT: &str = "match_id, bot, name, url, place, cause";
+pub(crate) const LIMIT_POLICY: &str = "name, definition";
+pub(crate) const LIMIT_OVERRIDE: &str = "policy, key, quota, window_ms";
 pub(crate) const LOG: &str = "version, turns, late_moves, data";
 
 /// One row, read from left to right.
@@ -55,6 +60,10 @@ pub(crate) trait Columns {
     }
     fn number<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
         narrowed(self.int()?)
+    }
+    /// 64 bits that are kept as a signed number.
+    fn bits(&mut self) -> Result<u64, StoreError> {
+        self.int().map(|signed| signed as u64)
     }
     fn maybe_number<T: TryFrom<i64>>(&mut self) -> Result<Option<T>, StoreError> {
         self.maybe_int()?.map(narrowed).transpose()
@@ -92,6 +101,10 @@ pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
             let name = row.text()?;
             named(Role::from_name(&name), "role", &name)?
         },
+        purpose: {
+            let name = row.text()?;
+            named(Purpose::from_name(&name), "purpose", &name)?
+        },
         digest: digest(row.bytes()?)?,
         created_at: row.time()?,
     })
@@ -115,6 +128,14 @@ pub(crate) fn bot(row: &mut impl Columns) -> Result<Bot, StoreError> {
     })
 }
 
+pub(crate) fn limit_policy(row: &mut impl Columns) -> Result<LimitPolicy, StoreError> {
+    Ok(LimitPolicy { name: row.text()?, definition: row.text()? })
+}
+
+pub(crate) fn limit_override(row: &mut impl Columns) -> Result<LimitOverride, StoreError> {
+    Ok(LimitOverride { policy: row.text()?, key: row.bytes()?, limit: row.bits()?, window_ms: row.bits()? })
+}
+
 /// A spec whose seats are still to come.
 pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
     let id = MatchId(row.id()?);
@@ -135,7 +156,7 @@ pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
         rules,
         width: row.number()?,
         height: row.number()?,
-        seed: Seed(row.int()? as u64),
+        seed: Seed(row.bits()?),
         timeout_ms: row.number()?,
         turns_max: row.number()?,
         seats: Vec::new(),

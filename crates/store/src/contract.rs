@@ -2,7 +2,7 @@
 
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
-use engine::rows::{Account, Bot, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{Account, Bot, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -100,6 +100,10 @@ pub trait Reader: Send {
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
     /// The figures for operators. Counters and indexes only: no count over all matches.
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError>;
+    /// Everything that was set about rate limits.
+    fn limit_rules(&mut self) -> Result<LimitRules, StoreError>;
+    /// [`LimitRules::version`] alone: one row, so that nodes on one database can ask often whether there is something new.
+    fn limit_rules_version(&mut self) -> Result<u64, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError>;

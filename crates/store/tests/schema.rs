@@ -5,7 +5,7 @@
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::Account;
+use engine::rows::{Account, LimitRules, Purpose};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
@@ -30,7 +30,7 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
     db.pragma_update(None, "user_version", 7).unwrap();
-    check_refused(&database, &["schema version 7", "up to 2", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 3", "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -64,7 +64,7 @@ fn databases_that_are_not_ours_are_refused() {
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
     client.batch_execute("UPDATE gauntlet_schema SET version = 7").unwrap();
-    check_refused(&database, &["schema version 7", "up to 2", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 3", "newer program"]);
 }
 
 #[test]
@@ -147,8 +147,9 @@ fn postgres_refuses_impossible_lives() {
     assert_eq!(client.execute(&format!("UPDATE matches SET {POSSIBLE}"), &[]).unwrap(), 1);
 }
 
-/// What the first schema holds: account 1, worker 7 at `old:1`, and matches. `id` writes an id as the database reads it.
-fn first_rows(id: impl Fn(u128) -> String) -> String {
+/// What the first schema holds: account 1, a token of digest 32 times `*`, worker 7 at `old:1`, and matches. `id` and `digest`
+/// are written as the database reads them.
+fn first_rows(id: impl Fn(u128) -> String, digest: &str) -> String {
     let game = |n: u128, life: &str, values: &str| {
         format!(
             "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food,
@@ -163,6 +164,12 @@ fn first_rows(id: impl Fn(u128) -> String) -> String {
     let failed = "state, epoch, ended_at, failure, version, turns, late_moves";
     [
         format!("INSERT INTO accounts (id, name, created_at) VALUES ({}, 'me', 0);", id(1)),
+        format!(
+            "INSERT INTO tokens (id, account, name, role, digest, created_at) VALUES ({}, {}, 'mine', 'player', {}, 0);",
+            id(6),
+            id(1),
+            digest
+        ),
         format!("INSERT INTO workers (id, address, lease_until, is_given_up) VALUES ({}, 'old:1', 9, FALSE);", id(7)),
         game(1, "state, fair_tag", "'waiting', 1"),
         game(2, running, &format!("'running', 1, {}", id(7))),
@@ -173,7 +180,8 @@ fn first_rows(id: impl Fn(u128) -> String) -> String {
     .concat()
 }
 
-/// The first schema with those rows is brought forward: what runs on a known worker has its node, of the rest nobody knows.
+/// The first schema with those rows is brought forward: what runs on a known worker has its node, of the rest nobody knows; a
+/// token is for everyday use; no rules of the limiter were set.
 #[track_caller]
 fn check_brought_forward(database: &dyn Database) {
     drop(database.writer().unwrap());
@@ -181,6 +189,9 @@ fn check_brought_forward(database: &dyn Database) {
     let statuses = database.reader().unwrap().statuses(&ids).unwrap();
     let nodes: Vec<_> = statuses.iter().map(|status| (status.id.0, status.node.as_deref())).collect();
     assert_eq!(nodes, [(1, None), (2, Some("old:1")), (3, None), (4, None), (5, None)]);
+    let token = database.reader().unwrap().token(b"********************************").unwrap();
+    assert_eq!(token.map(|token| token.purpose), Some(Purpose::Use));
+    assert_eq!(database.reader().unwrap().limit_rules(), Ok(LimitRules::default()));
     drop(database.writer().unwrap());
 }
 
@@ -190,7 +201,7 @@ fn the_first_schema_of_sqlite_is_brought_forward() {
     let file = dir.path().join("store.db");
     let db = rusqlite::Connection::open(&file).unwrap();
     db.execute_batch(include_str!("../migrations/sqlite/0001_first.sql")).unwrap();
-    db.execute_batch(&first_rows(|id| format!("x'{id:032x}'"))).unwrap();
+    db.execute_batch(&first_rows(|id| format!("x'{id:032x}'"), &format!("x'{}'", "2a".repeat(32)))).unwrap();
     db.pragma_update(None, "application_id", 0x476e_746c).unwrap();
     db.pragma_update(None, "user_version", 1).unwrap();
     drop(db);
@@ -202,7 +213,7 @@ fn the_first_schema_of_postgres_is_brought_forward() {
     let url = Cluster::shared().new_database_url();
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     client.batch_execute(include_str!("../migrations/postgres/0001_first.sql")).unwrap();
-    client.batch_execute(&first_rows(|id| format!("'{id:032x}'"))).unwrap();
+    client.batch_execute(&first_rows(|id| format!("'{id:032x}'"), &format!("'\\x{}'", "2a".repeat(32)))).unwrap();
     let version = "CREATE TABLE gauntlet_schema (version BIGINT NOT NULL); INSERT INTO gauntlet_schema VALUES (1)";
     client.batch_execute(version).unwrap();
     check_brought_forward(&store::postgres::PostgresDatabase::new(&url).unwrap());

@@ -112,10 +112,10 @@ async fn create_token_for(
     Admin(_): Admin,
     Json(wanted): Json<CreateTokenFor>,
 ) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
-    let role = tokens::role(wanted.role.as_deref())?;
+    let token = tokens::Wanted::read(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
     let name = text::name("/account", &wanted.account)?;
     let account = account_named(&app, name).await?;
-    tokens::make(&app, account.id, &wanted.name, role).await
+    tokens::make(&app, account.id, token).await
 }
 
 async fn account_named(app: &App, name: String) -> ApiResult<Account> {

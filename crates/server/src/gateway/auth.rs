@@ -10,7 +10,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use engine::ids::{AccountId, TokenId};
-use engine::rows::Role;
+use engine::rows::{Purpose, Role, Token};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
@@ -35,6 +35,10 @@ pub struct Caller {
     pub account: AccountId,
     /// What it may do.
     pub role: Role,
+    /// Which token it was; `None` is the bootstrap token, which stands in no store.
+    pub token: Option<TokenId>,
+    /// What the token is for.
+    pub purpose: Purpose,
 }
 
 /// The admin token that lives as long as the process: handed in by whoever starts it, stored nowhere.
@@ -114,7 +118,7 @@ async fn authenticate(parts: &Parts, app: &App) -> ApiResult<Caller> {
     if let Some(bootstrap) = &app.bootstrap
         && is_equal_in_constant_time(&bootstrap.digest, &digest)
     {
-        return Ok(Caller { account: bootstrap.account, role: Role::Admin });
+        return Ok(Caller { account: bootstrap.account, role: Role::Admin, token: None, purpose: Purpose::Use });
     }
     let cache = parts.extensions.get::<TokenCache>();
     if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
@@ -123,9 +127,10 @@ async fn authenticate(parts: &Parts, app: &App) -> ApiResult<Caller> {
     // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
     let asked = Instant::now();
     let token = app.store.read(move |reader| reader.token(&digest)).await?.ok_or(ApiError::TokenUnknown)?;
-    let caller = Caller { account: token.account, role: token.role };
+    let Token { id, account, role, purpose, .. } = token;
+    let caller = Caller { account, role, token: Some(id), purpose };
     if let Some(cache) = cache {
-        cache.put(digest, token.id, caller, asked);
+        cache.put(digest, id, caller, asked);
     }
     Ok(caller)
 }
@@ -209,12 +214,15 @@ mod tests {
         check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Err("token_unknown"));
     }
 
+    fn caller() -> Caller {
+        Caller { account: AccountId(1), role: Role::Player, token: Some(TokenId(2)), purpose: Purpose::Use }
+    }
+
     #[test]
     fn a_token_is_remembered_for_a_while_and_forgotten_at_once() {
         let (cache, now) = (TokenCache::default(), Instant::now());
-        let caller = Caller { account: AccountId(1), role: Role::Player };
-        cache.put([7; 32], TokenId(2), caller, now);
-        assert_eq!(cache.get(&[7; 32], now), Some(caller));
+        cache.put([7; 32], TokenId(2), caller(), now);
+        assert_eq!(cache.get(&[7; 32], now), Some(caller()));
         assert_eq!(cache.get(&[8; 32], now), None);
         assert_eq!(cache.get(&[7; 32], now + REMEMBERED), None);
         cache.forget(TokenId(2));
@@ -224,12 +232,11 @@ mod tests {
     #[test]
     fn the_cache_never_grows_beyond_its_bound_and_recovers() {
         let (cache, now) = (TokenCache::default(), Instant::now());
-        let caller = Caller { account: AccountId(1), role: Role::Player };
         for number in 0..REMEMBERED_MAX as u128 + 10 {
-            cache.put(digest(&number.to_string()), TokenId(number), caller, now);
+            cache.put(digest(&number.to_string()), TokenId(number), caller(), now);
         }
         assert_eq!(cache.lock().len(), REMEMBERED_MAX);
-        cache.put([9; 32], TokenId(0), caller, now + REMEMBERED);
+        cache.put([9; 32], TokenId(0), caller(), now + REMEMBERED);
         assert_eq!(cache.lock().len(), 1);
     }
 

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, TokenId};
-use engine::rows::{Role, Token};
+use engine::rows::{Purpose, Role, Token};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateToken, TokenCreated, TokenView};
@@ -33,9 +33,9 @@ async fn create_token(
     Player(caller): Player,
     Json(wanted): Json<CreateToken>,
 ) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
-    let role = role(wanted.role.as_deref())?;
-    may_handle(caller, role)?;
-    make(&app, caller.account, &wanted.name, role).await
+    let wanted = Wanted::read(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
+    may_handle(caller, wanted.role, wanted.purpose)?;
+    make(&app, caller.account, wanted).await
 }
 
 /// List the own account's tokens, newest first
@@ -64,7 +64,7 @@ async fn delete_token(
     if let Some(account) = account {
         let tokens = app.store.read(move |reader| reader.tokens(account)).await?;
         let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::Missing(Thing::Token))?;
-        may_handle(caller, token.role)?;
+        may_handle(caller, token.role, token.purpose)?;
     }
     match app.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
@@ -75,13 +75,42 @@ async fn delete_token(
     }
 }
 
-/// A token stands above nobody's own: neither made nor deleted by a weaker one.
-fn may_handle(caller: Caller, role: Role) -> ApiResult<()> {
-    if role > caller.role { Err(ApiError::RoleTooWeak { need: role, have: caller.role }) } else { Ok(()) }
+/// A token stands above nobody's own: neither made nor deleted by a weaker one. Tokens for load tests, which the limiter's
+/// policies for users do not hold, are the operators' business.
+fn may_handle(caller: Caller, role: Role, purpose: Purpose) -> ApiResult<()> {
+    let need = match purpose {
+        Purpose::Use => role,
+        Purpose::LoadTest => role.max(Role::Operator),
+    };
+    if need > caller.role { Err(ApiError::RoleTooWeak { need, have: caller.role }) } else { Ok(()) }
 }
 
-/// The role of this name; a player's when none is named.
-pub(super) fn role(name: Option<&str>) -> ApiResult<Role> {
+/// A token that is asked for.
+pub(super) struct Wanted {
+    name: String,
+    role: Role,
+    purpose: Purpose,
+}
+
+impl Wanted {
+    /// From the members of a request; a player's token for everyday use where they say nothing.
+    pub(super) fn read(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
+        let (role, purpose) = (self::role(role)?, self::purpose(purpose)?);
+        Ok(Self { name: text::name("/name", name)?, role, purpose })
+    }
+}
+
+fn purpose(name: Option<&str>) -> ApiResult<Purpose> {
+    let Some(name) = name else {
+        return Ok(Purpose::Use);
+    };
+    Purpose::from_name(name).ok_or_else(|| {
+        let names = Purpose::ALL.map(Purpose::name).join(", ");
+        ApiError::bad_value("/purpose", format!("there is no such purpose: expected one of {names}"))
+    })
+}
+
+fn role(name: Option<&str>) -> ApiResult<Role> {
     let Some(name) = name else {
         return Ok(Role::Player);
     };
@@ -95,15 +124,15 @@ pub(super) fn role(name: Option<&str>) -> ApiResult<Role> {
 pub(super) async fn make(
     app: &App,
     account: AccountId,
-    name: &str,
-    role: Role,
+    wanted: Wanted,
 ) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
     let (secret, now) = (new_secret(), app.clock.now());
     let token = Token {
         id: TokenId::new(now, random_bytes()),
         account,
-        name: text::name("/name", name)?,
-        role,
+        name: wanted.name,
+        role: wanted.role,
+        purpose: wanted.purpose,
         digest: digest(&secret),
         created_at: now,
     };
@@ -120,6 +149,7 @@ fn view(token: &Token) -> TokenView {
         id: token.id.to_string(),
         name: token.name.clone(),
         role: token.role.name().to_owned(),
+        purpose: token.purpose.name().to_owned(),
         created_at: Timestamp(token.created_at.0),
     }
 }

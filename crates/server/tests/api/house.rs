@@ -6,7 +6,7 @@ use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
-use engine::rows::{Account, Bot, Role, Token};
+use engine::rows::{Account, Bot, Purpose, Role, Token};
 use engine::time::UnixMs;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -83,7 +83,8 @@ impl House {
 
     async fn add_token(&self, id: TokenId, account: AccountId, role: Role, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
-        let token = Token { id, account, name, role, digest, created_at: UnixMs(0) };
+        let purpose = Purpose::Use;
+        let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0) };
         assert_eq!(self.commit(Command::CreateToken(token)).await, Outcome::Done);
     }
 

@@ -12,7 +12,7 @@ async fn a_token_works_until_it_is_deleted() {
     let house = House::open().await;
     let made = make(&house, "player", json!({"name": "laptop"}), "201").await;
     let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
-    assert_eq!(made["role"], "player");
+    assert_eq!((&made["role"], &made["purpose"]), (&json!("player"), &json!("use")));
     house.call("GET /api/games").by(secret).check("200").await;
     let listed = house.call("GET /api/tokens").by(secret).check("200").await.body;
     assert!(listed.as_array().unwrap().iter().any(|token| token["id"] == id));
@@ -41,6 +41,37 @@ async fn nobody_makes_or_deletes_a_token_stronger_than_their_own() {
     house.call(&format!("DELETE /api/tokens/{admins}")).by("bob").check("404 no_such_token").await;
     house.call(&format!("DELETE /api/tokens/{admins}")).by(BOOTSTRAP).check("204").await;
     house.call("GET /api/admin/stats").by("admin").check("401 token_unknown").await;
+}
+
+#[tokio::test]
+async fn only_operators_make_tokens_for_load_tests() {
+    let house = House::open().await;
+    let wanted = |role: &str, purpose: &str| json!({"name": "t", "role": role, "purpose": purpose});
+    for (by, role, purpose, want) in [
+        ("player", "player", "use", "201"),
+        ("player", "guest", "load_test", "403 role_too_weak"),
+        ("player", "player", "load_test", "403 role_too_weak"),
+        ("operator", "player", "load_test", "201"),
+        ("operator", "admin", "load_test", "403 role_too_weak"),
+        ("admin", "admin", "load_test", "201"),
+        ("operator", "player", "fun", "400 bad_value /purpose"),
+    ] {
+        let made = make(&house, by, wanted(role, purpose), want).await;
+        if want == "201" {
+            assert_eq!(made["purpose"], purpose, "{by} {role}");
+        }
+    }
+    let made = make(&house, "operator", wanted("player", "load_test"), "201").await;
+    let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    let listed = house.call("GET /api/tokens").by(secret).check("200").await.body;
+    let listed = listed.as_array().unwrap();
+    assert_eq!(listed.iter().find(|token| token["id"] == id).unwrap()["purpose"], "load_test");
+    assert_eq!(listed.last().unwrap()["purpose"], "use", "the oldest was made before anybody spoke of purposes");
+    house.call(&format!("DELETE /api/tokens/{id}")).check("403 role_too_weak").await;
+    house.call(&format!("DELETE /api/tokens/{id}")).by("operator").check("204").await;
+    let of_ann = json!({"account": "ann", "name": "t", "purpose": "load_test"});
+    let made = house.call("POST /api/admin/tokens").by(BOOTSTRAP).json(&of_ann).check("201").await.body;
+    assert_eq!(made["purpose"], "load_test");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! are tested against this one; the simulator runs on it. Nothing lasts longer than the process.
 
 mod accounts;
+mod limit_rules;
 mod log;
 mod queue;
 mod reads;
@@ -11,7 +12,7 @@ mod tables;
 use crate::contract::{Backend, BotFilter, Database, MatchFilter, Reader, RememberedAnswer, StoreError};
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
-use engine::rows::{Account, Bot, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{Account, Bot, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
 use engine::time::UnixMs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tables::Tables;
@@ -92,6 +93,10 @@ impl Tables {
             Command::Retire { now, keep_for, keep_archive_bytes, max } => {
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
+            Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
+            Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
+            Command::PutLimitOverride(quota) => self.put_limit_override(quota),
+            Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
         })
     }
 }
@@ -132,6 +137,12 @@ impl Reader for Handle {
     }
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
         Ok(self.0.lock().stats(now))
+    }
+    fn limit_rules(&mut self) -> Result<LimitRules, StoreError> {
+        Ok(self.0.lock().limit_rules())
+    }
+    fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
+        Ok(self.0.lock().limit_rules_version)
     }
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)

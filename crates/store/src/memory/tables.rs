@@ -4,7 +4,7 @@ use crate::laws;
 use crate::tally::Minute;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::life::State;
-use engine::rows::{Account, Bot, LogRow, MatchRow, Token};
+use engine::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, MatchRow, Token};
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +17,10 @@ pub(super) struct Tables {
     pub(super) workers: BTreeMap<WorkerId, WorkerEntry>,
     pub(super) answers: BTreeMap<(AccountId, String), AnswerEntry>,
     pub(super) minutes: BTreeMap<i64, Minute>,
+    pub(super) limit_policies: BTreeMap<String, LimitPolicy>,
+    pub(super) limit_overrides: BTreeMap<(String, Vec<u8>), LimitOverride>,
+    /// Changes of the two so far.
+    pub(super) limit_rules_version: u64,
     /// The highest tag that was claimed from the queue.
     pub(super) virtual_time: u64,
     pub(super) archive_bytes: u64,

@@ -38,8 +38,16 @@ impl Batch<'_> {
             return Ok(Outcome::TooMany);
         }
         self.session.run(
-            "INSERT INTO tokens (id, account, name, role, digest, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-            &[&PgId(token.id.0), &PgId(token.account.0), &token.name, &token.role.name(), &digest, &token.created_at.0],
+            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            &[
+                &PgId(token.id.0),
+                &PgId(token.account.0),
+                &token.name,
+                &token.role.name(),
+                &token.purpose.name(),
+                &digest,
+                &token.created_at.0,
+            ],
         )?;
         Ok(Outcome::Done)
     }

@@ -66,6 +66,9 @@ impl Batch<'_> {
         let matches: BTreeSet<MatchId> =
             commands.iter().filter(|command| !is_creation(command)).flat_map(plan::touched).collect();
         let matches: Vec<PgId> = matches.into_iter().map(|id| PgId(id.0)).collect();
+        if commands.iter().any(is_about_limits) {
+            self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
             let sql = "SELECT 1 FROM matches WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
@@ -134,6 +137,10 @@ impl Batch<'_> {
             Command::Retire { now, keep_for, keep_archive_bytes, max } => {
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
+            Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
+            Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
+            Command::PutLimitOverride(quota) => self.put_limit_override(quota),
+            Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
         }
     }
 
@@ -196,6 +203,17 @@ fn account_of(command: &Command) -> Option<AccountId> {
         Command::CreateMatches(create) => Some(create.account),
         _ => None,
     }
+}
+
+/// Whether a command decides by the figures of the limiter's rules.
+fn is_about_limits(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::PutLimitPolicy(_)
+            | Command::DeleteLimitPolicy { .. }
+            | Command::PutLimitOverride(_)
+            | Command::DeleteLimitOverride { .. }
+    )
 }
 
 fn as_append(command: &Command) -> Option<&engine::commands::Append> {

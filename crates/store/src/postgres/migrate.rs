@@ -5,8 +5,11 @@ use crate::columns::Columns;
 use crate::contract::StoreError;
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const STEPS: [&str; 2] =
-    [include_str!("../../migrations/postgres/0001_first.sql"), include_str!("../../migrations/postgres/0002_node.sql")];
+const STEPS: [&str; 3] = [
+    include_str!("../../migrations/postgres/0001_first.sql"),
+    include_str!("../../migrations/postgres/0002_node.sql"),
+    include_str!("../../migrations/postgres/0003_limits.sql"),
+];
 const KNOWN: i64 = STEPS.len() as i64;
 /// "Gntl": the advisory lock of whoever changes the schema.
 const LOCK: i64 = 0x476e_746c;

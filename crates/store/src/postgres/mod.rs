@@ -1,7 +1,8 @@
 //! The shared store: any number of processes on one PostgreSQL. One connection writes, a transaction a batch; others read.
 //!
-//! Rows that a batch decides about are locked first, always in the order accounts, matches by id, figures by name, so that two
-//! nodes never wait for each other crosswise; where the database still finds a deadlock, the batch is done again.
+//! Rows that a batch decides about are locked first, always in the order figures of the limiter's rules, accounts, matches by
+//! id, figures by name, so that two nodes never wait for each other crosswise; where the database still finds a deadlock, the
+//! batch is done again.
 
 mod accounts;
 mod appends;
@@ -11,6 +12,7 @@ mod connection;
 mod creations;
 mod ends;
 mod life;
+mod limit_rules;
 mod migrate;
 mod plan;
 mod reader;

@@ -82,7 +82,11 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::RenewLease { .. }
         | Command::EndLease { .. }
         | Command::Claim { .. }
-        | Command::Retire { .. } => Vec::new(),
+        | Command::Retire { .. }
+        | Command::PutLimitPolicy(_)
+        | Command::DeleteLimitPolicy { .. }
+        | Command::PutLimitOverride(_)
+        | Command::DeleteLimitOverride { .. } => Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Views of what is committed. A call that asks several questions asks them in one repeatable-read transaction.
 
 use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
+use super::limit_rules;
 use super::session::{PgId, Session, Trouble};
 use crate::columns::{self, BareMatch, Columns, SeatRow};
 use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, StoreError};
@@ -8,7 +9,7 @@ use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::life::State;
-use engine::rows::{Account, Bot, LogPage, LogRow, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{Account, Bot, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, Stats, Token};
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 
@@ -143,6 +144,14 @@ impl Reader for PostgresReader {
             stats.failures = session.all(FAILURES, &[&since, &limits.0, &limits.1], |row| columns::failure(row))?;
             Ok(stats)
         })
+    }
+
+    fn limit_rules(&mut self) -> Result<LimitRules, StoreError> {
+        self.snapshot(limit_rules::rules)
+    }
+
+    fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
+        Ok(limit_rules::version(&mut self.session)?)
     }
 
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {

@@ -39,12 +39,14 @@ impl Batch<'_> {
             return Ok(Outcome::TooMany);
         }
         self.session.run(
-            "INSERT INTO tokens (id, account, name, role, digest, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             (
                 token.id.to_bytes(),
                 token.account.to_bytes(),
                 &token.name,
                 token.role.name(),
+                token.purpose.name(),
                 token.digest,
                 token.created_at.0,
             ),
@@ -120,6 +122,6 @@ impl Batch<'_> {
     }
 }
 
-fn done_or_missing(changed: usize) -> Outcome {
+pub(super) fn done_or_missing(changed: usize) -> Outcome {
     if changed > 0 { Outcome::Done } else { Outcome::Missing }
 }

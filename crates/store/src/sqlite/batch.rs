@@ -90,6 +90,10 @@ impl Batch<'_> {
             Command::Retire { now, keep_for, keep_archive_bytes, max } => {
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
+            Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
+            Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
+            Command::PutLimitOverride(quota) => self.put_limit_override(quota),
+            Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
         }
     }
 

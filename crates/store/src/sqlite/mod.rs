@@ -7,6 +7,7 @@ mod batch;
 mod checkpoint;
 mod claim;
 mod connection;
+mod limit_rules;
 mod log;
 mod matches;
 mod migrate;

@@ -3,6 +3,7 @@
 use super::batch::limit_pages;
 use super::claim::LEASE_ADDRESS;
 use super::connection::{self, Access, OrStoreError};
+use super::limit_rules;
 use super::rows::Session;
 use crate::columns::{self, BareMatch, Columns};
 use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, StoreError};
@@ -10,7 +11,9 @@ use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::life::State;
-use engine::rows::{Account, Bot, Counts, LogPage, LogRow, MatchRow, MatchStatus, RecentFailure, Stats, Token};
+use engine::rows::{
+    Account, Bot, Counts, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, RecentFailure, Stats, Token,
+};
 use engine::time::UnixMs;
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::path::Path;
@@ -142,6 +145,14 @@ impl Reader for SqliteReader {
             stats.failures = failures(session, now)?;
             Ok(stats)
         })
+    }
+
+    fn limit_rules(&mut self) -> Result<LimitRules, StoreError> {
+        self.snapshot(limit_rules::rules)
+    }
+
+    fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
+        limit_rules::version(self.session())
     }
 
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {

@@ -6,7 +6,9 @@ use engine::matches::archive;
 use engine::matches::life::State;
 use engine::matches::outcome::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::{Account, Bot, LogPage, LogRow, MatchStatus, Role, Stats, Token};
+use engine::rows::{
+    Account, Bot, LimitOverride, LimitPolicy, LogPage, LogRow, MatchStatus, Purpose, Role, Stats, Token,
+};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::{Cause, Map, Rules, Ruleset, Settings};
@@ -46,8 +48,9 @@ pub(crate) fn token(n: u128, account: u128) -> Token {
     let mut digest = [0x5a; 32];
     digest[..16].copy_from_slice(&n.to_be_bytes());
     let role = Role::ALL[n as usize % Role::ALL.len()];
+    let purpose = Purpose::ALL[n as usize / 2 % Purpose::ALL.len()];
     let name = format!("token-{n}");
-    Token { id: token_id(n), account: account_id(account), name, role, digest, created_at: at(n as i64) }
+    Token { id: token_id(n), account: account_id(account), name, role, purpose, digest, created_at: at(n as i64) }
 }
 
 pub(crate) fn bot(n: u128, account: u128) -> Bot {
@@ -60,6 +63,14 @@ pub(crate) fn bot(n: u128, account: u128) -> Bot {
         created_at: at(n as i64),
         updated_at: at(n as i64),
     }
+}
+
+pub(crate) fn limit_policy(name: &str, definition: &str) -> LimitPolicy {
+    LimitPolicy { name: name.to_owned(), definition: definition.to_owned() }
+}
+
+pub(crate) fn limit_override(policy: &str, key: &[u8], limit: u64) -> LimitOverride {
+    LimitOverride { policy: policy.to_owned(), key: key.to_owned(), limit, window_ms: u64::MAX - limit }
 }
 
 /// Two seats; every column differs from its neighbours.

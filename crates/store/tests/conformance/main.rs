@@ -6,6 +6,7 @@ mod claims;
 mod creation;
 mod fixtures;
 mod life;
+mod limit_rules;
 mod logs;
 mod model;
 mod reads;
@@ -99,6 +100,13 @@ laws! {
         durations_are_of_finished_matches
         failures_are_grouped
         orphans_are_counted
+    }
+    limit_rules {
+        a_policy_is_set_and_changed_and_forgotten
+        a_quota_of_a_key_is_kept_to_the_bit
+        forgetting_a_policy_forgets_its_quotas
+        every_change_is_a_new_version
+        policies_are_bounded
     }
     retire {
         the_oldest_end_goes_first

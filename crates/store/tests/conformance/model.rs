@@ -35,6 +35,10 @@ enum Step {
     Fail { n: u128, epoch_off: u32 },
     Release { n: u128, epoch_off: u32, is_refunded: bool },
     Retire { keep_ms: Option<u64>, keep_bytes: Option<u64>, max: usize },
+    PutPolicy(u8),
+    ForgetPolicy(u8),
+    PutOverride(u8, u8, u64),
+    ForgetOverride(u8, u8),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -64,6 +68,10 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(n, epoch_off, is_refunded)| Step::Release { n, epoch_off, is_refunded }),
         1 => (prop::option::of(0..20_000_u64), prop::option::of(0..300_u64), 0..4_usize)
             .prop_map(|(keep_ms, keep_bytes, max)| Step::Retire { keep_ms, keep_bytes, max }),
+        1 => (0..3_u8).prop_map(Step::PutPolicy),
+        1 => (0..3_u8).prop_map(Step::ForgetPolicy),
+        1 => (0..3_u8, 0..3_u8, any::<u64>()).prop_map(|(n, key, limit)| Step::PutOverride(n, key, limit)),
+        1 => (0..3_u8, 0..3_u8).prop_map(|(n, key)| Step::ForgetOverride(n, key)),
     ]
 }
 
@@ -107,6 +115,12 @@ fn command(step: &Step, statuses: &[MatchStatus], now: UnixMs) -> Command {
         Step::Fail { n, epoch_off } => fail(n, epoch(n, epoch_off), now),
         Step::Release { n, epoch_off, is_refunded } => release(n, epoch(n, epoch_off), is_refunded),
         Step::Retire { keep_ms, keep_bytes, max } => crate::retire::call(now, keep_ms, keep_bytes, max),
+        Step::PutPolicy(n) => Command::PutLimitPolicy(limit_policy(&format!("policy-{n}"), &now.0.to_string())),
+        Step::ForgetPolicy(n) => Command::DeleteLimitPolicy { name: format!("policy-{n}") },
+        Step::PutOverride(n, key, limit) => {
+            Command::PutLimitOverride(limit_override(&format!("policy-{n}"), &[key], limit))
+        }
+        Step::ForgetOverride(n, key) => Command::DeleteLimitOverride { policy: format!("policy-{n}"), key: vec![key] },
     }
 }
 
@@ -115,6 +129,7 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
     let mut all = Vec::new();
     let mut say = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
+    say(&reader.limit_rules());
     say(&reader.stats(now));
     say(&reader.statuses(&ids));
     for id in ids {

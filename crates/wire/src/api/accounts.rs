@@ -34,6 +34,11 @@ pub struct CreateToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "player")]
     pub role: Option<String>,
+    /// `use` for everyday use, or `load_test`: the limiter has classes of its own for load tests. Only operators and admins make
+    /// such tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "use")]
+    pub purpose: Option<String>,
 }
 
 /// A token to be made for any account.
@@ -48,6 +53,10 @@ pub struct CreateTokenFor {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = "player")]
     pub role: Option<String>,
+    /// `use` for everyday use, or `load_test`: the limiter has classes of its own for load tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "use")]
+    pub purpose: Option<String>,
 }
 
 /// A token, without its secret.
@@ -59,6 +68,8 @@ pub struct TokenView {
     pub name: String,
     /// What it may do.
     pub role: String,
+    /// What it is for: `use` or `load_test`.
+    pub purpose: String,
     /// When it was made.
     pub created_at: Timestamp,
 }

@@ -69,6 +69,8 @@ impl Reader for ShakyReader {
         idempotent_answer(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
         lease_address(worker: engine::ids::WorkerId, now: engine::time::UnixMs) -> Option<String>;
         stats(now: engine::time::UnixMs) -> Stats;
+        limit_rules() -> engine::rows::LimitRules;
+        limit_rules_version() -> u64;
         clock() -> Option<engine::time::UnixMs>;
     }
 

@@ -1,0 +1,169 @@
+//! A policy and its counts, whichever algorithm keeps them. Refuses to know of other policies.
+
+use std::sync::Arc;
+
+use crate::clock::Reading;
+use crate::seed::Spread;
+use crate::shard::{Berth, Home, Need, Probe, Shard};
+use crate::sync::{MutexGuard, Ordering};
+use crate::{Algorithm, Counter, Decision, Gcra, Keyed, Log, Moment, Override, Policy, Quota, Room, TooManyOverrides};
+
+/// One policy in force.
+#[derive(Clone, Debug)]
+pub(crate) struct Counted {
+    pub(crate) policy: Arc<Policy>,
+    pub(crate) keys: Arc<Keys>,
+}
+
+/// Counts by one of the algorithms.
+#[derive(Debug)]
+pub(crate) enum Keys {
+    Log(Keyed<Log>),
+    Gcra(Keyed<Gcra>),
+    Counter(Keyed<Counter>),
+}
+
+/// A locked shard of one of them.
+pub(crate) enum Held<'a> {
+    Log(MutexGuard<'a, Shard<Log>>, &'a Home),
+    Gcra(MutexGuard<'a, Shard<Gcra>>, &'a Home),
+    Counter(MutexGuard<'a, Shard<Counter>>, &'a Home),
+}
+
+/// What a policy holds and has done since it was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Census {
+    /// The policy's name.
+    pub policy: Box<str>,
+    /// Keys held.
+    pub keys: usize,
+    /// Stamps for which memory is held.
+    pub stamps: usize,
+    /// Keys with a quota of their own.
+    pub overrides: usize,
+    /// Keys forgotten because they were idle.
+    pub forgotten: u64,
+    /// Hits denied because they could not be counted.
+    pub full_denied: u64,
+    /// Hits admitted although they could not be counted.
+    pub full_admitted: u64,
+}
+
+macro_rules! of_each {
+    ($keys:expr, $keyed:pat => $body:expr) => {
+        match $keys {
+            Keys::Log($keyed) => $body,
+            Keys::Gcra($keyed) => $body,
+            Keys::Counter($keyed) => $body,
+        }
+    };
+}
+
+macro_rules! of_held {
+    ($held:expr, $shard:ident, $home:pat => $body:expr) => {
+        match $held {
+            Held::Log($shard, $home) => $body,
+            Held::Gcra($shard, $home) => $body,
+            Held::Counter($shard, $home) => $body,
+        }
+    };
+}
+
+impl Keys {
+    pub(crate) fn new(policy: &Policy, shards: usize, room: Arc<Room>, spread: Spread) -> Self {
+        let Policy { quota, when_full, .. } = *policy;
+        match policy.algorithm {
+            Algorithm::Log => Self::Log(Keyed::with_shards(shards, quota, room, when_full, spread)),
+            Algorithm::Gcra => Self::Gcra(Keyed::with_shards(shards, quota, room, when_full, spread)),
+            Algorithm::Counter => Self::Counter(Keyed::with_shards(shards, quota, room, when_full, spread)),
+        }
+    }
+
+    pub(crate) fn shard_of(&self, hash: u64) -> usize {
+        of_each!(self, keyed => keyed.shard_of(hash))
+    }
+
+    pub(crate) fn lock(&self, shard: usize) -> Held<'_> {
+        match self {
+            Self::Log(keyed) => Held::Log(keyed.lock(shard), keyed.home()),
+            Self::Gcra(keyed) => Held::Gcra(keyed.lock(shard), keyed.home()),
+            Self::Counter(keyed) => Held::Counter(keyed.lock(shard), keyed.home()),
+        }
+    }
+
+    /// The same policy says something else from now on.
+    pub(crate) fn set(&self, policy: &Policy, now: Moment) {
+        of_each!(self, keyed => {
+            keyed.set_when_full(policy.when_full);
+            keyed.set_quota(policy.quota, now);
+        });
+    }
+
+    pub(crate) fn set_override(&self, key: &[u8], quota: Quota, now: Moment) -> Result<(), TooManyOverrides> {
+        of_each!(self, keyed => keyed.set_override(key, quota, now))
+    }
+
+    pub(crate) fn remove_override(&self, key: &[u8], now: Moment) -> bool {
+        of_each!(self, keyed => keyed.remove_override(key, now))
+    }
+
+    pub(crate) fn overrides(&self) -> Vec<Override> {
+        of_each!(self, keyed => keyed.overrides())
+    }
+
+    /// Begins empty, with the overrides of what was there before.
+    pub(crate) fn inherit(&self, before: &Self) {
+        of_each!(self, keyed => keyed.inherit(before.overrides()));
+    }
+
+    pub(crate) fn sweep(&self, shards: usize, now: Moment) -> usize {
+        of_each!(self, keyed => keyed.sweep(shards, now))
+    }
+
+    pub(crate) fn shards(&self) -> usize {
+        of_each!(self, keyed => keyed.shards())
+    }
+
+    fn home(&self) -> &Home {
+        of_each!(self, keyed => keyed.home())
+    }
+
+    pub(crate) fn census(&self, policy: &Policy) -> Census {
+        let tally = &self.home().tally;
+        Census {
+            policy: policy.name.clone(),
+            keys: tally.keys.load(Ordering::Relaxed),
+            stamps: tally.stamps.load(Ordering::Relaxed),
+            overrides: tally.overrides.load(Ordering::Relaxed),
+            forgotten: tally.forgotten.load(Ordering::Relaxed),
+            full_denied: tally.full_denied.load(Ordering::Relaxed),
+            full_admitted: tally.full_admitted.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Held<'_> {
+    pub(crate) fn read_clock(&mut self, now: Moment) -> Reading {
+        of_held!(self, shard, _ => shard.read_clock(now))
+    }
+
+    pub(crate) fn quota_of(&self, probe: Probe<'_>) -> Quota {
+        of_held!(self, shard, _ => shard.quota_of(probe))
+    }
+
+    pub(crate) fn look(&mut self, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
+        of_held!(self, shard, _ => shard.look(probe, cost, now))
+    }
+
+    pub(crate) fn berth(&mut self, probe: Probe<'_>, cost: u64, now: Moment) -> Berth {
+        of_held!(self, shard, home => shard.berth(home, probe, cost, now))
+    }
+
+    pub(crate) fn charge(&mut self, probe: Probe<'_>, cost: u64, now: Moment, need: Need) {
+        of_held!(self, shard, home => shard.charge(home, probe, cost, now, need));
+    }
+
+    pub(crate) fn give_back(&self, need: Need) {
+        of_held!(self, _shard, home => home.give_back(need));
+    }
+}

@@ -1,0 +1,192 @@
+//! All keys of one policy, in shards with a lock each. Refuses to know of other policies.
+
+use std::sync::Arc;
+
+use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN};
+use crate::seed::Spread;
+use crate::shard::{Home, Probe, Shard, Tally};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
+use crate::{Decision, Moment, Override, Quota, Room, Seed, State, TooManyOverrides, WhenFull};
+
+/// One quota counted for many keys by the algorithm `S`, by many threads at once.
+///
+/// ```
+/// use std::{sync::Arc, time::Duration};
+/// use limiter::{Capacity, Gcra, Keyed, Moment, Override, Quota, Room, Seed, WhenFull};
+///
+/// let room = Arc::new(Room::new(Capacity { keys_max: 1_000_000, stamps_max: 0 }));
+/// let quota = Quota::new(100, Duration::from_secs(60))?;
+/// let keyed = Keyed::<Gcra>::new(quota, room, WhenFull::Deny, Seed::new([7; 32]));
+/// assert!(keyed.check(b"alice", 1, Moment::after(Duration::from_secs(1))).is_allowed());
+/// # Ok::<(), limiter::QuotaError>(())
+/// ```
+#[derive(Debug)]
+pub struct Keyed<S> {
+    shards: Box<[Berthed<S>]>,
+    home: Home,
+    /// The shard that is swept next.
+    next: AtomicUsize,
+}
+
+/// Two cache lines a shard, so that neighbours do not disturb each other.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Berthed<S>(Mutex<Shard<S>>);
+
+/// Shards are chosen by bits of the hash that a table uses neither for places (the lowest) nor for tags (the highest seven).
+const SHARD_BITS_FROM: u32 = 40;
+
+impl<S: State> Keyed<S> {
+    /// Nobody has used anything.
+    #[must_use]
+    pub fn new(quota: Quota, room: Arc<Room>, when_full: WhenFull, seed: Seed) -> Self {
+        let shards = shards_for(room.capacity().keys_max);
+        Self::with_shards(shards, quota, room, when_full, Spread::new(seed))
+    }
+
+    pub(crate) fn with_shards(
+        shards: usize,
+        quota: Quota,
+        room: Arc<Room>,
+        when_full: WhenFull,
+        spread: Spread,
+    ) -> Self {
+        let shards = (0..shards).map(|_| Berthed(Mutex::new(Shard::new(quota)))).collect();
+        let admits_when_full = AtomicBool::new(when_full == WhenFull::Admit);
+        let home = Home { room, spread, admits_when_full, tally: Tally::default() };
+        Self { shards, home, next: AtomicUsize::new(0) }
+    }
+
+    /// Looks, and takes `cost` units if they are allowed. A cost of 0 only looks.
+    pub fn check(&self, key: &[u8], cost: u64, now: Moment) -> Decision {
+        let probe = self.probe(key);
+        let mut shard = self.lock(self.shard_of(probe.hash));
+        let reading = shard.read_clock(now);
+        shard.check(&self.home, probe, cost, reading.now).earlier(reading.ahead_ns)
+    }
+
+    /// Another quota from now on for all keys that have none of their own; what was used stays used. Shard by shard: a check
+    /// meanwhile counts by the one or the other.
+    pub fn set_quota(&self, quota: Quota, now: Moment) {
+        for shard in 0..self.shards.len() {
+            let mut shard = self.lock(shard);
+            let now = shard.read_clock(now).now;
+            shard.set_quota(&self.home, quota, now);
+        }
+    }
+
+    /// The quota in force for a key: its own, or that of all.
+    #[must_use]
+    pub fn quota_of(&self, key: &[u8]) -> Quota {
+        let probe = self.probe(key);
+        self.lock(self.shard_of(probe.hash)).quota_of(probe)
+    }
+
+    /// Gives a key a quota of its own; what it has used stays used.
+    ///
+    /// # Errors
+    /// [`OVERRIDES_MAX`](crate::limits::OVERRIDES_MAX) keys have one already.
+    pub fn set_override(&self, key: &[u8], quota: Quota, now: Moment) -> Result<(), TooManyOverrides> {
+        let probe = self.probe(key);
+        let mut shard = self.lock(self.shard_of(probe.hash));
+        let now = shard.read_clock(now).now;
+        shard.set_override(&self.home, probe, quota, now)
+    }
+
+    /// Takes a key's own quota back; whether it had one. What it has used stays used.
+    pub fn remove_override(&self, key: &[u8], now: Moment) -> bool {
+        let probe = self.probe(key);
+        let mut shard = self.lock(self.shard_of(probe.hash));
+        let now = shard.read_clock(now).now;
+        shard.remove_override(&self.home, probe, now)
+    }
+
+    /// Every key that has a quota of its own.
+    #[must_use]
+    pub fn overrides(&self) -> Vec<Override> {
+        (0..self.shards.len()).flat_map(|shard| self.lock(shard).overrides().collect::<Vec<_>>()).collect()
+    }
+
+    /// Takes over the overrides of counts that are about to go.
+    pub(crate) fn inherit(&self, overrides: Vec<Override>) {
+        self.home.room.take_moving_overrides(overrides.len());
+        for Override { key, quota } in overrides {
+            let probe = self.probe(&key);
+            self.lock(self.shard_of(probe.hash)).insert_override(&self.home, probe, quota);
+        }
+    }
+
+    /// Forgets the idle keys of the next `shards` shards and gives their memory back; returns how many keys that were. Only
+    /// one shard is locked at a time.
+    pub fn sweep(&self, shards: usize, now: Moment) -> usize {
+        (0..shards.min(self.shards.len())).map(|_| self.sweep_next(now)).sum()
+    }
+
+    fn sweep_next(&self, now: Moment) -> usize {
+        let next = self.next.fetch_add(1, Ordering::Relaxed) % self.shards.len();
+        let mut shard = self.lock(next);
+        let now = shard.read_clock(now).now;
+        let forgotten = shard.forget_idle(&self.home, now);
+        shard.shrink(&self.home);
+        forgotten
+    }
+
+    /// Keys held.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.home.tally.keys.load(Ordering::Relaxed)
+    }
+
+    /// Stamps for which memory is held.
+    #[must_use]
+    pub fn stamps(&self) -> usize {
+        self.home.tally.stamps.load(Ordering::Relaxed)
+    }
+
+    /// How many shards there are.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// What a key gets from now on that cannot be counted.
+    pub fn set_when_full(&self, when_full: WhenFull) {
+        self.home.admits_when_full.store(when_full == WhenFull::Admit, Ordering::Relaxed);
+    }
+
+    pub(crate) const fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> Probe<'a> {
+        Probe { hash: self.home.spread.hash(key), key }
+    }
+
+    pub(crate) const fn shard_of(&self, hash: u64) -> usize {
+        (hash >> SHARD_BITS_FROM) as usize & (self.shards.len() - 1)
+    }
+
+    pub(crate) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard<S>> {
+        lock(&self.shards[shard].0)
+    }
+}
+
+impl<S> Drop for Keyed<S> {
+    fn drop(&mut self) {
+        let Tally { keys, stamps, overrides, .. } = &self.home.tally;
+        self.home.room.give_back(keys.load(Ordering::Relaxed), stamps.load(Ordering::Relaxed));
+        self.home.room.give_back_overrides(overrides.load(Ordering::Relaxed));
+    }
+}
+
+/// How many shards so many keys want: a power of two.
+pub(crate) const fn shards_for(keys: usize) -> usize {
+    let wanted = keys / SHARD_KEYS;
+    if wanted <= SHARDS_MIN {
+        SHARDS_MIN
+    } else if wanted >= SHARDS_MAX {
+        SHARDS_MAX
+    } else {
+        wanted.next_power_of_two()
+    }
+}

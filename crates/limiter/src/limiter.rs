@@ -1,0 +1,197 @@
+//! Many policies as one: which are for a hit, and all of them or none. Refuses to know who asks.
+
+use std::sync::{Arc, PoisonError};
+
+use crate::check::check;
+use crate::counted::{Census, Counted, Keys};
+use crate::keyed::shards_for;
+use crate::limits::POLICIES_MAX;
+use crate::seed::Spread;
+use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock, lock};
+use crate::{Capacity, Hit, Moment, Override, Policy, Quota, Room, Ruling, Seed, TooManyOverrides};
+
+/// A set of policies and their counts.
+#[derive(Debug)]
+pub struct Limiter {
+    room: Arc<Room>,
+    spread: Spread,
+    /// Replaced as a whole. A check holds it for reading, so that all its parts are of one set.
+    set: RwLock<Arc<[Counted]>>,
+    /// Held by whoever changes policies or overrides, so that no change is lost in another.
+    changes: Mutex<()>,
+    /// The policy that is swept next.
+    next: AtomicUsize,
+}
+
+/// Why a set of policies was not taken. Nothing was changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PoliciesError {
+    /// Two policies have one name.
+    #[error("two policies are named {name:?}; expected every name once")]
+    Duplicate {
+        /// The name.
+        name: Box<str>,
+    },
+    /// More than [`POLICIES_MAX`].
+    #[error("there are {have} policies; expected at most {POLICIES_MAX}")]
+    TooMany {
+        /// How many there were.
+        have: usize,
+    },
+}
+
+/// Why an override was not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OverrideError {
+    /// No such policy.
+    #[error("there is no policy named {name:?}; expected one that is in force")]
+    UnknownPolicy {
+        /// The name that was asked for.
+        name: Box<str>,
+    },
+    /// No room for another.
+    #[error(transparent)]
+    TooMany(#[from] TooManyOverrides),
+}
+
+impl Limiter {
+    /// No policies: everything is allowed.
+    #[must_use]
+    pub fn new(capacity: Capacity, seed: Seed) -> Self {
+        Self {
+            room: Arc::new(Room::new(capacity)),
+            spread: Spread::new(seed),
+            set: RwLock::new(Arc::new([])),
+            changes: Mutex::new(()),
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// Replaces the set. Policies of the same name and algorithm keep what was used; those of the same name and another
+    /// algorithm begin empty, and keep the overrides; others begin empty; what is not in the new set is forgotten.
+    ///
+    /// # Errors
+    /// A name that occurs twice, or more than [`POLICIES_MAX`] policies: nothing is changed.
+    pub fn set_policies(&self, policies: Vec<Policy>, now: Moment) -> Result<(), PoliciesError> {
+        refuse_bad_sets(&policies)?;
+        let _changing = lock(&self.changes);
+        let old = self.set();
+        let shards = shards_for(self.room.capacity().keys_max / policies.len().max(1));
+        let set = policies.into_iter().map(|policy| self.succeed(&old, policy, shards, now)).collect();
+        *self.set.write().unwrap_or_else(PoisonError::into_inner) = set;
+        Ok(())
+    }
+
+    /// A policy with the counts that it had, if it had any.
+    fn succeed(&self, old: &[Counted], policy: Policy, shards: usize, now: Moment) -> Counted {
+        let before = old.iter().find(|one| one.policy.name == policy.name);
+        let keys = match before {
+            Some(before) if before.policy.algorithm == policy.algorithm => {
+                before.keys.set(&policy, now);
+                Arc::clone(&before.keys)
+            }
+            before => {
+                let keys = Keys::new(&policy, shards, Arc::clone(&self.room), self.spread.clone());
+                before.inspect(|before| keys.inherit(&before.keys));
+                Arc::new(keys)
+            }
+        };
+        Counted { policy: Arc::new(policy), keys }
+    }
+
+    /// The policies in force, in their order.
+    #[must_use]
+    pub fn policies(&self) -> Vec<Arc<Policy>> {
+        self.set().iter().map(|one| Arc::clone(&one.policy)).collect()
+    }
+
+    /// Gives a key a quota of its own under one policy; what it has used stays used.
+    ///
+    /// # Errors
+    /// No such policy, or no room for another override.
+    pub fn set_override(&self, policy: &str, key: &[u8], quota: Quota, now: Moment) -> Result<(), OverrideError> {
+        let _changing = lock(&self.changes);
+        Ok(self.named(policy)?.set_override(key, quota, now)?)
+    }
+
+    /// Takes a key's own quota back; whether it had one.
+    ///
+    /// # Errors
+    /// No such policy.
+    pub fn remove_override(&self, policy: &str, key: &[u8], now: Moment) -> Result<bool, OverrideError> {
+        let _changing = lock(&self.changes);
+        Ok(self.named(policy)?.remove_override(key, now))
+    }
+
+    /// Every key that has a quota of its own under one policy.
+    ///
+    /// # Errors
+    /// No such policy.
+    pub fn overrides(&self, policy: &str) -> Result<Vec<Override>, OverrideError> {
+        Ok(self.named(policy)?.overrides())
+    }
+
+    /// All hits together, all or nothing: a denial by one policy that is not in shadow charges none. Every policy whose class
+    /// and key patterns match a hit takes part; one key of one policy in several hits is asked for the sum.
+    #[must_use]
+    pub fn check(&self, hits: &[Hit<'_>], now: Moment) -> Ruling {
+        let set = self.set.read().unwrap_or_else(PoisonError::into_inner);
+        check(&set, &self.spread, hits, now)
+    }
+
+    /// Forgets the idle keys of the next `shards` shards, policy after policy; returns how many keys that were. Call it
+    /// steadily: [`shards`](Self::shards) says how many there are.
+    pub fn sweep(&self, shards: usize, now: Moment) -> usize {
+        let set = self.set();
+        let (mut left, mut forgotten) = (shards, 0);
+        for _ in 0..set.len() {
+            let keys = &set[self.next.fetch_add(1, Ordering::Relaxed) % set.len()].keys;
+            forgotten += keys.sweep(left, now);
+            left = left.saturating_sub(keys.shards());
+            if left == 0 {
+                break;
+            }
+        }
+        forgotten
+    }
+
+    /// How many shards all policies have.
+    #[must_use]
+    pub fn shards(&self) -> usize {
+        self.set().iter().map(|one| one.keys.shards()).sum()
+    }
+
+    /// The room that all policies share.
+    #[must_use]
+    pub fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// What each policy holds and has done, in their order.
+    #[must_use]
+    pub fn census(&self) -> Vec<Census> {
+        self.set().iter().map(|one| one.keys.census(&one.policy)).collect()
+    }
+
+    fn set(&self) -> Arc<[Counted]> {
+        Arc::clone(&self.set.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn named(&self, policy: &str) -> Result<Arc<Keys>, OverrideError> {
+        let set = self.set();
+        let found = set.iter().find(|one| *one.policy.name == *policy);
+        found.map(|one| Arc::clone(&one.keys)).ok_or_else(|| OverrideError::UnknownPolicy { name: policy.into() })
+    }
+}
+
+fn refuse_bad_sets(policies: &[Policy]) -> Result<(), PoliciesError> {
+    if policies.len() > POLICIES_MAX {
+        return Err(PoliciesError::TooMany { have: policies.len() });
+    }
+    let mut names: Vec<&str> = policies.iter().map(|policy| &*policy.name).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(PoliciesError::Duplicate { name: pair[0].into() }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,26 @@
+//! Every ceiling of the limiter: a name with its unit, a sentence, and the relations that keep sums inside 64 bits.
+
+/// Longest window: 146 years. A longer one is taken as this.
+pub const WINDOW_NS_MAX: u64 = 1 << 62;
+/// Most units of one quota. A larger limit is taken as this: nobody counts so far.
+pub const LIMIT_MAX: u64 = 1 << 62;
+/// Policies in force at a time: each check looks at all of them.
+pub const POLICIES_MAX: usize = 1_000;
+/// Keys with a quota of their own, over all policies: they are kept until somebody takes them back.
+pub const OVERRIDES_MAX: usize = 100_000;
+/// Longest pattern, in bytes.
+pub const PATTERN_BYTES_MAX: usize = 256;
+
+/// A call that comes this much later than a call with a later moment was slow; one that is further behind may mean that the
+/// clock was set back.
+pub(crate) const STRAGGLER_NS_MAX: u64 = 1_000_000_000;
+/// Keys that one shard holds when a limiter is full: sweeping so many takes some tens of microseconds.
+pub(crate) const SHARD_KEYS: usize = 8_192;
+/// Fewest shards: threads rarely meet at one.
+pub(crate) const SHARDS_MIN: usize = 16;
+/// Most shards of one policy: their heads still fit into a processor's nearest caches.
+pub(crate) const SHARDS_MAX: usize = 4_096;
+
+// Because ceil(W / L) * L < W + L must not wrap, nor the sum of that and a moment of the first 292 years.
+const _: () = assert!(WINDOW_NS_MAX <= (1 << 62) && LIMIT_MAX <= (1 << 62));
+const _: () = assert!(SHARDS_MIN.is_power_of_two() && SHARDS_MAX.is_power_of_two() && SHARDS_MIN <= SHARDS_MAX);

@@ -1,0 +1,85 @@
+//! The exact sliding window: a stamp for every unit. The dearest in memory, and the only one that is never wrong.
+
+use std::collections::VecDeque;
+
+use crate::{Decision, Moment, Quota, State};
+
+/// When each unit of the last window was taken, oldest first.
+///
+/// At most L units in any (t - W, t]: a stamp that is exactly W old has expired.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Log {
+    stamps: VecDeque<Moment>,
+}
+
+/// Smallest step of memory.
+const STAMPS_MIN: usize = 4;
+
+impl Log {
+    fn expire(&mut self, now: Moment, window_ns: u64) {
+        while self.stamps.front().is_some_and(|stamp| stamp.plus_ns(window_ns) <= now) {
+            self.stamps.pop_front();
+        }
+    }
+
+    /// The memory that a log of `wanted` stamps gets: an eighth to spare, but never beyond what the limit can use.
+    fn room_for(&self, wanted: usize, limit: u64) -> usize {
+        let held = self.stamps.capacity();
+        let spare = held + STAMPS_MIN.max(held / 8);
+        spare.min(usize::try_from(limit).unwrap_or(usize::MAX)).max(wanted)
+    }
+
+    /// Gives back what a busier time needed.
+    fn shrink(&mut self) {
+        let len = self.stamps.len();
+        if self.stamps.capacity() > STAMPS_MIN.max(4 * len) {
+            self.stamps.shrink_to(2 * len);
+        }
+    }
+}
+
+impl State for Log {
+    fn decide(&mut self, now: Moment, quota: Quota, cost: u64) -> Decision {
+        self.expire(now, quota.window_ns());
+        let (used, limit) = (self.stamps.len() as u64, quota.limit());
+        if cost > limit {
+            return Decision::Never;
+        }
+        if cost == 0 {
+            return Decision::Allow { remaining: limit.saturating_sub(used), whole_at: self.whole_at(quota).max(now) };
+        }
+        let Some(over) = (used + cost).checked_sub(limit + 1) else {
+            return Decision::Allow { remaining: limit - used - cost, whole_at: now.plus_ns(quota.window_ns()) };
+        };
+        // So many of the oldest stamps, and this one, must have expired; it is one of ours, because cost <= limit.
+        Decision::NotUntil { at: self.stamps[over as usize].plus_ns(quota.window_ns()) }
+    }
+
+    fn charge(&mut self, now: Moment, quota: Quota, cost: u64) {
+        let wanted = self.stamps.len() + cost as usize;
+        if wanted > self.stamps.capacity() {
+            let room = self.room_for(wanted, quota.limit());
+            self.stamps.reserve_exact(room - self.stamps.len());
+        }
+        self.stamps.extend(std::iter::repeat_n(now, cost as usize));
+        self.shrink();
+    }
+
+    /// Stamps tell when, under any quota.
+    fn requote(&mut self, now: Moment, old: Quota, _: Quota) {
+        self.expire(now, old.window_ns());
+    }
+
+    fn whole_at(&self, quota: Quota) -> Moment {
+        self.stamps.back().map_or(Moment::ZERO, |last| last.plus_ns(quota.window_ns()))
+    }
+
+    fn stamps(&self) -> usize {
+        self.stamps.capacity()
+    }
+
+    fn stamps_wanted(&self, quota: Quota, cost: u64) -> usize {
+        let wanted = self.stamps.len().saturating_add(usize::try_from(cost).unwrap_or(usize::MAX));
+        if wanted <= self.stamps.capacity() { 0 } else { self.room_for(wanted, quota.limit()) - self.stamps.capacity() }
+    }
+}

@@ -1,0 +1,61 @@
+//! What an operator writes down: which hits, counted how, how many. Refuses to know where it was written.
+
+use crate::{Pattern, Quota};
+
+/// How use is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    /// A stamp for each unit: exact. See [`Log`](crate::Log).
+    Log,
+    /// One number a key, units come back evenly. See [`Gcra`](crate::Gcra).
+    Gcra,
+    /// Two counts a key, near the exact one. See [`Counter`](crate::Counter).
+    Counter,
+}
+
+/// What a hit gets that cannot be counted, because as many keys or stamps as may be are held and none is idle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WhenFull {
+    /// [`Decision::Full`](crate::Decision::Full).
+    #[default]
+    Deny,
+    /// Admission without being counted.
+    Admit,
+}
+
+/// How much may be held, by all policies of a limiter together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Keys in use.
+    pub keys_max: usize,
+    /// Stamps of logs, of 8 bytes each.
+    pub stamps_max: usize,
+}
+
+/// One rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Unique in its set.
+    pub name: Box<str>,
+    /// Which classes of hits it is for.
+    pub class: Pattern,
+    /// Which keys it is for; each key counts for itself.
+    pub key: Pattern,
+    /// How use is counted.
+    pub algorithm: Algorithm,
+    /// How much a key may use that has no quota of its own.
+    pub quota: Quota,
+    /// Decides and counts, and denies nobody.
+    pub is_shadow: bool,
+    /// What a hit gets that cannot be counted.
+    pub when_full: WhenFull,
+}
+
+/// A key with a quota of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// The key.
+    pub key: Box<[u8]>,
+    /// How much it may use, instead of the policy's quota.
+    pub quota: Quota,
+}

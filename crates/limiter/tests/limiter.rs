@@ -1,0 +1,192 @@
+//! Many policies, hit by hit: what each says, and all or nothing.
+
+use std::time::Duration;
+
+use limiter::{
+    Algorithm, Capacity, Decision, Hit, Limiter, Moment, Outcome, OverrideError, Pattern, PoliciesError, Policy, Quota,
+    Seed, WhenFull,
+};
+
+/// When, what, the outcome, and the remaining units of parts that allow.
+type Call<'a> = (u64, &'a [Hit<'a>], Outcome, &'a [Option<u64>]);
+
+const CAPACITY: Capacity = Capacity { keys_max: 1_000, stamps_max: 1_000 };
+
+fn ms(ms: u64) -> Moment {
+    Moment::after(Duration::from_millis(ms))
+}
+
+fn quota(limit: u64, window_ms: u64) -> Quota {
+    Quota::new(limit, Duration::from_millis(window_ms)).expect("a limit and a window")
+}
+
+fn policy(name: &str, algorithm: Algorithm, quota: Quota) -> Policy {
+    Policy {
+        name: name.into(),
+        class: Pattern::everything(),
+        key: Pattern::everything(),
+        algorithm,
+        quota,
+        is_shadow: false,
+        when_full: WhenFull::Deny,
+    }
+}
+
+fn limiter(policies: &[Policy]) -> Limiter {
+    let limiter = Limiter::new(CAPACITY, Seed::new([3; 32]));
+    limiter.set_policies(policies.to_vec(), Moment::ZERO).expect("names that differ");
+    limiter
+}
+
+fn burst_and_daily() -> [Policy; 2] {
+    [policy("burst", Algorithm::Gcra, quota(2, 1_000)), policy("daily", Algorithm::Log, quota(3, 86_400_000))]
+}
+
+fn hit(key: &str) -> Hit<'_> {
+    Hit { class: "read", key: key.as_bytes(), cost: 1 }
+}
+
+/// Questions in their order.
+#[track_caller]
+fn check(limiter: &Limiter, calls: &[Call<'_>]) {
+    for (now_ms, hits, outcome, expected) in calls {
+        let ruling = limiter.check(hits, ms(*now_ms));
+        let remaining = ruling.parts.iter().map(|part| match part.decision {
+            Decision::Allow { remaining, .. } => Some(remaining),
+            _ => None,
+        });
+        assert_eq!((ruling.outcome, remaining.collect::<Vec<_>>().as_slice()), (*outcome, *expected), "at {now_ms} ms");
+    }
+}
+
+#[test]
+fn no_policy_allows_everything() {
+    check(&limiter(&[]), &[(0, &[hit("a"), hit("b")], Outcome::Allowed, &[])]);
+}
+
+#[test]
+fn one_denial_charges_none() {
+    check(
+        &limiter(&burst_and_daily()),
+        &[
+            (0, &[hit("a")], Outcome::Allowed, &[Some(1), Some(2)]),
+            (0, &[hit("a")], Outcome::Allowed, &[Some(0), Some(1)]),
+            // A denial by one leaves the other as it was, and says what that has left.
+            (0, &[hit("a")], Outcome::NotUntil(ms(500)), &[None, Some(1)]),
+            (500, &[hit("a")], Outcome::Allowed, &[Some(0), Some(0)]),
+            (900, &[hit("a")], Outcome::NotUntil(ms(86_400_000)), &[None, None]),
+            (1_000, &[hit("a")], Outcome::NotUntil(ms(86_400_000)), &[Some(1), None]),
+            (1_000, &[hit("b")], Outcome::Allowed, &[Some(1), Some(2)]),
+        ],
+    );
+}
+
+#[test]
+fn hits_are_taken_together() {
+    let twice = [hit("a"), hit("b"), hit("a")];
+    check(
+        &limiter(&burst_and_daily()),
+        &[
+            (0, &[hit("b")], Outcome::Allowed, &[Some(1), Some(2)]),
+            (0, &twice, Outcome::Allowed, &[Some(0), Some(1), Some(0), Some(1), Some(0), Some(1)]),
+            (500, &twice, Outcome::NotUntil(ms(86_400_000)), &[None, None, Some(1), Some(1), None, None]),
+            (500, &[hit("b")], Outcome::Allowed, &[Some(0), Some(0)]),
+        ],
+    );
+}
+
+#[test]
+fn the_sum_of_a_key_may_be_too_much() {
+    let thrice = [hit("a"), hit("a"), hit("a")];
+    check(
+        &limiter(&burst_and_daily()),
+        &[(0, &thrice, Outcome::Never, &[None, Some(3), None, Some(3), None, Some(3)])],
+    );
+}
+
+#[test]
+fn a_shadow_decides_and_denies_nobody() {
+    let [mut burst, daily] = burst_and_daily();
+    burst.is_shadow = true;
+    check(
+        &limiter(&[burst, daily]),
+        &[
+            (0, &[hit("a")], Outcome::Allowed, &[Some(1), Some(2)]),
+            (0, &[hit("a")], Outcome::Allowed, &[Some(0), Some(1)]),
+            (0, &[hit("a")], Outcome::Allowed, &[None, Some(0)]),
+            (0, &[hit("a")], Outcome::NotUntil(ms(86_400_000)), &[None, None]),
+        ],
+    );
+}
+
+#[test]
+fn policies_choose_by_class_and_key() {
+    let mut writes = policy("writes", Algorithm::Counter, quota(5, 1_000));
+    writes.class = Pattern::new("write.*").unwrap();
+    writes.key = Pattern::new("user:*").unwrap();
+    let question = |class, key: &'static str| Hit { class, key: key.as_bytes(), cost: 1 };
+    check(
+        &limiter(&[writes]),
+        &[
+            (0, &[question("write.game", "user:1")], Outcome::Allowed, &[Some(4)]),
+            (0, &[question("write.", "user:")], Outcome::Allowed, &[Some(4)]),
+            (0, &[question("read", "user:1")], Outcome::Allowed, &[]),
+            (0, &[question("write.game", "host:1")], Outcome::Allowed, &[]),
+        ],
+    );
+}
+
+#[test]
+fn a_new_set_keeps_what_was_used() {
+    for algorithm in [Algorithm::Log, Algorithm::Gcra, Algorithm::Counter] {
+        let limiter = limiter(&[policy("one", algorithm, quota(3, 60_000))]);
+        let used: &[Call<'_>] = &[
+            (0, &[hit("a")], Outcome::Allowed, &[Some(2)]),
+            (0, &[hit("a")], Outcome::Allowed, &[Some(1)]),
+            (0, &[hit("a")], Outcome::Allowed, &[Some(0)]),
+        ];
+        check(&limiter, used);
+        limiter.set_policies(vec![policy("one", algorithm, quota(5, 60_000))], Moment::ZERO).unwrap();
+        check(&limiter, &[(0, &[hit("a")], Outcome::Allowed, &[Some(1)])]);
+        limiter.set_override("one", b"a", quota(10, 60_000), Moment::ZERO).unwrap();
+        check(&limiter, &[(0, &[hit("a")], Outcome::Allowed, &[Some(5)])]);
+        assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(true));
+        assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(false));
+        let ruling = limiter.check(&[hit("a")], Moment::ZERO);
+        assert!(matches!(ruling.outcome, Outcome::NotUntil(at) if at > Moment::ZERO), "{ruling:?}");
+    }
+}
+
+#[test]
+fn sets_with_mistakes_change_nothing() {
+    let limiter = limiter(&burst_and_daily());
+    let one = policy("one", Algorithm::Gcra, quota(1, 1));
+    let twice = vec![one.clone(), one.clone()];
+    assert_eq!(limiter.set_policies(twice, Moment::ZERO), Err(PoliciesError::Duplicate { name: "one".into() }));
+    let many = (0..1_001).map(|n| Policy { name: n.to_string().into(), ..one.clone() }).collect();
+    assert_eq!(limiter.set_policies(many, Moment::ZERO), Err(PoliciesError::TooMany { have: 1_001 }));
+    assert_eq!(limiter.policies().len(), 2);
+    let unknown = limiter.set_override("three", b"a", quota(1, 1), Moment::ZERO);
+    assert_eq!(unknown, Err(OverrideError::UnknownPolicy { name: "three".into() }));
+}
+
+#[test]
+fn room_is_counted_and_comes_back() {
+    let limiter = Limiter::new(Capacity { keys_max: 2, stamps_max: 100 }, Seed::new([3; 32]));
+    let [burst, _] = burst_and_daily();
+    limiter.set_policies(vec![burst.clone()], Moment::ZERO).unwrap();
+    check(
+        &limiter,
+        &[
+            (0, &[hit("a")], Outcome::Allowed, &[Some(1)]),
+            (0, &[hit("b")], Outcome::Allowed, &[Some(1)]),
+            (0, &[hit("c")], Outcome::Full, &[None]),
+        ],
+    );
+    assert_eq!(limiter.sweep(limiter.shards(), ms(499)), 0);
+    assert_eq!(limiter.sweep(limiter.shards(), ms(500)), 2);
+    check(&limiter, &[(500, &[hit("c")], Outcome::Allowed, &[Some(1)])]);
+    assert_eq!((limiter.room().keys(), limiter.census()[0].full_denied), (1, 1));
+    limiter.set_policies(vec![], ms(500)).unwrap();
+    assert_eq!(limiter.room().keys(), 0);
+}
