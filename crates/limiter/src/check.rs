@@ -37,8 +37,15 @@ struct Claim<'a> {
 /// Locked shards, each with its own time.
 type Locks<'a> = Vec<(Held<'a>, Reading)>;
 
-pub(crate) fn check(set: &[Counted], spread: &Spread, hits: &[Hit<'_>], now: Moment) -> Ruling {
-    let mut asks = asks_of(set, spread, hits);
+/// `brought` are the quotas that the hits have brought along, in the order of the hits; it may be shorter than they are.
+pub(crate) fn check(
+    set: &[Counted],
+    spread: &Spread,
+    hits: &[Hit<'_>],
+    brought: &[Option<Quota>],
+    now: Moment,
+) -> Ruling {
+    let mut asks = asks_of(set, spread, hits, brought);
     let (mut locks, mut claims) = look(set, &mut asks, now);
     if outcome(set, &claims) == Outcome::Allowed {
         find_room(set, &mut locks, &mut claims);
@@ -50,10 +57,10 @@ pub(crate) fn check(set: &[Counted], spread: &Spread, hits: &[Hit<'_>], now: Mom
 }
 
 /// Every pair of a hit and a policy that is for it.
-fn asks_of<'a>(set: &[Counted], spread: &Spread, hits: &[Hit<'a>]) -> Vec<Ask<'a>> {
+fn asks_of<'a>(set: &[Counted], spread: &Spread, hits: &[Hit<'a>], brought: &[Option<Quota>]) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
     for (hit, Hit { class, key, cost }) in hits.iter().enumerate() {
-        let probe = Probe { hash: spread.hash(key), key };
+        let probe = Probe { hash: spread.hash(key), key, brought: brought.get(hit).copied().flatten() };
         for (policy, Counted { policy: rule, keys }) in set.iter().enumerate() {
             if rule.class.matches(class.as_bytes()) && rule.key.matches(key) {
                 let shard = keys.shard_of(probe.hash);
@@ -118,12 +125,36 @@ fn by_policy<'c, 'a>(claims: &'c mut [Claim<'a>]) -> impl Iterator<Item = &'c mu
     claims.chunk_by_mut(|one, next| one.policy == next.policy)
 }
 
-/// Takes room for all that will be charged, before anything is.
+/// Takes room for all that will be charged, before anything is. Where there is too little, the idle keys behind the locks
+/// make some: first all of that, then all of this again, because the hits' own keys may be among the idle ones.
 fn find_room(set: &[Counted], locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) {
+    if berth_all(locks, claims) {
+        return;
+    }
+    for claim in claims.iter_mut() {
+        if let Some(Berth::Taken(need)) = claim.berth.take() {
+            locks[claim.held].0.give_back(need);
+        }
+    }
+    for (held, reading) in locks.iter_mut() {
+        held.forget_idle(reading.now);
+    }
+    berth_or_refuse(set, locks, claims);
+}
+
+/// Whether there was room for all of them. Where there was not, some may have theirs all the same.
+fn berth_all(locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) -> bool {
+    by_policy(claims).filter(|claims| allows_all(claims)).flatten().filter(|claim| claim.cost > 0).all(|claim| {
+        claim.berth = locks[claim.held].0.berth(claim.probe, claim.cost).map(Berth::Taken);
+        claim.berth.is_some()
+    })
+}
+
+fn berth_or_refuse(set: &[Counted], locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) {
     for claims in by_policy(claims).filter(|claims| allows_all(claims)) {
         for claim in claims.iter_mut().filter(|claim| claim.cost > 0) {
-            let (held, reading) = &mut locks[claim.held];
-            let berth = held.berth(claim.probe, claim.cost, reading.now);
+            let held = &mut locks[claim.held].0;
+            let berth = held.berth(claim.probe, claim.cost).map_or_else(|| held.full(), Berth::Taken);
             claim.berth = Some(berth);
             if berth == Berth::None {
                 claim.decision = Decision::Full;

@@ -142,8 +142,16 @@ impl Held<'_> {
         of_held!(self, shard, _ => shard.look(probe, cost, now))
     }
 
-    pub(crate) fn berth(&mut self, probe: Probe<'_>, cost: u64, now: Moment) -> Berth {
-        of_held!(self, shard, home => shard.berth(home, probe, cost, now))
+    pub(crate) fn berth(&mut self, probe: Probe<'_>, cost: u64) -> Option<Need> {
+        of_held!(self, shard, home => shard.berth(home, probe, cost))
+    }
+
+    pub(crate) fn forget_idle(&mut self, now: Moment) {
+        of_held!(self, shard, home => shard.forget_idle(home, now));
+    }
+
+    pub(crate) fn full(&self) -> Berth {
+        of_held!(self, _shard, home => home.full())
     }
 
     pub(crate) fn charge(&mut self, probe: Probe<'_>, cost: u64, now: Moment, need: Need) {

@@ -174,7 +174,7 @@ impl<S: State> Keyed<S> {
     }
 
     pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> Probe<'a> {
-        Probe { hash: self.home.spread.hash(key), key }
+        Probe { hash: self.home.spread.hash(key), key, brought: None }
     }
 
     pub(crate) const fn shard_of(&self, hash: u64) -> usize {

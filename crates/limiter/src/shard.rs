@@ -4,6 +4,7 @@ use hashbrown::HashTable;
 
 use crate::clock::{Clock, Reading};
 use crate::key::Key;
+use crate::own::Owned;
 use crate::seed::Spread;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::{Decision, Moment, Override, Quota, Room, State, TooManyOverrides};
@@ -35,17 +36,13 @@ struct Entry<S> {
     state: S,
 }
 
-#[derive(Debug)]
-struct Own {
-    key: Key,
-    quota: Quota,
-}
-
 /// A key on its way to its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe<'a> {
     pub(crate) hash: u64,
     pub(crate) key: &'a [u8],
+    /// The quota that its hit has brought along.
+    pub(crate) brought: Option<Quota>,
 }
 
 #[derive(Debug)]
@@ -55,7 +52,7 @@ pub(crate) struct Shard<S> {
     clock: Clock,
     /// No entry is idle before this: a full shard is not searched in vain.
     idle_from: Moment,
-    overrides: Option<Box<HashTable<Own>>>,
+    owned: Owned,
 }
 
 /// What a charge needs to have been taken from the room first.
@@ -63,6 +60,7 @@ pub(crate) struct Shard<S> {
 pub(crate) struct Need {
     pub(crate) keys: usize,
     pub(crate) stamps: usize,
+    pub(crate) overrides: usize,
 }
 
 /// Whether a charge has its room.
@@ -83,13 +81,29 @@ impl Home {
         if need.stamps > 0 {
             self.tally.stamps.fetch_add(need.stamps, Ordering::Relaxed);
         }
+        if need.overrides > 0 {
+            self.tally.overrides.fetch_add(need.overrides, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes all of it, or nothing.
+    fn take(&self, need: Need) -> bool {
+        if !self.room.take(need.keys, need.stamps) {
+            return false;
+        }
+        if need.overrides > 0 && self.room.take_override().is_err() {
+            self.room.give_back(need.keys, need.stamps);
+            return false;
+        }
+        self.took(need);
+        true
     }
 
     /// Stamps were taken from the room for a charge, and so many are held after it.
     #[inline]
     fn settle(&self, taken: usize, held: usize) {
         if taken > held {
-            self.give_back(Need { keys: 0, stamps: taken - held });
+            self.give_back(Need { stamps: taken - held, ..Need::default() });
         }
     }
 
@@ -102,13 +116,27 @@ impl Home {
         if need.stamps > 0 {
             self.tally.stamps.fetch_sub(need.stamps, Ordering::Relaxed);
         }
+        if need.overrides > 0 {
+            self.room.give_back_overrides(need.overrides);
+            self.tally.overrides.fetch_sub(need.overrides, Ordering::Relaxed);
+        }
+    }
+
+    /// What a hit gets for which there is no room.
+    pub(crate) fn full(&self) -> Berth {
+        if self.admits_when_full.load(Ordering::Relaxed) {
+            self.tally.full_admitted.fetch_add(1, Ordering::Relaxed);
+            return Berth::Uncounted;
+        }
+        self.tally.full_denied.fetch_add(1, Ordering::Relaxed);
+        Berth::None
     }
 }
 
 impl<S: State> Shard<S> {
     pub(crate) fn new(quota: Quota) -> Self {
         let (entries, clock) = (HashTable::new(), Clock::new());
-        Self { entries, quota, clock, idle_from: Moment::MAX, overrides: None }
+        Self { entries, quota, clock, idle_from: Moment::MAX, owned: Owned::default() }
     }
 
     #[inline]
@@ -116,13 +144,21 @@ impl<S: State> Shard<S> {
         self.clock.read(now)
     }
 
+    /// The quota in force for a hit: what somebody has set for its key, what it has brought along, or that of all.
     #[inline]
     pub(crate) fn quota_of(&self, probe: Probe<'_>) -> Quota {
-        let own = self.overrides.as_ref().and_then(|table| table.find(probe.hash, |one| one.key.is(probe.key)));
-        own.map_or(self.quota, |own| own.quota)
+        match self.owned.find(probe) {
+            Some(own) if own.stays => own.quota,
+            _ => probe.brought.unwrap_or(self.quota),
+        }
     }
 
-    /// The whole of a check that concerns this shard only.
+    /// The quota by which the key has been counted so far.
+    fn counted_by(&self, probe: Probe<'_>) -> Quota {
+        self.owned.find(probe).map_or(self.quota, |own| own.quota)
+    }
+
+    /// The whole of a check that concerns this shard only, of a key for which no hit brings a quota along.
     #[inline]
     pub(crate) fn check(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
         let quota = self.quota_of(probe);
@@ -149,7 +185,11 @@ impl<S: State> Shard<S> {
         if cost == 0 || !decision.is_allowed() {
             return decision;
         }
-        match self.berth(home, probe, cost, now) {
+        let need = self.berth(home, probe, cost).or_else(|| {
+            self.forget_idle(home, now);
+            self.berth(home, probe, cost)
+        });
+        match need.map_or_else(|| home.full(), Berth::Taken) {
             Berth::Taken(need) => self.charge(home, probe, cost, now, need),
             Berth::Uncounted => {}
             Berth::None => return Decision::Full,
@@ -159,38 +199,38 @@ impl<S: State> Shard<S> {
 
     /// What a cost would be told now.
     pub(crate) fn look(&mut self, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
-        let quota = self.quota_of(probe);
+        let (quota, counted_by) = (self.quota_of(probe), self.counted_by(probe));
         match self.entries.find_mut(probe.hash, |entry| entry.key.is(probe.key)) {
-            Some(entry) => entry.state.decide(now, quota, cost),
+            Some(entry) if quota == counted_by => entry.state.decide(now, quota, cost),
+            // Only a charge puts a quota into force that was brought along: a look leaves no trace.
+            Some(entry) => {
+                let mut state = entry.state.clone();
+                state.requote(now, counted_by, quota);
+                state.decide(now, quota, cost)
+            }
             None => S::default().decide(now, quota, cost),
         }
     }
 
-    /// Takes the room that a charge will need. Where there is none, the idle keys of this shard make it.
-    pub(crate) fn berth(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment) -> Berth {
-        let mut need = self.need(probe, cost);
-        if !home.room.take(need.keys, need.stamps) {
-            self.forget_idle(home, now);
-            need = self.need(probe, cost);
-            if !home.room.take(need.keys, need.stamps) {
-                return full(home);
-            }
-        }
-        home.took(need);
-        Berth::Taken(need)
+    /// Takes the room that a charge will need; nothing where there is not enough. It stays right until idle keys are forgotten.
+    pub(crate) fn berth(&mut self, home: &Home, probe: Probe<'_>, cost: u64) -> Option<Need> {
+        let need = self.need(probe, cost);
+        home.take(need).then_some(need)
     }
 
     fn need(&self, probe: Probe<'_>, cost: u64) -> Need {
         let quota = self.quota_of(probe);
+        let overrides = usize::from(quota != self.counted_by(probe) && self.owned.find(probe).is_none());
         match self.entries.find(probe.hash, |entry| entry.key.is(probe.key)) {
-            Some(entry) => Need { keys: 0, stamps: entry.state.stamps_wanted(quota, cost) },
-            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost) },
+            Some(entry) => Need { keys: 0, stamps: entry.state.stamps_wanted(quota, cost), overrides },
+            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost), overrides },
         }
     }
 
     /// Takes what was allowed, into room that was taken for it.
     pub(crate) fn charge(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment, need: Need) {
         let quota = self.quota_of(probe);
+        self.count_by(home, probe, quota, now);
         let spread = &home.spread;
         let entry =
             self.entries.entry(probe.hash, |entry| entry.key.is(probe.key), |entry| spread.hash(entry.key.bytes()));
@@ -203,15 +243,30 @@ impl<S: State> Shard<S> {
         }
     }
 
+    /// Puts a quota into force that a hit has brought along, or takes it back when a hit comes without.
+    fn count_by(&mut self, home: &Home, probe: Probe<'_>, quota: Quota, now: Moment) {
+        let before = self.counted_by(probe);
+        if quota == before {
+            return;
+        }
+        match self.owned.find_mut(probe) {
+            Some(own) if probe.brought.is_some() => own.quota = quota,
+            Some(_) => self.disown(home, probe),
+            // The room for it was taken with the berth.
+            None => self.owned.insert(&home.spread, probe, quota, false),
+        }
+        self.requote(probe, before, quota, now);
+    }
+
     /// Forgets every key that is as good as new, and returns how many those were.
     pub(crate) fn forget_idle(&mut self, home: &Home, now: Moment) -> usize {
         if now < self.idle_from {
             return 0;
         }
         let (mut gone, mut idle_from) = (Need::default(), Moment::MAX);
-        let (quota, overrides) = (self.quota, self.overrides.as_deref());
+        let (quota, owned) = (self.quota, &self.owned);
         self.entries.retain(|entry| {
-            let quota = own_quota(overrides, &home.spread, &entry.key).unwrap_or(quota);
+            let quota = owned.quota_of(&home.spread, &entry.key).unwrap_or(quota);
             let stays = !entry.state.is_idle(now, quota);
             if stays {
                 idle_from = idle_from.min(entry.state.whole_at(quota));
@@ -222,6 +277,9 @@ impl<S: State> Shard<S> {
             stays
         });
         self.idle_from = idle_from;
+        let entries = &self.entries;
+        let is_held = |key: &[u8]| entries.find(home.spread.hash(key), |entry| entry.key.is(key)).is_some();
+        gone.overrides = self.owned.forget(is_held);
         home.give_back(gone);
         home.tally.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
         gone.keys
@@ -240,9 +298,8 @@ impl<S: State> Shard<S> {
         if old == quota {
             return;
         }
-        let overrides = self.overrides.as_deref();
         for entry in &mut self.entries {
-            if own_quota(overrides, &home.spread, &entry.key).is_none() {
+            if self.owned.quota_of(&home.spread, &entry.key).is_none() {
                 entry.state.requote(now, old, quota);
             }
         }
@@ -257,9 +314,11 @@ impl<S: State> Shard<S> {
         quota: Quota,
         now: Moment,
     ) -> Result<(), TooManyOverrides> {
-        let own = self.overrides.as_mut().and_then(|table| table.find_mut(probe.hash, |own| own.key.is(probe.key)));
-        let old = match own {
-            Some(own) => std::mem::replace(&mut own.quota, quota),
+        let old = match self.owned.find_mut(probe) {
+            Some(own) => {
+                own.stays = true;
+                std::mem::replace(&mut own.quota, quota)
+            }
             None => {
                 home.room.take_override()?;
                 self.insert_override(home, probe, quota);
@@ -273,23 +332,22 @@ impl<S: State> Shard<S> {
     /// The place of a new override, once the room for it is taken.
     pub(crate) fn insert_override(&mut self, home: &Home, probe: Probe<'_>, quota: Quota) {
         home.tally.overrides.fetch_add(1, Ordering::Relaxed);
-        let own = Own { key: Key::new(probe.key), quota };
-        let table = self.overrides.get_or_insert_default();
-        table.insert_unique(probe.hash, own, |own| home.spread.hash(own.key.bytes()));
+        self.owned.insert(&home.spread, probe, quota, true);
     }
 
     /// Takes it back; whether there was one.
     pub(crate) fn remove_override(&mut self, home: &Home, probe: Probe<'_>, now: Moment) -> bool {
-        let Some(table) = &mut self.overrides else { return false };
-        let Ok(own) = table.find_entry(probe.hash, |one| one.key.is(probe.key)) else { return false };
-        let (own, _) = own.remove();
-        if table.is_empty() {
-            self.overrides = None;
-        }
-        home.room.give_back_overrides(1);
-        home.tally.overrides.fetch_sub(1, Ordering::Relaxed);
-        self.requote(probe, own.quota, self.quota, now);
+        let Some(own) = self.owned.find(probe).filter(|own| own.stays) else { return false };
+        let before = own.quota;
+        self.disown(home, probe);
+        self.requote(probe, before, self.quota, now);
         true
+    }
+
+    fn disown(&mut self, home: &Home, probe: Probe<'_>) {
+        if self.owned.remove(probe).is_some() {
+            home.give_back(Need { overrides: 1, ..Need::default() });
+        }
     }
 
     fn requote(&mut self, probe: Probe<'_>, old: Quota, new: Quota, now: Moment) {
@@ -299,22 +357,8 @@ impl<S: State> Shard<S> {
         self.idle_from = Moment::ZERO;
     }
 
-    /// Every key that has a quota of its own.
+    /// Every key for which somebody has set a quota of its own.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
-        let own = self.overrides.iter().flat_map(|table| table.iter());
-        own.map(|own| Override { key: own.key.bytes().into(), quota: own.quota })
+        self.owned.lasting()
     }
-}
-
-fn own_quota(overrides: Option<&HashTable<Own>>, spread: &Spread, key: &Key) -> Option<Quota> {
-    overrides?.find(spread.hash(key.bytes()), |own| own.key.is(key.bytes())).map(|own| own.quota)
-}
-
-fn full(home: &Home) -> Berth {
-    if home.admits_when_full.load(Ordering::Relaxed) {
-        home.tally.full_admitted.fetch_add(1, Ordering::Relaxed);
-        return Berth::Uncounted;
-    }
-    home.tally.full_denied.fetch_add(1, Ordering::Relaxed);
-    Berth::None
 }
