@@ -72,6 +72,8 @@ pub struct Config {
     pub limiter_policies: Option<PathBuf>,
     /// Whether the rate limiter answers others, too.
     pub limiter_service: bool,
+    /// The port on which it answers proxies over gRPC, if it does.
+    pub limiter_grpc_port: Option<u16>,
     /// Keys that the rate limiter counts at once.
     pub limiter_keys_max: usize,
     /// Time stamps that exact logs keep at once.
@@ -185,6 +187,7 @@ impl Config {
             spectators_max: 0,
             limiter_policies: None,
             limiter_service: false,
+            limiter_grpc_port: None,
             limiter_keys_max: 0,
             limiter_stamps_max: 0,
             limiter_shadow: false,

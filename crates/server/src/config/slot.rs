@@ -61,6 +61,8 @@ pub(super) enum Slot<'a> {
     Ip(&'a mut SocketAddr),
     /// The port of a socket address.
     Port(&'a mut SocketAddr),
+    /// Another port at the same address, or none.
+    PortOrOff(&'a mut Option<u16>),
     /// A number.
     Size(&'a mut usize),
     /// A smaller number.
@@ -96,6 +98,7 @@ impl Slot<'_> {
         match self {
             Self::Ip(place) => place.set_ip(text.parse::<IpAddr>().ok()?),
             Self::Port(place) => place.set_port(u16::try_from(number()?).ok()?),
+            Self::PortOrOff(place) => *place = unless_off(text, |_| u16::try_from(number()?).ok())?,
             Self::Size(place) => *place = usize::try_from(number()?).ok()?,
             Self::Count(place) => *place = u32::try_from(number()?).ok()?,
             Self::Millis(place) => *place = Duration::from_millis(number()?),
@@ -121,6 +124,7 @@ impl Slot<'_> {
             Self::Port(_) | Self::Size(_) | Self::Count(_) | Self::Millis(_) => {
                 format!("a whole number from {min} to {max} ({unit})")
             }
+            Self::PortOrOff(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
             Self::Switch(_) => "true or false".into(),
             Self::Path(_) => "the path of a file".into(),
             Self::PathOrOff(_) => "the path of a file, or off".into(),
@@ -139,6 +143,7 @@ impl Slot<'_> {
         match self {
             Self::Ip(place) => place.ip().to_string(),
             Self::Port(place) => place.port().to_string(),
+            Self::PortOrOff(place) => or_off(*place),
             Self::Size(place) => place.to_string(),
             Self::Count(place) => place.to_string(),
             Self::Millis(place) => place.as_millis().to_string(),

@@ -154,6 +154,9 @@ pub const SETTINGS: &[Setting] = &[
     row("limiter.service", "limiter-service", ("", ANY), "", |c| Slot::Switch(&mut c.limiter_service),
         "The rate limiter answers others, too: /api/limits/check and /api/v1, to whoever reaches the port.")
         .or_auto("true with server.only = limiter, false otherwise"),
+    row("limiter.grpc_port", "grpc-port", ("port; 0 for any free one", 0..=65_535), "off",
+        |c| Slot::PortOrOff(&mut c.limiter_grpc_port),
+        "TCP port on which proxies ask the rate limiter over gRPC (Envoy's rate limit service, version 3)."),
     row("limiter.keys_max", "limiter-keys-max", ("keys", 1_024..=limits::LIMIT_KEYS_MAX as u64), "2000000",
         |c| Slot::Size(&mut c.limiter_keys_max),
         "Keys that the rate limiter counts at the same time, over all policies; each takes at most 64 bytes and itself."),

@@ -55,6 +55,8 @@ fn each_kind_of_value_is_read_and_shown() {
         "retention.archive_bytes_max",
         "1048576 (flag --archive-bytes-max)",
     );
+    check("", "", &[], "limiter.grpc_port", "off (default)");
+    check("", "", &[("grpc-port", "0"), ("only", "limiter")], "limiter.grpc_port", "0 (flag --grpc-port)");
     check("", "", &[("log-format", "json")], "log.format", "json (flag --log-format)");
     check("", "", &[("claim-period-ms", "20")], "matches.claim_period_ms", "20 (flag --claim-period-ms)");
     check(
@@ -81,6 +83,8 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[], "http.connections_max", "3360 (default)");
     check("", "", &[("bot-connections-per-host", "64")], "http.connections_max", "19680 (default)");
     check("", "", &[("open-files-max", "1024")], "http.connections_max", "96 (default)");
+    check("", "", &[("only", "limiter")], "http.connections_max", "19744 (default)");
+    check("", "", &[("only", "limiter"), ("grpc-port", "0")], "http.connections_max", "18720 (default)");
     check("", "", &[], "spectators.max", "1680 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
@@ -136,6 +140,19 @@ fn values_that_contradict_each_other_are_refused() {
         &[
             "spectators.max is 11 and http.connections_max is 10; expected: spectators.max <= http.connections_max: every \
            spectator holds a connection",
+        ],
+    );
+}
+
+#[test]
+fn grpc_needs_the_service() {
+    refused(
+        "",
+        "",
+        &[("grpc-port", "8081")],
+        &[
+            "limiter.grpc_port is set and limiter.service is false; expected: limiter.service = true, or limiter.grpc_port = \
+             off: nobody would be answered there",
         ],
     );
 }

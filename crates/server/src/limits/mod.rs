@@ -87,8 +87,13 @@ impl Limits {
 
     /// Judges these hits together, all or nothing, under every policy that they match, and counts what was decided.
     pub fn check(&self, hits: &[Hit<'_>]) -> Ruling {
+        self.check_with(hits, &[])
+    }
+
+    /// The same for hits that bring quotas along, in their order: see [`Limiter::check_with`].
+    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
         let began = Instant::now();
-        let mut ruling = self.limiter.check(hits, self.now());
+        let mut ruling = self.limiter.check_with(hits, brought, self.now());
         if !ruling.parts.is_empty() {
             let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, self.decided(part)));
             self.metrics.decisions().count(said);
