@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes};
+use axum::extract::ConnectInfo;
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use engine::commands::{Command, Outcome};
@@ -14,11 +15,14 @@ use server::app::App;
 use server::config::Config;
 use server::gateway::auth::{Bootstrap, digest};
 use server::gateway::router;
+use server::limits::rules::Keeper;
 use server::metrics::Metrics;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::memory::MemoryDatabase;
+use store::testing::TempDir;
 use store::{Database, Store, StoreConfig};
 use tower::ServiceExt;
 
@@ -30,6 +34,8 @@ pub(crate) const BOB: AccountId = AccountId(0xb);
 pub(crate) const HOUSE: AccountId = AccountId(0xc);
 /// The secret of the bootstrap token.
 pub(crate) const BOOTSTRAP: &str = "bootstrap-secret";
+/// The secret of a player's token of Ann's that is for load tests.
+pub(crate) const LOAD_TEST: &str = "load-test";
 /// A bot of Ann's that nobody else may use.
 pub(crate) const ANNS: BotId = BotId(0x1a);
 /// A public bot of Bob's.
@@ -71,9 +77,10 @@ impl House {
             assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::AccountIs(id));
         }
         for (number, role) in Role::ALL.into_iter().enumerate() {
-            self.add_token(TokenId(number as u128), ANN, role, role.name()).await;
+            self.add_token(TokenId(number as u128), ANN, role, Purpose::Use, role.name()).await;
         }
-        self.add_token(TokenId(9), BOB, Role::Player, "bob").await;
+        self.add_token(TokenId(8), ANN, Role::Player, Purpose::LoadTest, LOAD_TEST).await;
+        self.add_token(TokenId(9), BOB, Role::Player, Purpose::Use, "bob").await;
         for (id, account, is_public) in [(ANNS, ANN, false), (BOBS_PUBLIC, BOB, true), (BOBS_PRIVATE, BOB, false)] {
             let (name, url) = (format!("bot {:x}", id.0), "http://127.0.0.1:4100/hungry".to_owned());
             let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };
@@ -81,11 +88,26 @@ impl House {
         }
     }
 
-    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, secret: &str) {
+    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: Purpose, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
-        let purpose = Purpose::Use;
         let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0) };
         assert_eq!(self.commit(Command::CreateToken(token)).await, Outcome::Done);
+    }
+
+    /// Puts the policies of this file into force.
+    pub(crate) async fn limit(&self, policies: &str) {
+        let dir = TempDir::new();
+        let file = dir.path().join("policies.toml");
+        std::fs::write(&file, policies).unwrap();
+        let (limits, inbox) = (self.app.limits.clone(), self.app.limits.inbox().unwrap());
+        Keeper::begin(limits, self.app.store.clone(), Some(file), inbox).await.unwrap();
+    }
+
+    /// The value of this sample on the page of figures; 0 where it is not there.
+    pub(crate) fn sample(&self, name: &str) -> u64 {
+        let page = self.app.metrics.page().into_text();
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0, |value| value.parse().unwrap())
     }
 
     /// The router, for requests that are made by hand.
@@ -152,6 +174,13 @@ impl Call {
         if !secret.is_empty() {
             headers.insert(header::AUTHORIZATION, format!("Bearer {secret}").parse().unwrap());
         }
+        self
+    }
+
+    /// From this address.
+    pub(crate) fn from(mut self, peer: &str) -> Self {
+        let peer: SocketAddr = (peer.parse::<IpAddr>().unwrap(), 4_711).into();
+        self.request = self.request.extension(ConnectInfo(peer));
         self
     }
 
