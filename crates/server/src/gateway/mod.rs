@@ -5,6 +5,7 @@
 
 mod admin;
 pub mod auth;
+mod body;
 mod bot_url;
 mod cors;
 pub mod extract;

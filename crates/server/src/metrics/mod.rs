@@ -10,6 +10,7 @@ mod own;
 mod recent;
 mod text;
 
+pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
 pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
 pub use labelled::ByStatus;
