@@ -4,6 +4,7 @@ use crate::bell::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct App {
     pub config: Arc<Config>,
     /// What is measured.
     pub metrics: Arc<Metrics>,
+    /// Whether there is too much to do for new games.
+    pub shedder: Arc<Shedder>,
     /// Who may do how much.
     pub limits: Arc<Limits>,
     /// Whether and why this process is leaving.
@@ -39,6 +42,7 @@ impl App {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let shedder = Arc::new(Shedder::new(&config));
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
@@ -46,6 +50,7 @@ impl App {
             clock: Clock::default(),
             config,
             metrics,
+            shedder,
             limits,
             drain: Drain::default(),
             bootstrap,

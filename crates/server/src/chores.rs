@@ -3,6 +3,7 @@
 
 use crate::app::App;
 use crate::config::Serves;
+use crate::gateway::shed;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome};
 use std::time::Duration;
@@ -35,6 +36,7 @@ pub async fn run(app: App) {
             every(CLOCK_EVERY, "clock", &app, compare_clocks),
             keep_recent_past(&app.metrics),
             probe_scheduler(&app.metrics),
+            shed::watch(&app),
             app.limits.sweep(),
         );
     };

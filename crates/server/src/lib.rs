@@ -13,5 +13,6 @@ pub mod limits;
 pub mod logs;
 pub mod metrics;
 pub mod process;
+pub mod rls;
 pub mod runner;
 pub mod spectate;

@@ -18,6 +18,7 @@ use crate::gateway::auth::Bootstrap;
 use crate::gateway::listener;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
+use crate::rls;
 use crate::{chores, runner};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
@@ -36,6 +37,8 @@ use tokio::time::{sleep, timeout};
 
 /// Time in which requests under way are answered and matches are given back.
 const LEAVE_MAX: Duration = Duration::from_millis(3_500);
+/// Time in which the doors close by themselves.
+const DOOR_MAX: Duration = LEAVE_MAX.saturating_sub(Duration::from_millis(500));
 /// Time in which the store finishes what it was handed.
 const CLOSE_MAX: Duration = Duration::from_millis(1_000);
 const _: () = assert!(LEAVE_MAX.as_millis() + CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
@@ -48,10 +51,12 @@ const BACKLOG: u32 = 4_096;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Somebody else listens there, or nobody may.
-    #[error("cannot listen on {address}: {}", why_not_bound(.source))]
+    #[error("cannot listen on {address}: {}", why_not_bound(.source, .flag))]
     Bind {
         /// Where.
         address: SocketAddr,
+        /// Which flag names the port.
+        flag: &'static str,
         /// What the system said.
         source: io::Error,
     },
@@ -77,13 +82,13 @@ pub enum ServeError {
     Hangs(&'static str),
 }
 
-fn why_not_bound(source: &io::Error) -> String {
+fn why_not_bound(source: &io::Error, flag: &str) -> String {
     match source.kind() {
         io::ErrorKind::AddrInUse => {
-            "another program listens there; stop it, or choose another port with --port (0 takes a free one)".to_owned()
+            format!("another program listens there; stop it, or choose another port with --{flag} (0 takes a free one)")
         }
         io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need a permission that this user lacks; choose another port with --port".to_owned()
+            format!("ports below 1024 need a permission that this user lacks; choose another port with --{flag}")
         }
         io::ErrorKind::AddrNotAvailable => {
             "this machine has no such address; choose one of its own with --interface".to_owned()
@@ -97,6 +102,10 @@ fn why_not_bound(source: &io::Error) -> String {
 /// # Errors
 /// [`ServeError::Bind`], with what to do.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    bind_for(address, "port")
+}
+
+fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, ServeError> {
     let listen = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // A restart must not wait for the last connections of the previous life.
@@ -104,7 +113,7 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
         socket.bind(address)?;
         socket.listen(BACKLOG)
     };
-    listen().map_err(|source| ServeError::Bind { address, source })
+    listen().map_err(|source| ServeError::Bind { address, flag, source })
 }
 
 /// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`]. With every message of `reloads` the file of
@@ -119,7 +128,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     // What was asked for may be "any free port"; what is in force is the one that was got.
-    config.address = listener.local_addr().map_err(|source| ServeError::Bind { address: config.address, source })?;
+    config.address = address_of(&listener, config.address)?;
+    let grpc = bind_grpc(&mut config)?;
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
@@ -133,11 +143,26 @@ pub async fn serve(
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
     chores::correct_clock(&app).await?;
     let keeper = keeper(&app).await?;
-    let left = stay(&app, listener, keeper, reloads, shutdown).await;
+    let left = stay(&app, (listener, grpc), keeper, reloads, shutdown).await;
     let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs("the store"));
     // Only now may another process open the file.
     drop(lock);
     left.and(closed)
+}
+
+fn address_of(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ServeError> {
+    listener.local_addr().map_err(|source| ServeError::Bind { address, flag: "port", source })
+}
+
+/// The door for gRPC, if there is one.
+fn bind_grpc(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
+    let Some(port) = config.limiter_grpc_port else { return Ok(None) };
+    let address = SocketAddr::new(config.address.ip(), port);
+    let listener = bind_for(address, "grpc-port")?;
+    let address = address_of(&listener, address)?;
+    config.limiter_grpc_port = Some(address.port());
+    tracing::info!(%address, "the rate limiter answers proxies over gRPC");
+    Ok(Some(listener))
 }
 
 async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
@@ -159,12 +184,13 @@ async fn keeper(app: &App) -> Result<Keeper, BeginError> {
 /// Runs everything side by side until the signal, then waits for everybody to leave.
 async fn stay(
     app: &App,
-    listener: TcpListener,
+    (listener, grpc): (TcpListener, Option<TcpListener>),
     keeper: Keeper,
     reloads: mpsc::Receiver<()>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let mut gateway = tokio::spawn(let_in(app.clone(), listener));
+    let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
     let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
@@ -174,36 +200,46 @@ async fn stay(
     };
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
-    let left = leave(gateway, runner).await;
+    let left = leave(gateway, proxies, runner).await;
     // Both are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     chores.abort();
     rules.abort();
     ended.and(left)
 }
 
-async fn leave(gateway: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), ServeError> {
+async fn leave(gateway: JoinHandle<()>, proxies: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), ServeError> {
     let gateway = async {
         if !gateway.is_finished() {
             let _ = gateway.await;
         }
     };
-    let (gateway, runner) = tokio::join!(timeout(LEAVE_MAX, gateway), timeout(LEAVE_MAX, runner));
+    let (gateway, proxies, runner) =
+        tokio::join!(timeout(LEAVE_MAX, gateway), timeout(LEAVE_MAX, proxies), timeout(LEAVE_MAX, runner));
+    proxies.map_err(|_| ServeError::Hangs("the gRPC service"))?.ok();
     runner.map_err(|_| ServeError::Hangs("the runner"))?.ok();
     gateway.map_err(|_| ServeError::Hangs("the gateway"))
 }
 
 async fn let_in(app: App, listener: TcpListener) {
-    // Within the time for leaving, so that the door closes by itself.
-    let limits = listener::Limits::of(&app.config, LEAVE_MAX - Duration::from_millis(500));
+    let limits = listener::Limits::of(&app.config, DOOR_MAX);
     let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
     listener::serve(listener, Front::new(app), limits, metrics, async move { drain.begun().await }).await;
+}
+
+/// Answers over gRPC, where somebody may ask there.
+async fn answer_proxies(app: App, listener: Option<TcpListener>) {
+    let Some(listener) = listener else { return };
+    let terms = rls::Terms::of(&app.config, DOOR_MAX);
+    let (limits, metrics, drain) = (app.limits.clone(), app.metrics.clone(), app.drain.clone());
+    rls::serve(listener, limits, terms, metrics, async move { drain.begun().await }).await;
 }
 
 /// Changes the rate limiter's rules when somebody asks for it, until the end: requests under way may still ask.
 async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
-            app.limits.reload();
+            // How it went, the keeper has logged.
+            let _ = app.limits.reload().await;
         }
     };
     tokio::join!(keeper.run(), pass_on);

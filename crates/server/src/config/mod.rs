@@ -4,12 +4,14 @@
 //! `/api/admin/config` are all read off it, so that none can drift from another. Knows nothing of what the values do.
 
 mod load;
+mod networks;
 mod relations;
 mod secret;
 mod slot;
 mod table;
 
 pub use load::{ConfigError, Mistake, Sources};
+pub use networks::Networks;
 pub use relations::Machine;
 pub use secret::Secret;
 pub use slot::{LogFormat, LogLevel, Serves};
@@ -66,12 +68,22 @@ pub struct Config {
     pub http_connections_max: usize,
     /// Longest request body.
     pub http_body_bytes_max: usize,
+    /// Proxies that are believed when they say for whom they ask.
+    pub http_trusted_proxies: Networks,
     /// Spectators at once.
     pub spectators_max: usize,
+    /// Matches in the queue beyond which new games are refused.
+    pub shed_queue_max: Option<u64>,
+    /// Wait for the store's writer beyond which new games are refused.
+    pub shed_commit_wait: Option<Duration>,
+    /// Delay of tasks beyond which new games are refused.
+    pub shed_scheduler_delay: Option<Duration>,
     /// The file of the rate limiter's policies, if there is one.
     pub limiter_policies: Option<PathBuf>,
     /// Whether the rate limiter answers others, too.
     pub limiter_service: bool,
+    /// The port on which it answers proxies over gRPC, if it does.
+    pub limiter_grpc_port: Option<u16>,
     /// Keys that the rate limiter counts at once.
     pub limiter_keys_max: usize,
     /// Time stamps that exact logs keep at once.
@@ -182,9 +194,14 @@ impl Config {
             http_idle_timeout: Duration::ZERO,
             http_connections_max: 0,
             http_body_bytes_max: 0,
+            http_trusted_proxies: Networks::default(),
             spectators_max: 0,
+            shed_queue_max: None,
+            shed_commit_wait: None,
+            shed_scheduler_delay: None,
             limiter_policies: None,
             limiter_service: false,
+            limiter_grpc_port: None,
             limiter_keys_max: 0,
             limiter_stamps_max: 0,
             limiter_shadow: false,

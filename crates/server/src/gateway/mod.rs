@@ -4,6 +4,7 @@
 //! Knows HTTP and the wire's shapes. Does not know how a match is played, nor how anything is stored.
 
 mod admin;
+mod admission;
 pub mod auth;
 mod body;
 mod bot_url;
@@ -19,6 +20,7 @@ pub mod ops;
 mod page;
 pub mod problem;
 mod request_id;
+pub mod shed;
 mod snakes;
 mod text;
 mod tokens;
@@ -45,6 +47,7 @@ pub fn router(app: App) -> Router {
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(document)))
         .layer(from_fn(cors::cors))

@@ -91,9 +91,14 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
         ("415", has_body, "The body is not declared as JSON."),
         ("422", has_body, "The body is JSON of another shape: a member is missing or has another type."),
         (
+            "429",
+            path.starts_with("/api/"),
+            "A rate limit is used up: `RateLimit` names it, `Retry-After` says when to come again. Nothing was done.",
+        ),
+        (
             "503",
             path.starts_with("/api/") && path != DOCUMENT_PATH,
-            "The store cannot be reached, or too much waits; try again after `Retry-After`.",
+            "The store cannot be reached, or there is too much to do (`overloaded`); try again after `Retry-After`.",
         ),
     ];
     for (status, _, description) in common.into_iter().filter(|(_, applies, _)| *applies) {

@@ -2,7 +2,7 @@
 //!
 //! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
 
-use super::problem::ApiError;
+use super::problem::{ApiError, TurnedAway};
 use super::request_id::{REQUEST_ID, request_id};
 use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
-use tracing::Instrument;
+use tracing::{Instrument, Level};
 
 /// What stands for the route in logs when no route matches: never the path that somebody chose.
 const NO_ROUTE: &str = "none";
@@ -40,15 +40,24 @@ async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Requests that change something are worth a line in production; reads and polls only when somebody looks for them.
 fn log(method: &Method, route: &str, response: &Response, began: Instant) {
     let (status, duration_ms) = (response.status().as_u16(), milliseconds(began.elapsed()));
-    if response.status().is_server_error() {
-        tracing::warn!(%method, route, status, duration_ms, "request failed");
-    } else if method.is_safe() {
-        tracing::debug!(%method, route, status, duration_ms, "request done");
+    match level(method, response) {
+        Level::WARN => tracing::warn!(%method, route, status, duration_ms, "request failed"),
+        Level::INFO => tracing::info!(%method, route, status, duration_ms, "request done"),
+        _ => tracing::debug!(%method, route, status, duration_ms, "request done"),
+    }
+}
+
+/// Requests that change something are worth a line in production; reads, polls and what was turned away at the door only when
+/// somebody looks for them.
+fn level(method: &Method, response: &Response) -> Level {
+    if method.is_safe() && !response.status().is_server_error() || response.extensions().get::<TurnedAway>().is_some() {
+        Level::DEBUG
+    } else if response.status().is_server_error() {
+        Level::WARN
     } else {
-        tracing::info!(%method, route, status, duration_ms, "request done");
+        Level::INFO
     }
 }
 
@@ -66,6 +75,7 @@ pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
 mod tests {
     use super::*;
     use axum::Router;
+    use axum::http::StatusCode;
     use axum::middleware::from_fn;
     use axum::routing::get;
     use http_body_util::BodyExt;
@@ -87,6 +97,25 @@ mod tests {
         let problem: wire::problem::Problem = serde_json::from_slice(&body).unwrap();
         assert_eq!(problem.code, "internal");
         assert!(!problem.detail.contains("a bug"), "what went wrong is for the log only");
+    }
+
+    #[track_caller]
+    fn check_level(method: &Method, response: impl IntoResponse, want: Level) {
+        let response = response.into_response();
+        assert_eq!(level(method, &response), want, "{method} {}", response.status());
+    }
+
+    #[test]
+    fn a_flood_at_the_door_floods_no_log() {
+        check_level(&Method::GET, StatusCode::OK, Level::DEBUG);
+        check_level(&Method::POST, StatusCode::CREATED, Level::INFO);
+        check_level(&Method::POST, ApiError::NotJson, Level::INFO);
+        check_level(&Method::GET, ApiError::Unforeseen(String::new()), Level::WARN);
+        check_level(&Method::POST, ApiError::Unforeseen(String::new()), Level::WARN);
+        check_level(&Method::POST, ApiError::RateLimited(Box::default()), Level::DEBUG);
+        check_level(&Method::POST, ApiError::LimiterFull(Box::default()), Level::DEBUG);
+        let overload = crate::metrics::Overload::Queue;
+        check_level(&Method::POST, ApiError::Overloaded { overload, retry_after_s: 1 }, Level::DEBUG);
     }
 
     #[test]

@@ -89,8 +89,13 @@ impl Limits {
 
     /// Judges these hits together, all or nothing, under every policy that they match, and counts what was decided.
     pub fn check(&self, hits: &[Hit<'_>]) -> Ruling {
+        self.check_with(hits, &[])
+    }
+
+    /// The same for hits that bring quotas along, in their order: see [`Limiter::check_with`].
+    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
         let began = Instant::now();
-        let mut ruling = self.limiter.check(hits, self.now());
+        let mut ruling = self.limiter.check_with(hits, brought, self.now());
         if !ruling.parts.is_empty() {
             let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, self.decided(part)));
             self.metrics.decisions().count(said);
@@ -164,9 +169,15 @@ impl Limits {
         done.await.map_err(|_| gone())?
     }
 
-    /// Asks for the file of policies to be read again. Asking twice before it was done is asking once.
-    pub fn reload(&self) {
-        let _ = self.to_keeper.try_send(Message::Reload);
+    /// Reads the file of policies again: as a whole, or not at all. The number of its policies.
+    ///
+    /// # Errors
+    /// What is wrong with it; the log has heard of it.
+    pub async fn reload(&self) -> Result<usize, String> {
+        let gone = || "nobody keeps the rate limiter's rules".to_owned();
+        let (reply, done) = oneshot::channel();
+        self.to_keeper.send(Message::Reload(reply)).await.map_err(|_| gone())?;
+        done.await.map_err(|_| gone())?
     }
 
     /// What the keeper is asked; the first caller becomes the keeper.

@@ -8,6 +8,7 @@ mod kinds;
 mod labelled;
 mod own;
 mod recent;
+mod shed;
 mod text;
 
 pub(crate) use decisions::OWN_CLASSES;
@@ -16,11 +17,13 @@ pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
 pub use labelled::ByStatus;
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
+pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
 
 use engine::matches::entry::Class;
 use labelled::{ByClass, ByRoute};
 use recent::Recent;
+use shed::ByOverload;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::Observer;
@@ -81,6 +84,8 @@ figures! {
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total",
         "Connections that could not be accepted, for want of files or memory.";
+    shed: ByOverload = "gauntlet_shed_total",
+        "Creations of games that were refused because there was too much to do, by what there was too much of.";
     limiter_decisions: Decisions = "gauntlet_limiter_decisions_total",
         "What each policy of the rate limiter said, by policy, class and outcome.";
     limiter_decision: FineHistogram = "gauntlet_limiter_decision_seconds",
@@ -124,6 +129,17 @@ pub struct Timing {
     pub scheduler_delay_ms: Quantiles,
     /// Of bots, from sending a /move to the end of its answer.
     pub bot_call_ms: Quantiles,
+}
+
+/// What the load shedder compares from second to second.
+#[derive(Clone, Debug)]
+pub struct Waits {
+    /// For the store's writer, one for each batch.
+    pub commit: Snapshot,
+    /// Of tasks that wanted to run.
+    pub scheduler: Snapshot,
+    /// Batches that the store was given.
+    pub batches: u64,
 }
 
 impl Default for Metrics {
@@ -255,6 +271,11 @@ impl Metrics {
         self.figures.accept_errors.inc();
     }
 
+    /// A creation was refused because there was too much of this to do.
+    pub fn shed(&self, overload: Overload) {
+        self.figures.shed.inc(overload);
+    }
+
     /// A spectator came.
     pub fn spectator_joined(&self) {
         self.figures.spectators.inc();
@@ -346,6 +367,17 @@ impl Metrics {
             run_time_ms: quantiles(5),
             scheduler_delay_ms: quantiles(6),
             bot_call_ms: quantiles(7),
+        }
+    }
+
+    /// How long callers of the store and tasks have waited so far, for whoever looks at it again and again.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        let figures = &self.figures;
+        Waits {
+            commit: figures.commit_wait.snapshot(),
+            scheduler: figures.scheduler_delay.snapshot(),
+            batches: figures.store_batches.get(),
         }
     }
 

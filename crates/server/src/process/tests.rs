@@ -74,6 +74,41 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
 }
 
 #[tokio::test]
+async fn proxies_are_answered_until_the_process_leaves() {
+    use envoy_types::pb::envoy::extensions::common::ratelimit::v3::{
+        RateLimitDescriptor, rate_limit_descriptor::Entry,
+    };
+    use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
+    use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+
+    let folder = Folder::new("proxies");
+    let (listener, token) = (listener(), "0123456789abcdef");
+    let address = listener.local_addr().unwrap();
+    let mut config = folder.config();
+    (config.serves, config.limiter_service, config.limiter_grpc_port) = (Serves::Limiter, true, Some(0));
+    config.bootstrap_token = Some(Secret::new(token));
+    let (leave, left) = oneshot::channel::<()>();
+    let served = tokio::spawn(serve(config, listener, never(), async {
+        let _ = left.await;
+    }));
+
+    let shown = get(address, "/api/admin/config", token).await;
+    let port = shown.split_once(r#""limiter.grpc_port","value":""#).unwrap().1.split('"').next().unwrap().to_owned();
+    let mut client = RateLimitServiceClient::connect(format!("http://127.0.0.1:{port}")).await.unwrap();
+    let descriptor = RateLimitDescriptor {
+        entries: vec![Entry { key: "user".to_owned(), value: "1".to_owned() }],
+        ..RateLimitDescriptor::default()
+    };
+    let request = RateLimitRequest { domain: "shop".to_owned(), descriptors: vec![descriptor], hits_addend: 0 };
+    let response = client.should_rate_limit(request).await.unwrap().into_inner();
+    assert_eq!((response.overall_code, response.statuses.len()), (1, 1));
+
+    leave.send(()).unwrap();
+    served.await.unwrap().unwrap();
+    TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap_err();
+}
+
+#[tokio::test]
 async fn a_busy_port_is_named_with_what_to_do() {
     let taken = listener();
     let refused = bind(taken.local_addr().unwrap()).unwrap_err().to_string();

@@ -3,7 +3,7 @@
 use crate::house::{House, Reply, Request};
 use serde_json::{Value, json};
 
-const BURST: &str = "[[policy]]\nname = \"burst\"\nlimit = 3\nwindow = \"60s\"\n[[policy.override]]\nkey = \"vip\"\nlimit = 9\nwindow = \"60s\"\n";
+const BURST: &str = "[[policy]]\nname = \"burst\"\nclass = \"app\"\nlimit = 3\nwindow = \"60s\"\n[[policy.override]]\nkey = \"vip\"\nlimit = 9\nwindow = \"60s\"\n";
 
 async fn send(house: &House, line: &str, body: &Value) -> Reply {
     let request = Request::new(line).by_admin();
@@ -19,7 +19,7 @@ async fn check(house: &House, line: &str, body: Value, want: &str) -> Value {
 }
 
 async fn may(house: &House, key: &str, cost: u64) -> bool {
-    let body = json!({"key": key, "cost": cost});
+    let body = json!({"key": key, "class": "app", "cost": cost});
     house.send(&Request::new("POST /api/limits/check").json(&body)).await.status == 200
 }
 
@@ -45,7 +45,7 @@ async fn the_policies_in_force_are_listed_with_their_scope() {
     assert!(may(&house, "k", 1).await);
     let listed = check(&house, "GET /api/limits/policies", Value::Null, "200").await;
     let burst = json!({
-        "name": "burst", "class": "*", "key": "*", "algorithm": "gcra", "limit": 3, "window_ms": 60_000,
+        "name": "burst", "class": "app", "key": "*", "algorithm": "gcra", "limit": 3, "window_ms": 60_000,
         "shadow": false, "when_full": "deny", "source": "file", "keys": 1, "overrides": 1,
     });
     assert_eq!(listed, json!({"scope": "process", "shadow": false, "policies": [burst]}));
@@ -59,7 +59,8 @@ async fn what_is_set_covers_the_file_until_it_is_deleted() {
     let here = "/api/limits/policies/burst";
     check(&house, &format!("DELETE {here}"), Value::Null, "409 set_in_file").await;
     assert!(may(&house, "k", 2).await && !may(&house, "k", 2).await);
-    let set = check(&house, &format!("PUT {here}"), json!({"limit": 6, "window_ms": 60_000}), "200").await;
+    let set =
+        check(&house, &format!("PUT {here}"), json!({"class": "app", "limit": 6, "window_ms": 60_000}), "200").await;
     assert_eq!((&set["limit"], &set["source"]), (&json!(6), &json!("api")));
     assert!(may(&house, "k", 4).await && !may(&house, "k", 1).await, "2 of 6 were used");
     check(&house, &format!("DELETE {here}"), Value::Null, "204").await;
@@ -71,6 +72,18 @@ async fn what_is_set_covers_the_file_until_it_is_deleted() {
     check(&house, "DELETE /api/limits/policies/new", Value::Null, "204").await;
     check(&house, "DELETE /api/limits/policies/new", Value::Null, "404 no_such_policy").await;
     assert!(may(&house, "n", 2).await);
+}
+
+#[tokio::test]
+async fn whoever_made_a_policy_too_strict_can_mend_it() {
+    let house = House::open("").await;
+    let here = "/api/limits/policies/all";
+    check(&house, &format!("PUT {here}"), json!({"limit": 1, "window_ms": 86_400_000}), "201").await;
+    assert_eq!(house.send(&Request::new("GET /api/games").by_admin()).await.status, 200);
+    check(&house, "GET /api/games", Value::Null, "429 rate_limited").await;
+    assert_eq!(house.send(&Request::new(&format!("GET {here}"))).await.status, 429, "strangers mend nothing");
+    check(&house, &format!("DELETE {here}"), Value::Null, "204").await;
+    check(&house, "GET /api/games", Value::Null, "200").await;
 }
 
 #[tokio::test]

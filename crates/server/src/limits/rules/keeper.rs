@@ -33,8 +33,8 @@ type Reply = oneshot::Sender<Result<(), ChangeError>>;
 pub enum Message {
     /// Change a rule.
     Change(Change, Reply),
-    /// Read the file again.
-    Reload,
+    /// Read the file again; the answer is how many policies it has, or what is wrong with it.
+    Reload(oneshot::Sender<Result<usize, String>>),
 }
 
 /// The one task that changes the rules.
@@ -93,15 +93,18 @@ impl Keeper {
 
     async fn handle(&mut self, messages: Vec<Message>) {
         let mut changes = Vec::new();
-        let mut is_reload = false;
+        let mut reloads = Vec::new();
         for message in messages {
             match message {
                 Message::Change(change, reply) => changes.push((change, reply)),
-                Message::Reload => is_reload = true,
+                Message::Reload(reply) => reloads.push(reply),
             }
         }
-        if is_reload {
-            self.reload().await;
+        if !reloads.is_empty() {
+            let reloaded = self.reload().await;
+            for reply in reloads {
+                let _ = reply.send(reloaded.clone());
+            }
         }
         if !changes.is_empty() {
             self.change(changes).await;
@@ -205,10 +208,10 @@ impl Keeper {
     }
 
     /// Reads the file again: as a whole, or not at all.
-    async fn reload(&self) {
+    async fn reload(&self) -> Result<usize, String> {
         let Some(path) = &self.path else {
             tracing::info!("asked to read the file of policies again, and there is none (limiter.policies)");
-            return;
+            return Err("there is no file of policies".to_owned());
         };
         let stored = self.limits.with_book(|book| book.stored.clone());
         let read = read_file(path.clone()).await;
@@ -216,12 +219,13 @@ impl Keeper {
             let count = file.policies.len();
             self.limits.adopt(Book { file, stored }).map(|()| count)
         });
-        match adopted {
+        match &adopted {
             Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
             Err(why) => {
                 tracing::error!("the file of policies was not taken over, the old policies stay: {why}");
             }
         }
+        adopted
     }
 }
 
