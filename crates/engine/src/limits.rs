@@ -38,6 +38,8 @@ pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Longest description of why a match failed that is kept, in bytes.
 pub const FAILURE_BYTES_MAX: usize = 1_000;
 
+/// Questions of one batch.
+pub const LIMIT_CHECKS_MAX: usize = 1_000;
 /// Keys that one process's rate limiter may count at once: some gigabytes.
 pub const LIMIT_KEYS_MAX: usize = 100_000_000;
 /// Time stamps that its exact logs may keep at once: 8 bytes each.

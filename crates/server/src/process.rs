@@ -238,7 +238,8 @@ async fn answer_proxies(app: App, listener: Option<TcpListener>) {
 async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
-            app.limits.reload();
+            // How it went, the keeper has logged.
+            let _ = app.limits.reload().await;
         }
     };
     tokio::join!(keeper.run(), pass_on);

@@ -39,7 +39,7 @@ impl Front {
         B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
     {
         if let Some(desk) = &self.desk
-            && let Some(route) = desk.route(request.uri().path())
+            && let Some(route) = Desk::route(request.uri().path())
         {
             return desk.answer(route, request).await;
         }

@@ -6,6 +6,7 @@
 mod admin;
 mod admission;
 pub mod auth;
+mod body;
 mod bot_url;
 mod cors;
 pub mod extract;

@@ -40,6 +40,10 @@ pub enum Thing {
     Token,
     /// An account.
     Account,
+    /// A policy of the rate limiter.
+    Policy,
+    /// A key with a quota of its own.
+    Override,
 }
 
 impl fmt::Display for Thing {
@@ -49,6 +53,8 @@ impl fmt::Display for Thing {
             Self::Snake => "snake",
             Self::Token => "token",
             Self::Account => "account",
+            Self::Policy => "policy",
+            Self::Override => "override",
         })
     }
 }
@@ -142,6 +148,14 @@ pub enum ApiError {
     /// The account has as many as it may have.
     #[error("this account has as many {0}s as an account may have: delete one first")]
     TooMany(Thing),
+    /// There are as many of them as there may be, whoever asks.
+    #[error("there are as many {0}s as there may be: delete one first")]
+    HouseFull(Thing),
+    /// It stands in a file that requests do not change.
+    #[error(
+        "this {0} stands in the file of policies: change the file and send the server SIGHUP, or set it here to cover it"
+    )]
+    SetInFile(Thing),
     /// The game is in a state in which this cannot happen.
     #[error("this cannot be done with a game that is {}", .0.name())]
     WrongState(State),
@@ -258,6 +272,10 @@ impl ApiError {
             Self::Missing(Thing::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
             Self::Missing(Thing::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
             Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
+            Self::Missing(Thing::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
+            Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::HouseFull(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::DuplicateName(_) => (StatusCode::CONFLICT, "duplicate_name"),

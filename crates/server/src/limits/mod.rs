@@ -12,11 +12,12 @@ pub mod rules;
 mod tests;
 
 pub use clock::LimitClock;
-pub use reference::{ANSWER_WHEN_FULL_S, Reference, Verdict};
+pub use reference::{Reference, Verdict};
 
 use crate::clock::random_bytes;
 use crate::config::Config;
 use crate::metrics::{Decided, Metrics, Page};
+use limiter::limits::LIMIT_MAX;
 use limiter::{Capacity, Decision, Hit, Limiter, Moment, Outcome, Part, Quota, Ruling, Seed};
 use rules::{Book, Change, ChangeError, Message, REFERENCE};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
+use wire::api::LimitQuota;
 
 /// How far a count reaches.
 pub const SCOPE: &str = "process";
@@ -120,7 +122,23 @@ impl Limits {
         let began = Instant::now();
         let verdict = self.reference.check(client, self.now());
         self.metrics.limiter_decided(began.elapsed());
-        verdict
+        match verdict {
+            // The limiter counts no further than to its own bound; the reference has none.
+            Verdict::Allowed { remaining } if remaining > LIMIT_MAX / 2 => {
+                let beyond = self.reference_settings(client).limit.saturating_sub(LIMIT_MAX);
+                Verdict::Allowed { remaining: remaining + beyond }
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// What holds for a client of the reference API: its own settings, or those for all.
+    #[must_use]
+    pub fn reference_settings(&self, client: &[u8]) -> LimitQuota {
+        let place: rules::Place = (REFERENCE.into(), client.into());
+        let stored =
+            self.with_book(|book| book.stored.overrides.get(&place).or(book.stored.reference.as_ref()).cloned());
+        stored.unwrap_or_else(reference::default_settings)
     }
 
     /// Whether the whole limiter only decides and counts.
@@ -151,9 +169,15 @@ impl Limits {
         done.await.map_err(|_| gone())?
     }
 
-    /// Asks for the file of policies to be read again. Asking twice before it was done is asking once.
-    pub fn reload(&self) {
-        let _ = self.to_keeper.try_send(Message::Reload);
+    /// Reads the file of policies again: as a whole, or not at all. The number of its policies.
+    ///
+    /// # Errors
+    /// What is wrong with it; the log has heard of it.
+    pub async fn reload(&self) -> Result<usize, String> {
+        let gone = || "nobody keeps the rate limiter's rules".to_owned();
+        let (reply, done) = oneshot::channel();
+        self.to_keeper.send(Message::Reload(reply)).await.map_err(|_| gone())?;
+        done.await.map_err(|_| gone())?
     }
 
     /// What the keeper is asked; the first caller becomes the keeper.
@@ -250,6 +274,11 @@ impl Limits {
             turns.tick().await;
             self.sweep_some();
         }
+    }
+
+    /// A whole round at once: for tests and for whoever has the time.
+    pub fn sweep_all(&self) {
+        (0..SWEEPS).for_each(|_| self.sweep_some());
     }
 
     /// One part of a round.

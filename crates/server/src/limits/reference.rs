@@ -16,7 +16,7 @@ const LIMIT_DEFAULT: u64 = 100;
 /// See [`LIMIT_DEFAULT`].
 const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
 /// What a client hears that there is no room to count.
-pub const ANSWER_WHEN_FULL_S: u64 = RETRY_WHEN_FULL_S;
+const ANSWER_WHEN_FULL_S: u64 = RETRY_WHEN_FULL_S;
 /// The class under which these decisions are counted.
 const CLASS: &str = "api.v1";
 const NS_PER_S: u64 = 1_000_000_000;
@@ -96,6 +96,12 @@ impl Reference {
     pub(super) fn census(&self) -> Census {
         self.clients.census(REFERENCE)
     }
+}
+
+/// What holds for a client when nobody configured anything.
+#[must_use]
+pub(super) fn default_settings() -> LimitQuota {
+    LimitQuota { limit: LIMIT_DEFAULT, window_ms: WINDOW_DEFAULT.as_millis() as u64 }
 }
 
 fn default_quota() -> Quota {

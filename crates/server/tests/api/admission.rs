@@ -287,7 +287,7 @@ async fn open_door(house: &House) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (limits, metrics) = (Limits::of(&house.app.config, PATIENCE), house.app.metrics.clone());
-    tokio::spawn(serve(listener, house.router(), limits, metrics, std::future::pending()));
+    tokio::spawn(serve(listener, house.front(), limits, metrics, std::future::pending()));
     address
 }
 

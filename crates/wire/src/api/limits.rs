@@ -11,9 +11,9 @@ pub struct LimitCheck<'a> {
     #[serde(borrow)]
     #[schema(value_type = String, min_length = 1, max_length = 1024, example = "user:42")]
     pub key: Cow<'a, str>,
-    /// What is asked for, as the policies' class patterns know it; 1 to 128 bytes, not beginning with `gateway.`.
+    /// What is asked for, as the policies' class patterns know it; 1 to 256 bytes, not beginning with `gateway.`.
     #[serde(borrow, default = "default_class")]
-    #[schema(value_type = String, min_length = 1, max_length = 128, default = "default")]
+    #[schema(value_type = String, min_length = 1, max_length = 256, default = "default")]
     pub class: Cow<'a, str>,
     /// How many units it takes; at least 1.
     #[serde(default = "one")]

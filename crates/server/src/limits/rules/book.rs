@@ -118,6 +118,13 @@ impl Book {
         all
     }
 
+    /// How many keys have a quota of their own under a policy.
+    #[must_use]
+    pub fn overrides_of(&self, policy: &str) -> usize {
+        let of_file = under(&self.file.overrides, policy).filter(|place| !self.stored.overrides.contains_key(*place));
+        of_file.count() + under(&self.stored.overrides, policy).count()
+    }
+
     /// A key's own quota, and where it comes from.
     #[must_use]
     pub fn own_quota(&self, place: &Place) -> Option<(LimitQuota, Origin)> {
@@ -128,6 +135,12 @@ impl Book {
         let own = LimitQuota { limit: quota.limit(), window_ms: definition::window_ms(*quota) };
         Some((own, Origin::File))
     }
+}
+
+/// The keys under one policy, which stand together.
+fn under<'a, T>(all: &'a BTreeMap<Place, T>, policy: &'a str) -> impl Iterator<Item = &'a Place> {
+    let from: Place = (policy.into(), Box::default());
+    all.range(from..).map(|(place, _)| place).take_while(move |(name, _)| &**name == policy)
 }
 
 /// The quota that a stored row stands for. The reference API has no bound of its own on windows: what is longer than the

@@ -3,21 +3,18 @@
 //!
 //! Where several nodes share a database, the keeper looks for what the others set. Knows no HTTP.
 
-use super::book::{Book, Origin, Place, Stored, quota_of};
-use super::definition::REFERENCE;
+use super::book::{Book, Stored};
+use super::change::{Change, ChangeError, command};
 use super::file::{self, FileRules};
 use crate::limits::Limits;
-use engine::commands::{Command, Outcome};
+use engine::commands::Outcome;
 use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
-use engine::rows::{LimitOverride, LimitPolicy};
-use limiter::Policy;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, interval};
-use wire::api::LimitQuota;
 
 /// How often a shared database is asked whether there is something new: a change is in force everywhere within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(400);
@@ -28,41 +25,6 @@ pub(crate) const WAITING_MAX: usize = 1_024;
 /// Longest file of policies: a thousand policies and a hundred thousand quotas fit twice.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// Something to change, checked by whoever asks for it.
-#[derive(Clone, Debug)]
-pub enum Change {
-    /// Set a policy, new or changed.
-    PutPolicy(Policy),
-    /// Forget what the API set about a policy, its keys' quotas included: the file's holds again.
-    DeletePolicy(Box<str>),
-    /// Give a key a quota of its own.
-    PutOverride(Place, LimitQuota),
-    /// Forget a key's own quota, as far as the API set it.
-    DeleteOverride(Place),
-    /// What the reference API gives a client that has nothing of its own.
-    PutReference(LimitQuota),
-}
-
-/// Why a change was not made.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ChangeError {
-    /// There is no such policy.
-    #[error("there is no such policy")]
-    NoSuchPolicy,
-    /// The API has set nothing of this kind, though the file may have.
-    #[error("the API has set nothing of this kind")]
-    NotSet(Option<Origin>),
-    /// There are as many as there may be.
-    #[error("there are as many as there may be")]
-    TooMany,
-    /// It could not be saved.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The store said something that it should not be able to, or the keeper is gone.
-    #[error("{0}")]
-    Unforeseen(String),
-}
-
 /// Where an answer goes. Whoever does not wait for it any more has left: the change is made all the same.
 type Reply = oneshot::Sender<Result<(), ChangeError>>;
 
@@ -71,8 +33,8 @@ type Reply = oneshot::Sender<Result<(), ChangeError>>;
 pub enum Message {
     /// Change a rule.
     Change(Change, Reply),
-    /// Read the file again.
-    Reload,
+    /// Read the file again; the answer is how many policies it has, or what is wrong with it.
+    Reload(oneshot::Sender<Result<usize, String>>),
 }
 
 /// The one task that changes the rules.
@@ -131,15 +93,18 @@ impl Keeper {
 
     async fn handle(&mut self, messages: Vec<Message>) {
         let mut changes = Vec::new();
-        let mut is_reload = false;
+        let mut reloads = Vec::new();
         for message in messages {
             match message {
                 Message::Change(change, reply) => changes.push((change, reply)),
-                Message::Reload => is_reload = true,
+                Message::Reload(reply) => reloads.push(reply),
             }
         }
-        if is_reload {
-            self.reload().await;
+        if !reloads.is_empty() {
+            let reloaded = self.reload().await;
+            for reply in reloads {
+                let _ = reply.send(reloaded.clone());
+            }
         }
         if !changes.is_empty() {
             self.change(changes).await;
@@ -243,10 +208,10 @@ impl Keeper {
     }
 
     /// Reads the file again: as a whole, or not at all.
-    async fn reload(&self) {
+    async fn reload(&self) -> Result<usize, String> {
         let Some(path) = &self.path else {
             tracing::info!("asked to read the file of policies again, and there is none (limiter.policies)");
-            return;
+            return Err("there is no file of policies".to_owned());
         };
         let stored = self.limits.with_book(|book| book.stored.clone());
         let read = read_file(path.clone()).await;
@@ -254,12 +219,13 @@ impl Keeper {
             let count = file.policies.len();
             self.limits.adopt(Book { file, stored }).map(|()| count)
         });
-        match adopted {
+        match &adopted {
             Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
             Err(why) => {
                 tracing::error!("the file of policies was not taken over, the old policies stay: {why}");
             }
         }
+        adopted
     }
 }
 
@@ -290,79 +256,4 @@ fn read_text(path: &Path) -> Result<String, String> {
         return Err(format!("{} has {bytes} bytes: expected at most {FILE_BYTES_MAX}", path.display()));
     }
     std::fs::read_to_string(path).map_err(cannot)
-}
-
-fn command(change: &Change) -> Command {
-    match change {
-        Change::PutPolicy(policy) => Command::PutLimitPolicy(row(&policy.name, &super::definition::definition(policy))),
-        Change::DeletePolicy(name) => Command::DeleteLimitPolicy { name: name.to_string() },
-        Change::PutOverride((policy, key), own) => Command::PutLimitOverride(LimitOverride {
-            policy: policy.to_string(),
-            key: key.to_vec(),
-            limit: own.limit,
-            window_ms: own.window_ms,
-        }),
-        Change::DeleteOverride((policy, key)) => {
-            Command::DeleteLimitOverride { policy: policy.to_string(), key: key.to_vec() }
-        }
-        Change::PutReference(quota) => Command::PutLimitPolicy(row(REFERENCE, quota)),
-    }
-}
-
-fn row(name: &str, definition: &impl serde::Serialize) -> LimitPolicy {
-    let definition = serde_json::to_string(definition).expect("a definition holds only text and numbers");
-    LimitPolicy { name: name.to_owned(), definition }
-}
-
-impl Book {
-    /// Policies and quotas of single keys in force.
-    fn counts(&self) -> (usize, usize) {
-        let policies = self.file.policies.iter().filter(|policy| !self.stored.policies.contains_key(&policy.name));
-        let overrides = self.file.overrides.keys().filter(|place| !self.stored.overrides.contains_key(*place));
-        (policies.count() + self.stored.policies.len(), overrides.count() + self.stored.overrides.len())
-    }
-
-    fn knows(&self, policy: &str) -> bool {
-        policy == REFERENCE || self.origin(policy).is_some()
-    }
-
-    fn why_missing(&self, change: &Change) -> ChangeError {
-        match change {
-            Change::DeletePolicy(name) => {
-                self.origin(name).map_or(ChangeError::NoSuchPolicy, |at| ChangeError::NotSet(Some(at)))
-            }
-            Change::DeleteOverride(place) if !self.knows(&place.0) => ChangeError::NoSuchPolicy,
-            Change::DeleteOverride(place) => ChangeError::NotSet(self.own_quota(place).map(|(_, origin)| origin)),
-            Change::PutPolicy(_) | Change::PutOverride(..) | Change::PutReference(_) => {
-                ChangeError::Unforeseen("a rule that was to be set was missing".to_owned())
-            }
-        }
-    }
-
-    /// Writes a saved change down.
-    pub(crate) fn write(&mut self, change: &Change) {
-        let stored = &mut self.stored;
-        match change {
-            Change::PutPolicy(policy) => {
-                stored.policies.insert(policy.name.clone(), policy.clone());
-            }
-            Change::DeletePolicy(name) => {
-                stored.policies.remove(name);
-                stored.overrides.retain(|(policy, _), _| policy != name);
-            }
-            Change::PutOverride(place, own) => {
-                stored.overrides.insert(place.clone(), own.clone());
-            }
-            Change::DeleteOverride(place) => {
-                stored.overrides.remove(place);
-            }
-            Change::PutReference(quota) => stored.reference = Some(quota.clone()),
-        }
-    }
-
-    /// The quota of one key that is in force, if it has one of its own.
-    pub(crate) fn override_at(&self, place: &Place) -> Option<limiter::Quota> {
-        let stored = self.stored.overrides.get(place).and_then(|own| quota_of(place, own));
-        stored.or_else(|| self.file.overrides.get(place).copied())
-    }
 }
