@@ -38,6 +38,12 @@ pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Longest description of why a match failed that is kept, in bytes.
 pub const FAILURE_BYTES_MAX: usize = 1_000;
 
+/// Questions of one batch.
+pub const LIMIT_CHECKS_MAX: usize = 1_000;
+/// Keys that one process's rate limiter may count at once: some gigabytes.
+pub const LIMIT_KEYS_MAX: usize = 100_000_000;
+/// Time stamps that its exact logs may keep at once: 8 bytes each.
+pub const LIMIT_STAMPS_MAX: usize = 2_000_000_000;
 /// Policies of the rate limiter that can be set while the server runs. Every decision looks at all of them.
 pub const LIMIT_POLICIES_MAX: usize = 1_000;
 /// Keys with a quota of their own, over all policies. They are read at every start and after every change.
@@ -46,6 +52,16 @@ pub const LIMIT_OVERRIDES_MAX: usize = 100_000;
 pub const LIMIT_DEFINITION_BYTES_MAX: usize = 4 * 1024;
 /// Longest key of a rate limit, in bytes.
 pub const LIMIT_KEY_BYTES_MAX: usize = 1024;
+/// Longest class of a hit that somebody else asks about, in bytes: longer ones match no pattern but those with a `*`.
+pub const LIMIT_CLASS_BYTES_MAX: usize = 256;
+/// Descriptors of one request over gRPC. They are judged together, behind their locks.
+pub const RLS_DESCRIPTORS_MAX: usize = 64;
+/// Entries of one descriptor.
+pub const RLS_ENTRIES_MAX: usize = 32;
+/// Longest request over gRPC, in bytes: as many descriptors as may be, with the longest keys, fit.
+pub const RLS_MESSAGE_BYTES_MAX: usize = 128 * 1024;
+/// Connections of gRPC clients. A proxy needs one for each of its threads, and sends its requests side by side.
+pub const RLS_CONNECTIONS_MAX: usize = 1_024;
 
 /// Shortest and longest time that a bot may be given for an answer.
 pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);

@@ -1,8 +1,8 @@
-//! The signals to leave: the first asks, the second does not wait.
+//! The signals: to leave (the first asks, the second does not wait), and to read the file of policies again.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 /// 128 and the number of the signal, as shells have it.
 const INTERRUPTED: i32 = 130;
@@ -25,6 +25,21 @@ pub(crate) fn leaving() -> io::Result<impl Future<Output = ()>> {
     Ok(async {
         let _ = left.await;
     })
+}
+
+/// A message for each SIGHUP, from this call on. Signals that come before the last one was heeded are one.
+///
+/// # Errors
+/// The system's, when signals cannot be heard.
+pub(crate) fn reloads() -> io::Result<mpsc::Receiver<()>> {
+    let mut hangups = signal(SignalKind::hangup())?;
+    let (ask, asked) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            let _ = ask.try_send(());
+        }
+    });
+    Ok(asked)
 }
 
 async fn next(interrupts: &mut Signal, terminations: &mut Signal) -> i32 {

@@ -1,10 +1,10 @@
 //! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to look at.
 
-use crate::leaving::leaving;
+use crate::leaving::{leaving, reloads};
 use crate::output::{Failure, note, say};
 use crate::settings::{load, with_settings};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use server::config::{Config, Entry, StorePlace};
+use server::config::{Config, Entry, Serves, StorePlace};
 use server::{logs, process};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -17,7 +17,11 @@ const THREADS_LEFT_MAX: Duration = Duration::from_millis(200);
 const JSON: &str = "json";
 
 pub(crate) fn serve_command() -> Command {
-    with_settings(Command::new("serve").about("Serves games: the API, the queue and the runners"), |_| true)
+    with_settings(
+        Command::new("serve")
+            .about("Serves games: the API, the queue and the runners; or, with --only limiter, the rate limiter alone"),
+        |_| true,
+    )
 }
 
 pub(crate) fn config_command() -> Command {
@@ -33,12 +37,12 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let open_files_max = process::raise_file_limit(config.open_files_max);
     let runtime = runtime(config.threads)?;
     let served = runtime.block_on(async {
-        let shutdown = leaving()?;
+        let (shutdown, reloads) = (leaving()?, reloads()?);
         let listener = process::bind(config.address)?;
         let address = listener.local_addr()?;
         tracing::info!(open_files_max, threads = config.threads, "starting");
         let hello = hello(&config, address);
-        process::serve(config, listener, async move {
+        process::serve(config, listener, reloads, async move {
             let _ = say(hello);
             shutdown.await;
         })
@@ -51,7 +55,11 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
 
 /// The one line that says where to go and what is used. Said once everything is open.
 fn hello(config: &Config, address: SocketAddr) -> String {
-    format!("gauntlet serves http://{address} (store: {}, process: {})", place(config), std::process::id())
+    let only = match config.serves {
+        Serves::All => "",
+        Serves::Limiter => "only the rate limiter, ",
+    };
+    format!("gauntlet serves http://{address} ({only}store: {}, process: {})", place(config), std::process::id())
 }
 
 /// Where everything that lasts is kept, for people.

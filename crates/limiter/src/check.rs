@@ -39,8 +39,15 @@ struct Claim<'a> {
 /// Locked shards, each with its own time.
 type Locks<'a> = Vec<(Held<'a>, Reading)>;
 
-pub(crate) fn check(set: &[Counted], spread: &Spread, hits: &[Hit<'_>], now: Moment) -> Ruling {
-    let mut asks = asks_of(set, spread, hits);
+/// `brought` are the quotas that the hits have brought along, in the order of the hits; it may be shorter than they are.
+pub(crate) fn check(
+    set: &[Counted],
+    spread: &Spread,
+    hits: &[Hit<'_>],
+    brought: &[Option<Quota>],
+    now: Moment,
+) -> Ruling {
+    let mut asks = asks_of(set, spread, hits, brought);
     let (mut locks, mut claims) = look(set, &mut asks, now);
     if outcome(set, &claims) == Outcome::Allowed {
         find_room(&mut locks, &mut claims);
@@ -52,10 +59,10 @@ pub(crate) fn check(set: &[Counted], spread: &Spread, hits: &[Hit<'_>], now: Mom
 }
 
 /// Every pair of a hit and a policy that is for it.
-fn asks_of<'a>(set: &[Counted], spread: &Spread, hits: &[Hit<'a>]) -> Vec<Ask<'a>> {
+fn asks_of<'a>(set: &[Counted], spread: &Spread, hits: &[Hit<'a>], brought: &[Option<Quota>]) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
     for (hit, Hit { class, key, cost }) in hits.iter().enumerate() {
-        let probe = Probe::new(spread, key);
+        let probe = Probe { brought: brought.get(hit).copied().flatten(), ..Probe::new(spread, key) };
         for (policy, Counted { policy: rule, keys }) in set.iter().enumerate() {
             if rule.class.matches(class.as_bytes()) && rule.key.matches(key) {
                 let shard = keys.shard_of(probe.hash);

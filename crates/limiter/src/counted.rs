@@ -7,7 +7,7 @@ use crate::home::{Home, Need};
 use crate::key::Probe;
 use crate::seed::Spread;
 use crate::shard::Shard;
-use crate::sync::{MutexGuard, Ordering};
+use crate::sync::MutexGuard;
 use crate::{Algorithm, Counter, Decision, Gcra, Keyed, Log, Moment, Override, Policy, Quota, Room, TooManyOverrides};
 
 /// One policy in force.
@@ -126,21 +126,8 @@ impl Keys {
         of_each!(self, keyed => keyed.shards())
     }
 
-    fn home(&self) -> &Home {
-        of_each!(self, keyed => keyed.home())
-    }
-
     pub(crate) fn census(&self, policy: &Policy) -> Census {
-        let tally = &self.home().tally;
-        Census {
-            policy: policy.name.clone(),
-            keys: tally.keys.load(Ordering::Relaxed),
-            stamps: tally.stamps.load(Ordering::Relaxed),
-            overrides: tally.overrides.load(Ordering::Relaxed),
-            forgotten: tally.forgotten.load(Ordering::Relaxed),
-            full_denied: tally.full_denied.load(Ordering::Relaxed),
-            full_admitted: tally.full_admitted.load(Ordering::Relaxed),
-        }
+        of_each!(self, keyed => keyed.census(&policy.name))
     }
 }
 

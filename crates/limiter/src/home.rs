@@ -30,31 +30,39 @@ pub(crate) struct Tally {
 pub(crate) struct Need {
     pub(crate) keys: usize,
     pub(crate) stamps: usize,
+    pub(crate) overrides: usize,
 }
 
 impl Home {
     /// Takes all that is needed, or nothing.
     pub(crate) fn take(&self, need: Need) -> bool {
-        let fits = self.room.take(need.keys, need.stamps);
-        if fits {
-            add(&self.tally.keys, need.keys);
-            add(&self.tally.stamps, need.stamps);
+        if !self.room.take(need.keys, need.stamps) {
+            return false;
         }
-        fits
+        if need.overrides > 0 && self.room.take_override().is_err() {
+            self.room.give_back(need.keys, need.stamps);
+            return false;
+        }
+        add(&self.tally.keys, need.keys);
+        add(&self.tally.stamps, need.stamps);
+        add(&self.tally.overrides, need.overrides);
+        true
     }
 
     /// Gives back what was held, or only meant to be.
     pub(crate) fn give_back(&self, need: Need) {
         self.room.give_back(need.keys, need.stamps);
+        self.room.give_back_overrides(need.overrides);
         subtract(&self.tally.keys, need.keys);
         subtract(&self.tally.stamps, need.stamps);
+        subtract(&self.tally.overrides, need.overrides);
     }
 
     /// So many stamps were taken for a state that after its charge holds so many.
     #[inline]
     pub(crate) fn settle_stamps(&self, taken: usize, held: usize) {
         if taken > held {
-            self.give_back(Need { keys: 0, stamps: taken - held });
+            self.give_back(Need { stamps: taken - held, ..Need::default() });
         }
     }
 

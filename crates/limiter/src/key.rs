@@ -1,5 +1,6 @@
 //! A key in three words, so that two are compared without a call and without a branch. Refuses to know what its bytes mean.
 
+use crate::Quota;
 use crate::seed::Spread;
 
 /// Longest key that lies in its slot: `address:255.255.255.255` just does.
@@ -18,6 +19,8 @@ pub(crate) struct Probe<'a> {
     pub(crate) hash: u64,
     pub(crate) packed: Packed,
     pub(crate) key: &'a [u8],
+    /// The quota that its hit has brought along.
+    pub(crate) brought: Option<Quota>,
 }
 
 impl<'a> Probe<'a> {
@@ -27,12 +30,12 @@ impl<'a> Probe<'a> {
             return Self::long(spread.hash_bytes(key), key);
         }
         let packed = Packed::short(key);
-        Self { hash: packed.hash(spread), packed, key }
+        Self { hash: packed.hash(spread), packed, key, brought: None }
     }
 
     /// A long key of which the hash is known.
     pub(crate) const fn long(hash: u64, key: &'a [u8]) -> Self {
-        Self { hash, packed: Packed::long(hash, key), key }
+        Self { hash, packed: Packed::long(hash, key), key, brought: None }
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN, SHARDS_TOTAL_MAX};
 use crate::seed::Spread;
 use crate::shard::Shard;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
-use crate::{Decision, Moment, Override, Quota, Room, Seed, State, TooManyOverrides, WhenFull};
+use crate::{Census, Decision, Moment, Override, Quota, Room, Seed, State, TooManyOverrides, WhenFull};
 
 /// One quota counted for many keys by the algorithm `S`, by many threads at once.
 ///
@@ -132,6 +132,21 @@ impl<S: State> Keyed<S> {
         let forgotten = shard.forget_idle(&self.home, now);
         shard.shrink(&self.home);
         forgotten
+    }
+
+    /// What is held and was done, under a name of the caller's.
+    #[must_use]
+    pub fn census(&self, policy: &str) -> Census {
+        let tally = &self.home.tally;
+        Census {
+            policy: policy.into(),
+            keys: tally.keys.load(Ordering::Relaxed),
+            stamps: tally.stamps.load(Ordering::Relaxed),
+            overrides: tally.overrides.load(Ordering::Relaxed),
+            forgotten: tally.forgotten.load(Ordering::Relaxed),
+            full_denied: tally.full_denied.load(Ordering::Relaxed),
+            full_admitted: tally.full_admitted.load(Ordering::Relaxed),
+        }
     }
 
     /// Keys held.

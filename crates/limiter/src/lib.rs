@@ -16,6 +16,7 @@ mod limiter;
 pub mod limits;
 mod log;
 mod moment;
+mod own;
 mod pattern;
 mod policy;
 mod quota;

@@ -135,8 +135,17 @@ impl Limiter {
     /// and key patterns match a hit takes part; one key of one policy in several hits is asked for the sum.
     #[must_use]
     pub fn check(&self, hits: &[Hit<'_>], now: Moment) -> Ruling {
+        self.check_with(hits, &[], now)
+    }
+
+    /// The same for hits that bring quotas along, in their order; `brought` may be shorter than they are. Such a quota is in
+    /// force for its key, under every policy that is for the hit, in place of the policy's own; one that somebody has set for
+    /// the key is stronger. The first hit of a key speaks for the others of the same question. When such a hit is charged, what the
+    /// key has used stays used, and its quota is kept until a hit comes without one or with another, or the key is idle.
+    #[must_use]
+    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>], now: Moment) -> Ruling {
         let set = self.set.read().unwrap_or_else(PoisonError::into_inner);
-        check(&set, &self.spread, hits, now)
+        check(&set, &self.spread, hits, brought, now)
     }
 
     /// Forgets the idle keys of the next `shards` shards, policy after policy; returns how many keys that were. Call it
@@ -157,7 +166,7 @@ impl Limiter {
 
     /// The room that all policies share.
     #[must_use]
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &Arc<Room> {
         &self.room
     }
 

@@ -1,15 +1,12 @@
 //! One lock's worth of keys: look, make room, take. Refuses to know of other shards and other policies.
 
-use std::collections::BTreeMap;
-
 use crate::clock::{Clock, Reading};
 use crate::home::{Home, Need};
 use crate::key::Probe;
+use crate::own::{Own, Owned};
 use crate::states::States;
 use crate::sync::Ordering;
 use crate::{Decision, Moment, Override, Quota, State, TooManyOverrides};
-
-type Overrides = BTreeMap<Box<[u8]>, Quota>;
 
 #[derive(Debug)]
 pub(crate) struct Shard<S> {
@@ -18,13 +15,12 @@ pub(crate) struct Shard<S> {
     clock: Clock,
     /// No state is idle before this: a full shard is not searched in vain.
     idle_from: Moment,
-    /// Boxed, because hardly a shard has any.
-    overrides: Option<Box<Overrides>>,
+    owned: Owned,
 }
 
 impl<S: State> Shard<S> {
     pub(crate) fn new(quota: Quota) -> Self {
-        Self { states: States::default(), quota, clock: Clock::new(), idle_from: Moment::MAX, overrides: None }
+        Self { states: States::default(), quota, clock: Clock::new(), idle_from: Moment::MAX, owned: Owned::default() }
     }
 
     #[inline]
@@ -32,8 +28,18 @@ impl<S: State> Shard<S> {
         self.clock.read(now)
     }
 
+    /// What somebody has set for the key, what its hit has brought along, or that of all.
     pub(crate) fn quota_of(&self, probe: Probe<'_>) -> Quota {
-        *in_force(&self.overrides, &self.quota, probe.key)
+        match self.owned.find(probe.key) {
+            Some(own) if own.stays => own.quota,
+            _ => probe.brought.unwrap_or(self.quota),
+        }
+    }
+
+    /// The quota by which the key has been counted so far.
+    #[inline]
+    fn counted_by(&self, key: &[u8]) -> Quota {
+        self.owned.find(key).map_or(&self.quota, |own| &own.quota).to_owned()
     }
 
     /// Has the memory of a key's state brought.
@@ -42,10 +48,10 @@ impl<S: State> Shard<S> {
         self.states.touch(probe);
     }
 
-    /// The whole of a check that concerns this shard only.
+    /// The whole of a check that concerns this shard only, of a key for which no hit ever brings a quota along.
     #[inline]
     pub(crate) fn check(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
-        let quota = *in_force(&self.overrides, &self.quota, probe.key);
+        let quota = self.counted_by(probe.key);
         let Some(state) = self.states.get_mut(probe) else {
             return self.check_slowly(home, probe.key, cost, now);
         };
@@ -81,9 +87,15 @@ impl<S: State> Shard<S> {
 
     /// What a cost would be told now.
     pub(crate) fn look(&mut self, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
-        let quota = self.quota_of(probe);
+        let (quota, counted_by) = (self.quota_of(probe), self.counted_by(probe.key));
         match self.states.get_mut(probe) {
-            Some(state) => state.decide(now, quota, cost),
+            Some(state) if quota == counted_by => state.decide(now, quota, cost),
+            // Only a charge puts a quota into force that was brought along: a look leaves no trace.
+            Some(state) => {
+                let mut state = state.clone();
+                state.requote(now, counted_by, quota);
+                state.decide(now, quota, cost)
+            }
             None => S::default().decide(now, quota, cost),
         }
     }
@@ -91,9 +103,10 @@ impl<S: State> Shard<S> {
     /// Takes the room that a charge will need; none if there is too little. No key may be forgotten until the charge.
     pub(crate) fn reserve(&self, home: &Home, probe: Probe<'_>, cost: u64) -> Option<Need> {
         let quota = self.quota_of(probe);
+        let overrides = usize::from(quota != self.counted_by(probe.key) && self.owned.find(probe.key).is_none());
         let need = match self.states.get(probe) {
-            Some(state) => Need { keys: 0, stamps: state.stamps_wanted(quota, cost) },
-            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost) },
+            Some(state) => Need { keys: 0, stamps: state.stamps_wanted(quota, cost), overrides },
+            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost), overrides },
         };
         home.take(need).then_some(need)
     }
@@ -101,6 +114,7 @@ impl<S: State> Shard<S> {
     /// Takes what was allowed, into room that was taken for it.
     pub(crate) fn charge(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment, need: Need) {
         let quota = self.quota_of(probe);
+        self.count_by(home, probe, quota, now);
         let state = self.states.get_or_insert(&home.spread, probe);
         let taken = state.stamps() + need.stamps;
         state.charge(now, quota, cost);
@@ -110,15 +124,30 @@ impl<S: State> Shard<S> {
         }
     }
 
+    /// Puts a quota into force that a hit has brought along, or takes it back when a hit comes without.
+    fn count_by(&mut self, home: &Home, probe: Probe<'_>, quota: Quota, now: Moment) {
+        let before = self.counted_by(probe.key);
+        if quota == before {
+            return;
+        }
+        match self.owned.find_mut(probe.key) {
+            Some(own) if probe.brought.is_some() => own.quota = quota,
+            Some(_) => self.disown(home, probe.key),
+            // The room for it was taken with that for the charge.
+            None => self.owned.insert(probe.key, Own { quota, stays: false }),
+        }
+        self.requote(probe, before, quota, now);
+    }
+
     /// Forgets every key that is as good as new, and returns how many those were.
     pub(crate) fn forget_idle(&mut self, home: &Home, now: Moment) -> usize {
         if now < self.idle_from {
             return 0;
         }
         let (mut gone, mut idle_from) = (Need::default(), Moment::MAX);
-        let (quota, overrides) = (self.quota, self.overrides.as_deref());
+        let (quota, owned) = (self.quota, &self.owned);
         self.states.retain(&home.spread, |key, state| {
-            let quota = overrides.and_then(|overrides| own_quota(overrides, key)).copied().unwrap_or(quota);
+            let quota = owned.find(key).map_or(quota, |own| own.quota);
             if !state.is_idle(now, quota) {
                 idle_from = idle_from.min(state.whole_at(quota));
                 return true;
@@ -128,6 +157,8 @@ impl<S: State> Shard<S> {
             false
         });
         self.idle_from = idle_from;
+        let states = &self.states;
+        gone.overrides = self.owned.forget(|key| states.get(Probe::new(&home.spread, key)).is_some());
         home.give_back(gone);
         home.tally.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
         gone.keys
@@ -144,9 +175,9 @@ impl<S: State> Shard<S> {
         if old == quota {
             return;
         }
-        let overrides = self.overrides.as_deref();
+        let owned = &self.owned;
         self.states.for_each(|key, state| {
-            if overrides.and_then(|overrides| own_quota(overrides, key)).is_none() {
+            if owned.find(key).is_none() {
                 state.requote(now, old, quota);
             }
         });
@@ -161,9 +192,11 @@ impl<S: State> Shard<S> {
         quota: Quota,
         now: Moment,
     ) -> Result<(), TooManyOverrides> {
-        let own = self.overrides.as_mut().and_then(|overrides| overrides.get_mut(probe.key));
-        let old = match own {
-            Some(own) => std::mem::replace(own, quota),
+        let old = match self.owned.find_mut(probe.key) {
+            Some(own) => {
+                own.stays = true;
+                std::mem::replace(&mut own.quota, quota)
+            }
             None => {
                 home.room.take_override()?;
                 self.insert_override(home, probe, quota);
@@ -177,20 +210,22 @@ impl<S: State> Shard<S> {
     /// The place of a new override, once the room for it is taken.
     pub(crate) fn insert_override(&mut self, home: &Home, probe: Probe<'_>, quota: Quota) {
         home.tally.overrides.fetch_add(1, Ordering::Relaxed);
-        self.overrides.get_or_insert_default().insert(probe.key.into(), quota);
+        self.owned.insert(probe.key, Own { quota, stays: true });
     }
 
     /// Takes it back; whether there was one.
     pub(crate) fn remove_override(&mut self, home: &Home, probe: Probe<'_>, now: Moment) -> bool {
-        let Some(overrides) = &mut self.overrides else { return false };
-        let Some(own) = overrides.remove(probe.key) else { return false };
-        if overrides.is_empty() {
-            self.overrides = None;
-        }
-        home.room.give_back_overrides(1);
-        home.tally.overrides.fetch_sub(1, Ordering::Relaxed);
-        self.requote(probe, own, self.quota, now);
+        let Some(own) = self.owned.find(probe.key).filter(|own| own.stays) else { return false };
+        let before = own.quota;
+        self.disown(home, probe.key);
+        self.requote(probe, before, self.quota, now);
         true
+    }
+
+    fn disown(&mut self, home: &Home, key: &[u8]) {
+        if self.owned.remove(key).is_some() {
+            home.give_back(Need { overrides: 1, ..Need::default() });
+        }
     }
 
     fn requote(&mut self, probe: Probe<'_>, old: Quota, new: Quota, now: Moment) {
@@ -200,23 +235,8 @@ impl<S: State> Shard<S> {
         self.idle_from = Moment::ZERO;
     }
 
-    /// Every key that has a quota of its own.
+    /// Every key for which somebody has set a quota of its own.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
-        let own = self.overrides.iter().flat_map(|overrides| overrides.iter());
-        own.map(|(key, quota)| Override { key: key.clone(), quota: *quota })
+        self.owned.lasting()
     }
-}
-
-#[inline]
-fn in_force<'a>(overrides: &'a Option<Box<Overrides>>, quota: &'a Quota, key: &[u8]) -> &'a Quota {
-    match overrides {
-        None => quota,
-        Some(overrides) => own_quota(overrides, key).unwrap_or(quota),
-    }
-}
-
-/// Out of the way of the many shards that have none.
-#[cold]
-fn own_quota<'a>(overrides: &'a Overrides, key: &[u8]) -> Option<&'a Quota> {
-    overrides.get(key)
 }

@@ -193,6 +193,79 @@ fn room_is_counted_and_comes_back() {
     assert_eq!(limiter.room().keys(), 0);
 }
 
+#[test]
+fn room_is_not_made_of_what_the_same_question_needs() {
+    let [burst, _] = burst_and_daily();
+    // Among so many keys some share a shard with the first.
+    for other in (0..100).map(|number| format!("b{number}")) {
+        let limiter = Limiter::new(Capacity { keys_max: 1, stamps_max: 0 }, Seed::new([3; 32]));
+        limiter.set_policies(vec![burst.clone()], Moment::ZERO).unwrap();
+        check(&limiter, &[(0, &[hit("a")], Outcome::Allowed, &[Some(1)])]);
+        let ruling = limiter.check(&[hit("a"), hit(&other)], ms(500));
+        assert_eq!((ruling.outcome, limiter.room().keys()), (Outcome::Full, 0), "{other}");
+        check(&limiter, &[(500, &[hit(&other)], Outcome::Allowed, &[Some(1)])]);
+        limiter.sweep(limiter.shards(), ms(2_000));
+        assert_eq!((limiter.room().keys(), limiter.census()[0].keys), (0, 0), "{other}");
+    }
+}
+
+#[test]
+fn a_hit_may_bring_its_quota() {
+    for algorithm in [Algorithm::Log, Algorithm::Gcra, Algorithm::Counter] {
+        let limiter = limiter(&[policy("one", algorithm, quota(3, 60_000))]);
+        let asked = |brought: Option<u64>| {
+            let quotas = brought.map(|limit| quota(limit, 60_000));
+            let ruling = limiter.check_with(&[hit("a")], &[quotas], Moment::ZERO);
+            match ruling.parts[0].decision {
+                Decision::Allow { remaining, .. } => Some((ruling.parts[0].quota.limit(), remaining)),
+                _ => None,
+            }
+        };
+        let own = || limiter.census()[0].overrides;
+        // What was used stays used, whoever says how much there is; a denial leaves no trace.
+        assert_eq!((asked(Some(5)), own()), (Some((5, 4)), 1));
+        assert_eq!((asked(Some(5)), own()), (Some((5, 3)), 1));
+        assert_eq!((asked(Some(2)), own()), (None, 1));
+        assert_eq!((asked(None), own()), (Some((3, 0)), 0));
+        assert_eq!((asked(Some(3)), own()), (None, 0));
+        assert_eq!((asked(Some(4)), own()), (Some((4, 0)), 1));
+        assert_eq!(limiter.overrides("one"), Ok(vec![]));
+        assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(false));
+        // What somebody has set is stronger.
+        limiter.set_override("one", b"a", quota(10, 60_000), Moment::ZERO).unwrap();
+        assert_eq!((asked(Some(4)), own()), (Some((10, 5)), 1));
+        assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(true));
+        assert_eq!((asked(Some(9)), own()), (Some((9, 3)), 1));
+        assert_eq!(limiter.sweep(limiter.shards(), ms(1_000_000)), 1);
+        assert_eq!((own(), limiter.room().keys()), (0, 0), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn a_longer_window_that_is_brought_is_not_swept_early() {
+    for algorithm in [Algorithm::Log, Algorithm::Gcra, Algorithm::Counter] {
+        let limiter = limiter(&[policy("one", algorithm, quota(3, 1_000))]);
+        let week = |now_ms| limiter.check_with(&[hit("a")], &[Some(quota(1, 604_800_000))], ms(now_ms)).outcome;
+        assert_eq!(week(0), Outcome::Allowed);
+        assert_eq!(limiter.sweep(limiter.shards(), ms(90_000)), 0, "{algorithm:?}");
+        assert!(matches!(week(90_001), Outcome::NotUntil(at) if at >= ms(604_800_000)), "{algorithm:?}");
+    }
+}
+
+#[test]
+fn quotas_that_are_brought_need_room_too() {
+    let limiter = limiter(&[policy("one", Algorithm::Gcra, quota(3, 60_000))]);
+    for key in 0..OVERRIDES_MAX {
+        limiter.set_override("one", &key.to_le_bytes(), quota(1, 1), Moment::ZERO).unwrap();
+    }
+    let with = |brought| limiter.check_with(&[hit("a")], &[brought], Moment::ZERO).outcome;
+    assert_eq!(with(Some(quota(5, 60_000))), Outcome::Full);
+    assert_eq!((limiter.room().keys(), limiter.census()[0].overrides), (0, OVERRIDES_MAX));
+    assert_eq!(with(None), Outcome::Allowed);
+    limiter.remove_override("one", &0_usize.to_le_bytes(), Moment::ZERO).unwrap();
+    assert_eq!(with(Some(quota(5, 60_000))), Outcome::Allowed);
+}
+
 /// A hit that finds no room takes nothing, also not for its neighbours, nor the room that they would have had.
 #[test]
 fn no_room_for_one_is_no_room_for_all() {

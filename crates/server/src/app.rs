@@ -4,6 +4,8 @@ use crate::bell::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::shed::Shedder;
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +25,10 @@ pub struct App {
     pub config: Arc<Config>,
     /// What is measured.
     pub metrics: Arc<Metrics>,
+    /// Whether there is too much to do for new games.
+    pub shedder: Arc<Shedder>,
+    /// Who may do how much.
+    pub limits: Arc<Limits>,
     /// Whether and why this process is leaving.
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
@@ -36,12 +42,16 @@ impl App {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let shedder = Arc::new(Shedder::new(&config));
+        let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
             bells: Bells::default(),
             clock: Clock::default(),
             config,
             metrics,
+            shedder,
+            limits,
             drain: Drain::default(),
             bootstrap,
             spectators,

@@ -2,6 +2,8 @@
 //! for itself what there is to do; a chore that fails is tried again at its next turn, and an episode of failures is one line.
 
 use crate::app::App;
+use crate::config::Serves;
+use crate::gateway::shed;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome};
 use std::time::Duration;
@@ -21,14 +23,21 @@ const TICK_EVERY: Duration = Duration::from_secs(1);
 /// How long the probe sleeps to see how late it wakes.
 const PROBE_SLEEP: Duration = Duration::from_millis(10);
 
-/// Does every chore in its rhythm until the drain.
+/// Does every chore in its rhythm until the drain. Old matches are the business of those who play them.
 pub async fn run(app: App) {
+    let retire = async {
+        if app.config.serves == Serves::All {
+            every(RETIRE_EVERY, "retire", &app, retire).await;
+        }
+    };
     let all = async {
         tokio::join!(
-            every(RETIRE_EVERY, "retire", &app, retire),
+            retire,
             every(CLOCK_EVERY, "clock", &app, compare_clocks),
             keep_recent_past(&app.metrics),
             probe_scheduler(&app.metrics),
+            shed::watch(&app),
+            app.limits.sweep(),
         );
     };
     tokio::select! {

@@ -12,11 +12,13 @@ pub use place::{PlaceError, open_store};
 
 use crate::app::App;
 use crate::clock::random_bytes;
-use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret};
-use crate::gateway;
+use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, Serves};
+use crate::gateway::Front;
 use crate::gateway::auth::Bootstrap;
-use crate::gateway::listener::{self, Limits};
+use crate::gateway::listener;
+use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
+use crate::rls;
 use crate::{chores, runner};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
@@ -29,11 +31,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 /// Time in which requests under way are answered and matches are given back.
 const LEAVE_MAX: Duration = Duration::from_millis(3_500);
+/// Time in which the doors close by themselves.
+const DOOR_MAX: Duration = LEAVE_MAX.saturating_sub(Duration::from_millis(500));
 /// Time in which the store finishes what it was handed.
 const CLOSE_MAX: Duration = Duration::from_millis(1_000);
 const _: () = assert!(LEAVE_MAX.as_millis() + CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
@@ -46,10 +51,12 @@ const BACKLOG: u32 = 4_096;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Somebody else listens there, or nobody may.
-    #[error("cannot listen on {address}: {}", why_not_bound(.source))]
+    #[error("cannot listen on {address}: {}", why_not_bound(.source, .flag))]
     Bind {
         /// Where.
         address: SocketAddr,
+        /// Which flag names the port.
+        flag: &'static str,
         /// What the system said.
         source: io::Error,
     },
@@ -59,6 +66,9 @@ pub enum ServeError {
     /// The store refuses at the start.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// There are no rules to limit by.
+    #[error("{0}")]
+    Rules(#[from] BeginError),
     /// The store answered something that it should not be able to answer.
     #[error("the bootstrap account could not be made: the store answered {0:?}")]
     Bootstrap(Outcome),
@@ -72,13 +82,13 @@ pub enum ServeError {
     Hangs(&'static str),
 }
 
-fn why_not_bound(source: &io::Error) -> String {
+fn why_not_bound(source: &io::Error, flag: &str) -> String {
     match source.kind() {
         io::ErrorKind::AddrInUse => {
-            "another program listens there; stop it, or choose another port with --port (0 takes a free one)".to_owned()
+            format!("another program listens there; stop it, or choose another port with --{flag} (0 takes a free one)")
         }
         io::ErrorKind::PermissionDenied => {
-            "ports below 1024 need a permission that this user lacks; choose another port with --port".to_owned()
+            format!("ports below 1024 need a permission that this user lacks; choose another port with --{flag}")
         }
         io::ErrorKind::AddrNotAvailable => {
             "this machine has no such address; choose one of its own with --interface".to_owned()
@@ -92,6 +102,10 @@ fn why_not_bound(source: &io::Error) -> String {
 /// # Errors
 /// [`ServeError::Bind`], with what to do.
 pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    bind_for(address, "port")
+}
+
+fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, ServeError> {
     let listen = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
         // A restart must not wait for the last connections of the previous life.
@@ -99,20 +113,23 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
         socket.bind(address)?;
         socket.listen(BACKLOG)
     };
-    listen().map_err(|source| ServeError::Bind { address, source })
+    listen().map_err(|source| ServeError::Bind { address, flag, source })
 }
 
-/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`].
+/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`]. With every message of `reloads` the file of
+/// the rate limiter's policies is read again.
 ///
 /// # Errors
 /// Why it could not begin, or what did not end.
 pub async fn serve(
     mut config: Config,
     listener: TcpListener,
+    reloads: mpsc::Receiver<()>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     // What was asked for may be "any free port"; what is in force is the one that was got.
-    config.address = listener.local_addr().map_err(|source| ServeError::Bind { address: config.address, source })?;
+    config.address = address_of(&listener, config.address)?;
+    let grpc = bind_grpc(&mut config)?;
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
@@ -125,11 +142,27 @@ pub async fn serve(
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
     chores::correct_clock(&app).await?;
-    let left = stay(&app, listener, shutdown).await;
+    let keeper = keeper(&app).await?;
+    let left = stay(&app, (listener, grpc), keeper, reloads, shutdown).await;
     let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs("the store"));
     // Only now may another process open the file.
     drop(lock);
     left.and(closed)
+}
+
+fn address_of(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ServeError> {
+    listener.local_addr().map_err(|source| ServeError::Bind { address, flag: "port", source })
+}
+
+/// The door for gRPC, if there is one.
+fn bind_grpc(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
+    let Some(port) = config.limiter_grpc_port else { return Ok(None) };
+    let address = SocketAddr::new(config.address.ip(), port);
+    let listener = bind_for(address, "grpc-port")?;
+    let address = address_of(&listener, address)?;
+    config.limiter_grpc_port = Some(address.port());
+    tracing::info!(%address, "the rate limiter answers proxies over gRPC");
+    Ok(Some(listener))
 }
 
 async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
@@ -142,44 +175,79 @@ async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeErr
     }
 }
 
+/// The rules of the rate limiter are in force before the first request comes.
+async fn keeper(app: &App) -> Result<Keeper, BeginError> {
+    let inbox = app.limits.inbox().expect("a process has one keeper, and this is it");
+    Keeper::begin(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
+}
+
 /// Runs everything side by side until the signal, then waits for everybody to leave.
-async fn stay(app: &App, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Result<(), ServeError> {
+async fn stay(
+    app: &App,
+    (listener, grpc): (TcpListener, Option<TcpListener>),
+    keeper: Keeper,
+    reloads: mpsc::Receiver<()>,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), ServeError> {
     let mut gateway = tokio::spawn(let_in(app.clone(), listener));
+    let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
+    let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
     let ended = tokio::select! {
         () = shutdown => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
-    let left = leave(gateway, runner).await;
-    // Chores are only ever between two commits: cutting them short loses nothing.
+    let left = leave(gateway, proxies, runner).await;
+    // Both are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     chores.abort();
+    rules.abort();
     ended.and(left)
 }
 
-async fn leave(gateway: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), ServeError> {
+async fn leave(gateway: JoinHandle<()>, proxies: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), ServeError> {
     let gateway = async {
         if !gateway.is_finished() {
             let _ = gateway.await;
         }
     };
-    let (gateway, runner) = tokio::join!(timeout(LEAVE_MAX, gateway), timeout(LEAVE_MAX, runner));
+    let (gateway, proxies, runner) =
+        tokio::join!(timeout(LEAVE_MAX, gateway), timeout(LEAVE_MAX, proxies), timeout(LEAVE_MAX, runner));
+    proxies.map_err(|_| ServeError::Hangs("the gRPC service"))?.ok();
     runner.map_err(|_| ServeError::Hangs("the runner"))?.ok();
     gateway.map_err(|_| ServeError::Hangs("the gateway"))
 }
 
 async fn let_in(app: App, listener: TcpListener) {
-    // Within the time for leaving, so that the door closes by itself.
-    let limits = Limits::of(&app.config, LEAVE_MAX - Duration::from_millis(500));
+    let limits = listener::Limits::of(&app.config, DOOR_MAX);
     let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
-    listener::serve(listener, gateway::router(app), limits, metrics, async move { drain.begun().await }).await;
+    listener::serve(listener, Front::new(app), limits, metrics, async move { drain.begun().await }).await;
 }
 
-/// Plays matches until the drain. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
+/// Answers over gRPC, where somebody may ask there.
+async fn answer_proxies(app: App, listener: Option<TcpListener>) {
+    let Some(listener) = listener else { return };
+    let terms = rls::Terms::of(&app.config, DOOR_MAX);
+    let (limits, metrics, drain) = (app.limits.clone(), app.metrics.clone(), app.drain.clone());
+    rls::serve(listener, limits, terms, metrics, async move { drain.begun().await }).await;
+}
+
+/// Changes the rate limiter's rules when somebody asks for it, until the end: requests under way may still ask.
+async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
+    let pass_on = async {
+        while reloads.recv().await.is_some() {
+            // How it went, the keeper has logged.
+            let _ = app.limits.reload().await;
+        }
+    };
+    tokio::join!(keeper.run(), pass_on);
+}
+
+/// Plays matches until the drain, where games are served. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
 async fn play(app: App) {
-    while !app.drain.has_begun() {
+    while app.config.serves == Serves::All && !app.drain.has_begun() {
         let ended = tokio::spawn(runner::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());

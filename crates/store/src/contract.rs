@@ -2,7 +2,7 @@
 
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
-use engine::rows::{Account, Bot, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{Account, Bot, Counts, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -98,6 +98,8 @@ pub trait Reader: Send {
     fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
     /// The address in a worker's lease, if the lease holds at `now`.
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
+    /// Matches by state: a handful of counters, so that it may be asked every second.
+    fn counts(&mut self) -> Result<Counts, StoreError>;
     /// The figures for operators. Counters and indexes only: no count over all matches.
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError>;
     /// Everything that was set about rate limits.

@@ -1,8 +1,9 @@
-//! What crosses the network: the shapes of requests and answers, problem details and times. The one room that knows JSON; it
-//! does not know what any of it means.
+//! What crosses the network: the shapes of requests and answers, problem details and times. The one room that knows JSON and
+//! protocol buffers; it does not know what any of it means.
 
 pub mod api;
 pub mod problem;
+pub mod rls;
 pub mod time;
 pub mod viewer;
 pub mod webhook;

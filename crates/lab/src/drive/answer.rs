@@ -8,7 +8,7 @@ use super::pointer;
 use crate::record::Trouble;
 use crate::scenario::{Keep, Source, Step};
 
-/// A status in the words of the scenario.
+/// An answer in the words of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// Refused politely.
@@ -19,9 +19,9 @@ pub(crate) enum Meaning {
     Unexpected,
 }
 
-/// What a status means to a step.
+/// What a status means to a step. The body of an expected one may still say no: [`says_no`].
 pub(crate) fn meaning(step: &Step, status: u16) -> Meaning {
-    if step.denied.contains(&status) {
+    if step.denied.statuses.contains(&status) {
         Meaning::Denied
     } else if step.expect.hold(status) {
         Meaning::Expected
@@ -35,9 +35,23 @@ pub(crate) fn unexpected(status: u16, body: &[u8]) -> Failure {
     Failure::new(Trouble::Status, format!("{status}: {}", excerpt(body)))
 }
 
-/// Whether anything is kept of the body.
-pub(crate) fn keeps_of_body(step: &Step) -> bool {
-    step.keep.iter().any(|keep| matches!(keep.from, Source::Json(_)))
+/// Whether the body of an expected answer means anything.
+pub(crate) fn reads_body(step: &Step) -> bool {
+    step.denied.body.is_some() || step.keep.iter().any(|keep| matches!(keep.from, Source::Json(_)))
+}
+
+/// Whether the body of an answer with an expected status denies all the same.
+///
+/// # Errors
+/// The body is not JSON, where it must be read.
+pub(crate) fn says_no(step: &Step, body: &[u8]) -> Result<bool, Failure> {
+    let Some(word) = &step.denied.body else { return Ok(false) };
+    let found = pointer::find(body, &word.at).map_err(|error| not_json(&error, body))?;
+    Ok(found.as_ref() == Some(&word.is))
+}
+
+fn not_json(error: &serde_json::Error, body: &[u8]) -> Failure {
+    Failure::new(Trouble::Answer, format!("not JSON ({error}): {}", excerpt(body)))
 }
 
 /// A value that a step keeps.
@@ -55,7 +69,7 @@ pub(crate) struct Kept {
 /// The body is not JSON, or has no such value.
 pub(crate) fn keep_of_body(step: &Step, keep: &Keep, at: &str, body: &[u8]) -> Result<Kept, Failure> {
     let wrong = |message: String| Failure::new(Trouble::Answer, format!("{message}: {}", excerpt(body)));
-    let found = pointer::find(body, at).map_err(|error| wrong(format!("not JSON ({error})")))?;
+    let found = pointer::find(body, at).map_err(|error| not_json(&error, body))?;
     let starts = step.starts.as_ref() == Some(&keep.name);
     match found {
         Some(Value::Array(items)) if starts => {

@@ -26,7 +26,8 @@ pub(crate) struct Call {
     pub(crate) repeatable: bool,
     /// Whether its answer ends with the head.
     pub(crate) head_only: bool,
-    pub(crate) keeps_of_body: bool,
+    /// Whether the body of an expected answer means anything.
+    pub(crate) reads_body: bool,
     /// Its place among the timeouts of the scenario.
     pub(crate) timeout: usize,
     head: Vec<Piece>,
@@ -118,7 +119,7 @@ impl Call {
             work,
             repeatable: step.is_repeatable(),
             head_only: step.method == Method::HEAD,
-            keeps_of_body: answer::keeps_of_body(step),
+            reads_body: answer::reads_body(step),
             timeout,
             step: step.clone(),
             head: pieces.pieces,

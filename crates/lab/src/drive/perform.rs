@@ -93,6 +93,7 @@ fn judge(step: &Step, reply: &Reply) -> Result<Answer, Failure> {
     match answer::meaning(step, reply.status) {
         Meaning::Denied => return Ok(Answer::Denied),
         Meaning::Unexpected => return Err(answer::unexpected(reply.status, &reply.body)),
+        Meaning::Expected if answer::says_no(step, &reply.body)? => return Ok(Answer::Denied),
         Meaning::Expected => {}
     }
     let mut values = Vec::with_capacity(step.keep.len());

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{HeaderName, Method};
 
 use super::chance::{Purpose, draw, unit};
+use super::denial::{Denial, statuses_of};
 use super::document::Value;
 use super::reader::{At, Fields, check_template_name, name_of, pointer_of};
 use super::template::{Names, Template};
@@ -38,8 +39,8 @@ pub struct Step {
     pub pause: Option<(Duration, Duration)>,
     /// Statuses that are what was hoped for.
     pub expect: Statuses,
-    /// Statuses that refuse politely: denied is not error.
-    pub denied: Vec<u16>,
+    /// Answers that refuse politely: denied is not error.
+    pub denied: Denial,
     /// Names for values of the answer.
     pub keep: Vec<Keep>,
     /// The work that this step starts; its id is the kept value of that name, or its ids are the items of the kept
@@ -159,7 +160,7 @@ impl Step {
         }
         let pause = fields.take("pause").and_then(|at| pause_of(&at, names));
         let expect = Statuses(fields.take("expect").map_or_else(Vec::new, |at| statuses_of(&at)));
-        let denied = fields.take("denied").map_or_else(Vec::new, |at| statuses_of(&at));
+        let denied = fields.take("denied").map(|at| Denial::read(&at)).unwrap_or_default();
         let keep = fields.take("keep").map_or_else(Vec::new, |at| keep_of(&at));
         let starts = fields.take("starts").and_then(|at| starts_of(&at, &keep, works));
         let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
@@ -238,10 +239,6 @@ pub(crate) fn headers_of(at: &At<'_>, names: &Names) -> Vec<(HeaderName, Templat
         Some((name, Template::read(&at, names)?))
     };
     at.named().unwrap_or_default().into_iter().filter_map(header).collect()
-}
-
-fn statuses_of(at: &At<'_>) -> Vec<u16> {
-    at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
 }
 
 /// `"1s"`, or `{ from, to }` for one that is drawn evenly.

@@ -4,15 +4,17 @@
 //! `/api/admin/config` are all read off it, so that none can drift from another. Knows nothing of what the values do.
 
 mod load;
+mod networks;
 mod relations;
 mod secret;
 mod slot;
 mod table;
 
 pub use load::{ConfigError, Mistake, Sources};
+pub use networks::Networks;
 pub use relations::Machine;
 pub use secret::Secret;
-pub use slot::{LogFormat, LogLevel};
+pub use slot::{LogFormat, LogLevel, Serves};
 pub use table::{SETTINGS, Setting};
 
 use std::fmt;
@@ -28,6 +30,8 @@ pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";
 pub struct Config {
     /// Where the API is served (`server.interface` and `server.port`).
     pub address: SocketAddr,
+    /// Which part of the house is open.
+    pub serves: Serves,
     /// Threads that run tasks.
     pub threads: usize,
     /// Files and sockets that the process asks to be allowed to hold open.
@@ -64,8 +68,28 @@ pub struct Config {
     pub http_connections_max: usize,
     /// Longest request body.
     pub http_body_bytes_max: usize,
+    /// Proxies that are believed when they say for whom they ask.
+    pub http_trusted_proxies: Networks,
     /// Spectators at once.
     pub spectators_max: usize,
+    /// Matches in the queue beyond which new games are refused.
+    pub shed_queue_max: Option<u64>,
+    /// Wait for the store's writer beyond which new games are refused.
+    pub shed_commit_wait: Option<Duration>,
+    /// Delay of tasks beyond which new games are refused.
+    pub shed_scheduler_delay: Option<Duration>,
+    /// The file of the rate limiter's policies, if there is one.
+    pub limiter_policies: Option<PathBuf>,
+    /// Whether the rate limiter answers others, too.
+    pub limiter_service: bool,
+    /// The port on which it answers proxies over gRPC, if it does.
+    pub limiter_grpc_port: Option<u16>,
+    /// Keys that the rate limiter counts at once.
+    pub limiter_keys_max: usize,
+    /// Time stamps that exact logs keep at once.
+    pub limiter_stamps_max: usize,
+    /// Whether the rate limiter only decides and counts.
+    pub limiter_shadow: bool,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How much the archives of ended matches may take; `None` without bound.
@@ -151,6 +175,7 @@ impl Config {
     fn blank() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            serves: Serves::All,
             threads: 0,
             open_files_max: 0,
             data: PathBuf::new(),
@@ -169,7 +194,17 @@ impl Config {
             http_idle_timeout: Duration::ZERO,
             http_connections_max: 0,
             http_body_bytes_max: 0,
+            http_trusted_proxies: Networks::default(),
             spectators_max: 0,
+            shed_queue_max: None,
+            shed_commit_wait: None,
+            shed_scheduler_delay: None,
+            limiter_policies: None,
+            limiter_service: false,
+            limiter_grpc_port: None,
+            limiter_keys_max: 0,
+            limiter_stamps_max: 0,
+            limiter_shadow: false,
             keep_for: None,
             keep_archive_bytes: None,
             bootstrap_token: None,

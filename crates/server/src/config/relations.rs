@@ -1,7 +1,7 @@
 //! Relations between settings: what is derived from what, what contradicts what, and what is allowed but hardly meant.
 
 use super::load::Mistake;
-use super::{Config, StorePlace};
+use super::{Config, Serves, StorePlace};
 
 /// What the machine allows, as far as settings are derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,9 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
             StorePlace::Postgres(_) => 8,
         };
     }
+    if is_auto("limiter.service") {
+        config.limiter_service = config.serves == Serves::Limiter;
+    }
     if is_auto("http.connections_max") {
         config.http_connections_max = connections_max(config);
     }
@@ -48,13 +51,37 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
 }
 
 fn connections_max(config: &Config) -> usize {
-    let usable = config.open_files_max.saturating_sub(FILES_RESERVED);
-    let left = usable.saturating_sub(config.bot_connections_per_host);
+    let usable = config.open_files_max.saturating_sub(FILES_RESERVED + grpc_connections(config));
+    let left = usable.saturating_sub(bot_connections(config));
     left.max(usable / CLIENTS_SHARE).max(CONNECTIONS_MIN)
+}
+
+/// Where no games are served, no bots are called.
+fn bot_connections(config: &Config) -> usize {
+    match config.serves {
+        Serves::All => config.bot_connections_per_host,
+        Serves::Limiter => 0,
+    }
+}
+
+fn grpc_connections(config: &Config) -> usize {
+    config.limiter_grpc_port.map_or(0, |_| engine::limits::RLS_CONNECTIONS_MAX)
 }
 
 /// The relations that must hold.
 pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
+    if config.serves == Serves::Limiter && !config.limiter_service {
+        mistakes.push(Mistake {
+            given: "server.only is limiter and limiter.service is false".into(),
+            expected: "limiter.service = true, or auto: nothing at all would be served".into(),
+        });
+    }
+    if config.limiter_grpc_port.is_some() && !config.limiter_service {
+        mistakes.push(Mistake {
+            given: "limiter.grpc_port is set and limiter.service is false".into(),
+            expected: "limiter.service = true, or limiter.grpc_port = off: nobody would be answered there".into(),
+        });
+    }
     let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
         if small.1 > large.1 {
             let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
@@ -75,7 +102,7 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
 
 /// What is allowed, and probably not what was meant.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
-    let needed = config.bot_connections_per_host + config.http_connections_max + FILES_RESERVED;
+    let needed = bot_connections(config) + config.http_connections_max + grpc_connections(config) + FILES_RESERVED;
     let is_public = !config.address.ip().is_loopback();
     let found = [
         (needed > config.open_files_max).then(|| {

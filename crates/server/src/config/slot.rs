@@ -2,6 +2,7 @@
 //!
 //! A slot's type decides what texts it accepts, so a row of the table cannot promise one thing and read another.
 
+use super::networks::Networks;
 use super::secret::Secret;
 use super::table::Setting;
 use std::fmt::Display;
@@ -33,6 +34,16 @@ pub enum LogLevel {
     Trace,
 }
 
+/// Which part of the house is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serves {
+    /// Games and everything else.
+    All,
+    /// The rate limiter alone: no games are taken in, and none are played.
+    Limiter,
+}
+
+const SERVES: [(&str, Serves); 2] = [("all", Serves::All), ("limiter", Serves::Limiter)];
 const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
 const LEVELS: [(&str, LogLevel); 5] = [
     ("error", LogLevel::Error),
@@ -51,6 +62,8 @@ pub(super) enum Slot<'a> {
     Ip(&'a mut SocketAddr),
     /// The port of a socket address.
     Port(&'a mut SocketAddr),
+    /// Another port at the same address, or none.
+    PortOrOff(&'a mut Option<u16>),
     /// A number.
     Size(&'a mut usize),
     /// A smaller number.
@@ -61,14 +74,22 @@ pub(super) enum Slot<'a> {
     Switch(&'a mut bool),
     /// A file.
     Path(&'a mut PathBuf),
+    /// A file, or none.
+    PathOrOff(&'a mut Option<PathBuf>),
     /// A database URL, or none.
     Url(&'a mut Option<Secret>),
     /// A secret, or none.
     Secret(&'a mut Option<Secret>),
     /// A longer time with its unit, or none.
     Span(&'a mut Option<Duration>),
-    /// A number of bytes, or none.
-    Bytes(&'a mut Option<u64>),
+    /// A number, or none.
+    Amount(&'a mut Option<u64>),
+    /// A time, written in milliseconds, or none.
+    MillisOrOff(&'a mut Option<Duration>),
+    /// Networks, or none.
+    Networks(&'a mut Networks),
+    /// See [`Serves`].
+    Serves(&'a mut Serves),
     /// See [`LogFormat`].
     Format(&'a mut LogFormat),
     /// See [`LogLevel`].
@@ -82,15 +103,20 @@ impl Slot<'_> {
         match self {
             Self::Ip(place) => place.set_ip(text.parse::<IpAddr>().ok()?),
             Self::Port(place) => place.set_port(u16::try_from(number()?).ok()?),
+            Self::PortOrOff(place) => *place = unless_off(text, |_| u16::try_from(number()?).ok())?,
             Self::Size(place) => *place = usize::try_from(number()?).ok()?,
             Self::Count(place) => *place = u32::try_from(number()?).ok()?,
             Self::Millis(place) => *place = Duration::from_millis(number()?),
             Self::Switch(place) => *place = text.parse().ok()?,
             Self::Path(place) => *place = Some(text).filter(|text| !text.is_empty())?.into(),
+            Self::PathOrOff(place) => *place = unless_off(text, |text| (!text.is_empty()).then(|| text.into()))?,
             Self::Url(place) => *place = unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
             Self::Secret(place) => *place = unless_off(text, |text| secret(text, setting))?,
             Self::Span(place) => *place = unless_off(text, |text| span(text, setting))?,
-            Self::Bytes(place) => *place = unless_off(text, |_| number())?,
+            Self::Amount(place) => *place = unless_off(text, |_| number())?,
+            Self::MillisOrOff(place) => *place = unless_off(text, |_| number().map(Duration::from_millis))?,
+            Self::Networks(place) => *place = unless_off(text, Networks::read)?.unwrap_or_default(),
+            Self::Serves(place) => *place = choice(&SERVES, text)?,
             Self::Format(place) => *place = choice(&FORMATS, text)?,
             Self::Level(place) => *place = choice(&LEVELS, text)?,
         }
@@ -105,12 +131,18 @@ impl Slot<'_> {
             Self::Port(_) | Self::Size(_) | Self::Count(_) | Self::Millis(_) => {
                 format!("a whole number from {min} to {max} ({unit})")
             }
+            Self::PortOrOff(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
             Self::Switch(_) => "true or false".into(),
             Self::Path(_) => "the path of a file".into(),
+            Self::PathOrOff(_) => "the path of a file, or off".into(),
             Self::Url(_) => "a URL such as postgres://user:password@host:5432/database, or off".into(),
             Self::Secret(_) => format!("{min} to {max} printable ASCII characters without spaces, or off"),
             Self::Span(_) => format!("a span from {min}s to {max}s, such as 30d, 12h, 90m or 45s, or off"),
-            Self::Bytes(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
+            Self::Amount(_) | Self::MillisOrOff(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
+            Self::Networks(_) => {
+                "networks and addresses separated by commas, such as 10.0.0.0/8, 192.0.2.7, or off".into()
+            }
+            Self::Serves(_) => names(&SERVES),
             Self::Format(_) => names(&FORMATS),
             Self::Level(_) => names(&LEVELS),
         }
@@ -121,15 +153,20 @@ impl Slot<'_> {
         match self {
             Self::Ip(place) => place.ip().to_string(),
             Self::Port(place) => place.port().to_string(),
+            Self::PortOrOff(place) => or_off(*place),
             Self::Size(place) => place.to_string(),
             Self::Count(place) => place.to_string(),
             Self::Millis(place) => place.as_millis().to_string(),
             Self::Switch(place) => place.to_string(),
             Self::Path(place) => place.display().to_string(),
+            Self::PathOrOff(place) => or_off(place.as_ref().map(|path| path.display())),
             Self::Url(place) => or_off(place.as_ref().map(Secret::masked_url)),
             Self::Secret(place) => or_off(place.as_ref()),
             Self::Span(place) => or_off(place.map(shown_span)),
-            Self::Bytes(place) => or_off(*place),
+            Self::Amount(place) => or_off(*place),
+            Self::MillisOrOff(place) => or_off(place.map(|time| time.as_millis())),
+            Self::Networks(place) => or_off(Some(place).filter(|networks| !networks.is_empty())),
+            Self::Serves(place) => name_of(&SERVES, *place).into(),
             Self::Format(place) => name_of(&FORMATS, *place).into(),
             Self::Level(place) => name_of(&LEVELS, *place).into(),
         }

@@ -55,6 +55,8 @@ fn each_kind_of_value_is_read_and_shown() {
         "retention.archive_bytes_max",
         "1048576 (flag --archive-bytes-max)",
     );
+    check("", "", &[], "limiter.grpc_port", "off (default)");
+    check("", "", &[("grpc-port", "0"), ("only", "limiter")], "limiter.grpc_port", "0 (flag --grpc-port)");
     check("", "", &[("log-format", "json")], "log.format", "json (flag --log-format)");
     check("", "", &[("claim-period-ms", "20")], "matches.claim_period_ms", "20 (flag --claim-period-ms)");
     check(
@@ -74,6 +76,40 @@ fn each_kind_of_value_is_read_and_shown() {
 }
 
 #[test]
+fn networks_and_optional_figures_are_read_and_shown() {
+    check("", "", &[], "http.trusted_proxies", "off (default)");
+    check(
+        "[http]\ntrusted_proxies = \"10.1.2.3/8,::1\"",
+        "",
+        &[],
+        "http.trusted_proxies",
+        "10.0.0.0/8, ::1/128 (file g.toml)",
+    );
+    check("", "", &[("http-trusted-proxies", "off")], "http.trusted_proxies", "off (flag --http-trusted-proxies)");
+    check("", "", &[], "shed.queue_max", "off (default)");
+    check("[shed]\nqueue_max = 5000", "", &[], "shed.queue_max", "5000 (file g.toml)");
+    check(
+        "",
+        "GAUNTLET_SHED_COMMIT_WAIT_MS=250",
+        &[],
+        "shed.commit_wait_ms",
+        "250 (environment GAUNTLET_SHED_COMMIT_WAIT_MS)",
+    );
+    refused(
+        "[shed]\nqueue_max = 0\n[http]\ntrusted_proxies = \"proxy.example\"",
+        "",
+        &[("shed-scheduler-delay-ms", "60001")],
+        &[
+            "http.trusted_proxies is \"proxy.example\" (file g.toml); expected: networks and addresses separated by commas, such \
+             as 10.0.0.0/8, 192.0.2.7, or off",
+            "shed.queue_max is \"0\" (file g.toml); expected: a whole number from 1 to 1000000000 (matches), or off",
+            "shed.scheduler_delay_ms is \"60001\" (flag --shed-scheduler-delay-ms); expected: a whole number from 1 to 60000 \
+             (milliseconds), or off",
+        ],
+    );
+}
+
+#[test]
 fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[], "server.threads", "4 (default)");
     check("", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
@@ -81,6 +117,8 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[], "http.connections_max", "3360 (default)");
     check("", "", &[("bot-connections-per-host", "64")], "http.connections_max", "19680 (default)");
     check("", "", &[("open-files-max", "1024")], "http.connections_max", "96 (default)");
+    check("", "", &[("only", "limiter")], "http.connections_max", "19744 (default)");
+    check("", "", &[("only", "limiter"), ("grpc-port", "0")], "http.connections_max", "18720 (default)");
     check("", "", &[], "spectators.max", "1680 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
@@ -141,6 +179,19 @@ fn values_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn grpc_needs_the_service() {
+    refused(
+        "",
+        "",
+        &[("grpc-port", "8081")],
+        &[
+            "limiter.grpc_port is set and limiter.service is false; expected: limiter.service = true, or limiter.grpc_port = \
+             off: nobody would be answered there",
+        ],
+    );
+}
+
+#[test]
 fn one_place_holds_the_matches() {
     let file = "[store]\nurl = \"postgres://db/games\"";
     let postgres = Secret::new("postgres://db/games");
@@ -189,6 +240,6 @@ fn the_table_is_sound() {
     {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 5, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 6, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

@@ -1,6 +1,7 @@
 //! Who is asking, and may they: bearer tokens, and the four roles as extractors.
 //!
 //! A handler that takes [`Player`] is only ever called for a player or more; there is no other place where roles are judged.
+//! A request is asked once who sent it, at its admission; the extractors take the answer from there.
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug line.
 
 use super::problem::{ApiError, ApiResult};
@@ -17,6 +18,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use store::StoreError;
 
 /// How long a token that was just seen is believed without asking the store: a token deleted by another process works at
 /// most this much longer.
@@ -39,6 +41,48 @@ pub struct Caller {
     pub token: Option<TokenId>,
     /// What the token is for.
     pub purpose: Purpose,
+}
+
+/// Who sent a request, as far as can be told.
+#[derive(Clone, Debug)]
+pub(super) enum Identity {
+    /// Somebody without a token.
+    Nobody,
+    /// Somebody with a token that nobody has.
+    Unknown,
+    /// Somebody with a token that could not be looked up.
+    Untold(StoreError),
+    /// Somebody with a good token.
+    Known(Caller),
+}
+
+impl Identity {
+    /// The caller with a good token.
+    pub(super) fn known(&self) -> Option<&Caller> {
+        match self {
+            Self::Known(caller) => Some(caller),
+            Self::Nobody | Self::Unknown | Self::Untold(_) => None,
+        }
+    }
+
+    /// The caller, for a route that needs one.
+    fn caller(self) -> ApiResult<Caller> {
+        match self {
+            Self::Nobody => Err(ApiError::TokenMissing),
+            Self::Unknown => Err(ApiError::TokenUnknown),
+            Self::Untold(error) => Err(error.into()),
+            Self::Known(caller) => Ok(caller),
+        }
+    }
+}
+
+/// Finds out who sent a request.
+pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
+    match bearer(parts) {
+        Bearer::None => Identity::Nobody,
+        Bearer::Unusable => Identity::Unknown,
+        Bearer::Secret(secret) => authenticate(digest(secret), parts, app).await,
+    }
 }
 
 /// The admin token that lives as long as the process: handed in by whoever starts it, stored nowhere.
@@ -113,37 +157,52 @@ impl TokenCache {
     }
 }
 
-async fn authenticate(parts: &Parts, app: &App) -> ApiResult<Caller> {
-    let digest = digest(bearer(parts)?);
+async fn authenticate(digest: [u8; 32], parts: &Parts, app: &App) -> Identity {
     if let Some(bootstrap) = &app.bootstrap
         && is_equal_in_constant_time(&bootstrap.digest, &digest)
     {
-        return Ok(Caller { account: bootstrap.account, role: Role::Admin, token: None, purpose: Purpose::Use });
+        let account = bootstrap.account;
+        return Identity::Known(Caller { account, role: Role::Admin, token: None, purpose: Purpose::Use });
     }
     let cache = parts.extensions.get::<TokenCache>();
     if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
-        return Ok(caller);
+        return Identity::Known(caller);
     }
     // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
     let asked = Instant::now();
-    let token = app.store.read(move |reader| reader.token(&digest)).await?.ok_or(ApiError::TokenUnknown)?;
+    let token = match app.store.read(move |reader| reader.token(&digest)).await {
+        Ok(Some(token)) => token,
+        Ok(None) => return Identity::Unknown,
+        Err(error) => return Identity::Untold(error),
+    };
     let Token { id, account, role, purpose, .. } = token;
     let caller = Caller { account, role, token: Some(id), purpose };
     if let Some(cache) = cache {
         cache.put(digest, id, caller, asked);
     }
-    Ok(caller)
+    Identity::Known(caller)
 }
 
-fn bearer(parts: &Parts) -> ApiResult<&str> {
-    let header = parts.headers.get(AUTHORIZATION).ok_or(ApiError::TokenMissing)?;
-    let text = header.to_str().map_err(|_| ApiError::TokenUnknown)?;
-    let (scheme, secret) = text.split_once(' ').ok_or(ApiError::TokenMissing)?;
-    let secret = secret.trim_matches(' ');
-    if !scheme.eq_ignore_ascii_case("bearer") || secret.is_empty() {
-        return Err(ApiError::TokenMissing);
+/// What stands in the header `Authorization`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bearer<'a> {
+    /// No token.
+    None,
+    /// Something that no token of ours can be.
+    Unusable,
+    /// What may be the secret of a token.
+    Secret(&'a str),
+}
+
+fn bearer(parts: &Parts) -> Bearer<'_> {
+    let Some(header) = parts.headers.get(AUTHORIZATION) else { return Bearer::None };
+    let Ok(text) = header.to_str() else { return Bearer::Unusable };
+    match text.split_once(' ').map(|(scheme, secret)| (scheme, secret.trim_matches(' '))) {
+        Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty() => {
+            if secret.len() > SECRET_BYTES_MAX { Bearer::Unusable } else { Bearer::Secret(secret) }
+        }
+        Some(_) | None => Bearer::None,
     }
-    if secret.len() > SECRET_BYTES_MAX { Err(ApiError::TokenUnknown) } else { Ok(secret) }
 }
 
 fn is_equal_in_constant_time(a: &[u8; 32], b: &[u8; 32]) -> bool {
@@ -160,7 +219,11 @@ macro_rules! role {
         impl FromRequestParts<App> for $name {
             type Rejection = ApiError;
             async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-                let caller = authenticate(parts, app).await?;
+                let identity = match parts.extensions.get::<Identity>() {
+                    Some(identity) => identity.clone(),
+                    None => identify(parts, app).await,
+                };
+                let caller = identity.caller()?;
                 if caller.role < Role::$name {
                     return Err(ApiError::RoleTooWeak { need: Role::$name, have: caller.role });
                 }
@@ -193,25 +256,25 @@ mod tests {
     use axum::http::Request;
 
     #[track_caller]
-    fn check(header: Option<&str>, want: Result<&str, &str>) {
+    fn check(header: Option<&str>, want: Bearer<'_>) {
         let mut request = Request::builder();
         if let Some(header) = header {
             request = request.header(AUTHORIZATION, header);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        assert_eq!(bearer(&parts).map_err(|error| error.kind().1), want, "{header:?}");
+        assert_eq!(bearer(&parts), want, "{header:?}");
     }
 
     #[test]
     fn bearer_headers_are_read() {
-        check(None, Err("token_missing"));
-        check(Some("Bearer abc"), Ok("abc"));
-        check(Some("bearer  abc "), Ok("abc"));
-        check(Some("Bearer"), Err("token_missing"));
-        check(Some("Bearer  "), Err("token_missing"));
-        check(Some("Basic abc"), Err("token_missing"));
-        check(Some("Bearer é"), Err("token_unknown"));
-        check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Err("token_unknown"));
+        check(None, Bearer::None);
+        check(Some("Bearer abc"), Bearer::Secret("abc"));
+        check(Some("bearer  abc "), Bearer::Secret("abc"));
+        check(Some("Bearer"), Bearer::None);
+        check(Some("Bearer  "), Bearer::None);
+        check(Some("Basic abc"), Bearer::None);
+        check(Some("Bearer é"), Bearer::Unusable);
+        check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Bearer::Unusable);
     }
 
     fn caller() -> Caller {

@@ -12,7 +12,7 @@ const PUBLIC: [&str; 3] = ["/api/games/{id}", "/api/games/{id}/frames", "/api/op
 
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
-const EXPOSED: HeaderValue = HeaderValue::from_static("link, retry-after, x-request-id");
+const EXPOSED: HeaderValue = HeaderValue::from_static("link, ratelimit, ratelimit-policy, retry-after, x-request-id");
 /// How long a browser may remember the answer: a day.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
 

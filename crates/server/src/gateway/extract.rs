@@ -1,6 +1,7 @@
 //! Reading requests: bodies, ids in paths, queries. Whatever cannot be read becomes a problem, never a panic and never a
 //! plain-text error of the framework.
 
+use super::body::{self, BodyError};
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::body::Bytes;
@@ -8,7 +9,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use engine::ids::NotAnId;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 use std::str::FromStr;
@@ -28,42 +29,55 @@ pub(super) struct RawJson {
 }
 
 impl RawJson {
-    /// The body as a value. The body must be an object: derived readers would take an array of its members as well.
+    /// The body as a value.
     ///
     /// # Errors
     /// [`ApiError::BadJson`] or [`ApiError::BadShape`].
     pub(super) fn parse<T: DeserializeOwned>(&self) -> ApiResult<T> {
-        let shape_error = if self.body.trim_ascii_start().starts_with(b"{") {
-            match serde_json::from_slice(&self.body) {
-                Ok(value) => return Ok(value),
-                Err(error) => json_error(&error),
-            }
-        } else {
-            ApiError::BadShape(NOT_AN_OBJECT.to_owned())
-        };
-        // A reader that meets a wrong shape does not look whether what follows is JSON at all.
-        serde_json::from_slice::<IgnoredAny>(&self.body).map_err(|error| json_error(&error))?;
-        Err(shape_error)
+        parse(&self.body)
     }
+}
+
+/// An object that was sent as JSON. A derived reader would take an array of its members as well.
+///
+/// # Errors
+/// [`ApiError::BadJson`] or [`ApiError::BadShape`].
+pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
+    let shape_error = if body.trim_ascii_start().starts_with(b"{") {
+        match serde_json::from_slice(body) {
+            Ok(value) => return Ok(value),
+            Err(error) => json_error(&error),
+        }
+    } else {
+        ApiError::BadShape(NOT_AN_OBJECT.to_owned())
+    };
+    // A reader that meets a wrong shape does not look whether what follows is JSON at all.
+    serde_json::from_slice::<IgnoredAny>(body).map_err(|error| json_error(&error))?;
+    Err(shape_error)
+}
+
+/// The body of a request that must say that it is JSON.
+pub(super) async fn read_json<B>(headers: &HeaderMap, body: B, bytes_max: usize) -> ApiResult<Bytes>
+where
+    B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>>,
+{
+    if !is_json(headers) {
+        return Err(ApiError::NotJson);
+    }
+    body::read(headers, body, bytes_max).await.map_err(|error| match error {
+        BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
+        BodyError::TooSlow | BodyError::Broken => ApiError::BodyUnreadable,
+    })
 }
 
 impl FromRequest<App> for RawJson {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
-        let bytes_max = app.config.http_body_bytes_max;
         let (parts, body) = request.into_parts();
-        if !is_json(&parts.headers) {
-            return Err(ApiError::NotJson);
-        }
-        if declared_length(&parts.headers).is_some_and(|bytes| bytes > bytes_max as u64) {
-            return Err(ApiError::BodyTooLarge { bytes_max });
-        }
-        let body = Limited::new(body, bytes_max).collect().await.map_err(|error| {
-            if error.is::<LengthLimitError>() { ApiError::BodyTooLarge { bytes_max } } else { ApiError::BodyUnreadable }
-        })?;
+        let body = read_json(&parts.headers, body, app.config.http_body_bytes_max).await?;
         let path = parts.uri.path().to_owned();
-        Ok(Self { method: parts.method, path, headers: parts.headers, body: body.to_bytes() })
+        Ok(Self { method: parts.method, path, headers: parts.headers, body })
     }
 }
 
@@ -100,12 +114,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
         return false;
     };
+    // What nearly everybody sends needs no second look.
+    if content_type == "application/json" {
+        return true;
+    }
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
-}
-
-fn declared_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// The one id in the path.

@@ -1,7 +1,7 @@
 //! The door for connections: accepts no more than may be served, gives every client its time and no more, and empties the
 //! house on a drain.
 //!
-//! Takes the listener, the router and the signal to leave as arguments. Knows nothing of routes, tokens or matches.
+//! Takes the listener, whoever answers, and the signal to leave as arguments. Knows nothing of routes, tokens or matches.
 
 mod pulse;
 mod stream;
@@ -10,13 +10,11 @@ mod tests;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
-use axum::Router;
-use axum::body::Body;
-use axum::extract::ConnectInfo;
-use axum::response::Response;
-use hyper::body::{Body as _, Incoming};
+use bytes::Bytes;
+use http::{Request, Response};
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
-use hyper::service::Service;
+use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use pulse::Pulse;
 use rustix::io::Errno;
@@ -31,7 +29,6 @@ use stream::{Seat, TimedBody, Tracked};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, sleep, timeout};
-use tower::Service as _;
 
 /// What clients may take.
 #[derive(Clone, Copy, Debug)]
@@ -91,27 +88,38 @@ impl Accept for TcpListener {
     }
 }
 
+/// Whoever answers requests.
+pub trait Answer: Send + Sync + 'static {
+    /// The body of an answer.
+    type Body: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static;
+
+    /// Answers a client's request. It cannot fail: what goes wrong is an answer, too.
+    fn answer<B>(&self, client: SocketAddr, request: Request<B>) -> impl Future<Output = Response<Self::Body>> + Send
+    where
+        B: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static;
+}
+
 /// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
 pub async fn serve(
     listener: TcpListener,
-    router: Router,
+    answers: impl Answer,
     limits: Limits,
     metrics: Arc<Metrics>,
     shutdown: impl Future<Output = ()>,
 ) {
-    serve_from(listener, router, limits, metrics, shutdown).await;
+    serve_from(listener, answers, limits, metrics, shutdown).await;
 }
 
 async fn serve_from(
     door: impl Accept,
-    router: Router,
+    answers: impl Answer,
     limits: Limits,
     metrics: Arc<Metrics>,
     shutdown: impl Future<Output = ()>,
 ) {
     let seats = Arc::new(Semaphore::new(limits.connections_max));
     let (stage, watched) = watch::channel(Stage::Open);
-    let house = Arc::new(House { router, limits, metrics, stage: watched });
+    let house = Arc::new(House { answers, limits, metrics, stage: watched });
     tokio::select! {
         () = shutdown => {}
         () = let_in(door, &house, &seats) => {}
@@ -127,7 +135,7 @@ async fn serve_from(
 }
 
 /// Accepts as long as there is a seat. A seat is taken first: a connection that cannot be served waits in the kernel.
-async fn let_in(mut door: impl Accept, house: &Arc<House>, seats: &Arc<Semaphore>) {
+async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Semaphore>) {
     let mut back_off = BackOff::default();
     loop {
         let Some(seat) = next_seat(seats).await else { return };
@@ -178,8 +186,8 @@ impl BackOff {
 }
 
 /// What every connection needs.
-struct House {
-    router: Router,
+struct House<A> {
+    answers: A,
     limits: Limits,
     metrics: Arc<Metrics>,
     stage: watch::Receiver<Stage>,
@@ -195,7 +203,7 @@ enum End {
     PutOut,
 }
 
-impl House {
+impl<A: Answer> House<A> {
     /// One connection, from its first byte to its last.
     async fn receive(self: Arc<Self>, stream: TcpStream, client: SocketAddr, seat: Seat) {
         // Answers are small and whole: waiting to fill a packet would only delay them. Failing costs nothing but that.
@@ -210,7 +218,7 @@ impl House {
                 Err(_) => return self.metrics.http_timed_out(),
             },
         }
-        match self.converse(stream, client, seat, stage).await {
+        match self.clone().converse(stream, client, seat, stage).await {
             End::Done | End::PutOut => {}
             End::TooSlow => self.metrics.http_timed_out(),
         }
@@ -218,20 +226,22 @@ impl House {
 
     /// Requests and answers until one side has had enough.
     async fn converse(
-        &self,
+        self: Arc<Self>,
         stream: TcpStream,
         client: SocketAddr,
         seat: Seat,
         mut stage: watch::Receiver<Stage>,
     ) -> End {
         let pulse = Arc::new(Pulse::new(Instant::now()));
-        let handler = Handler {
-            router: self.router.clone(),
-            client,
-            pulse: pulse.clone(),
-            body_timeout: self.limits.body_timeout,
-            metrics: self.metrics.clone(),
-        };
+        let handler = service_fn(|request| {
+            pulse.asked();
+            let (house, pulse) = (self.clone(), pulse.clone());
+            async move {
+                let answer = house.answers.answer(client, house.timed(request)).await;
+                pulse.answered(Instant::now());
+                Ok::<_, Infallible>(answer)
+            }
+        });
         let io = TokioIo::new(Tracked::new(stream, pulse.clone(), seat));
         let connection =
             http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
@@ -251,6 +261,12 @@ impl House {
                 }
             }
         }
+    }
+
+    /// The request, with a body that must come in time.
+    fn timed(&self, request: Request<Incoming>) -> Request<TimedBody> {
+        let until = Instant::now() + self.limits.body_timeout;
+        request.map(|body| TimedBody::new(body, until, self.metrics.clone()))
     }
 
     /// Ends when the client has overdrawn one of its times. Polled whenever the connection moves, so it sees each change.
@@ -273,39 +289,5 @@ impl House {
             }
         })
         .await;
-    }
-}
-
-/// Hands requests to the router and tells the pulse.
-struct Handler {
-    router: Router,
-    client: SocketAddr,
-    pulse: Arc<Pulse>,
-    body_timeout: Duration,
-    metrics: Arc<Metrics>,
-}
-
-impl Service<hyper::Request<Incoming>> for Handler {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
-        self.pulse.asked();
-        let (mut parts, body) = request.into_parts();
-        parts.extensions.insert(ConnectInfo(self.client));
-        let body = if body.is_end_stream() {
-            Body::empty()
-        } else {
-            Body::new(TimedBody::new(body, Instant::now() + self.body_timeout, self.metrics.clone()))
-        };
-        // A router is always ready.
-        let answer = self.router.clone().call(hyper::Request::from_parts(parts, body));
-        let pulse = self.pulse.clone();
-        Box::pin(async move {
-            let answer = answer.await;
-            pulse.answered(Instant::now());
-            answer
-        })
     }
 }

@@ -4,36 +4,50 @@
 //! Knows HTTP and the wire's shapes. Does not know how a match is played, nor how anything is stored.
 
 mod admin;
+mod admission;
 pub mod auth;
+mod body;
 mod bot_url;
 mod cors;
 pub mod extract;
+mod front;
 mod games;
 mod idempotency;
+mod limits;
 pub mod listener;
 mod openapi;
 pub mod ops;
 mod page;
 pub mod problem;
+mod request_id;
+pub mod shed;
 mod snakes;
 mod text;
 mod tokens;
 mod trace;
 
+pub use front::{AnswerBody, Front};
+
 use crate::app::App;
+use crate::config::Serves;
 use auth::TokenCache;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
 use problem::ApiError;
 use utoipa_axum::router::OpenApiRouter;
 
-/// Everything that is served over HTTP.
+/// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Front`] stands before it.
 pub fn router(app: App) -> Router {
-    let (ours, document) = documented().split_for_parts();
-    ours.merge(ops::routes())
-        .merge(crate::spectate::routes())
+    let (routes, document) = documented().split_for_parts();
+    let routes = match app.config.serves {
+        Serves::All => routes.merge(crate::spectate::routes()),
+        Serves::Limiter => openapi::router().merge(limits::routes()).split_for_parts().0,
+    };
+    routes
+        .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(document)))
         .layer(from_fn(cors::cors))
@@ -50,5 +64,10 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 
 /// The gateway's own routes: a route cannot be registered here without being documented.
 fn documented() -> OpenApiRouter<App> {
-    openapi::router().merge(games::routes()).merge(snakes::routes()).merge(tokens::routes()).merge(admin::routes())
+    openapi::router()
+        .merge(games::routes())
+        .merge(snakes::routes())
+        .merge(tokens::routes())
+        .merge(admin::routes())
+        .merge(limits::routes())
 }

@@ -1,6 +1,6 @@
 //! The OpenAPI 3.1 document: generated from the handlers, completed with what holds for every route, served as it is.
 
-use super::ops;
+use super::{limits, ops};
 use crate::app::App;
 use axum::Extension;
 use axum::body::Bytes;
@@ -26,6 +26,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "games", description = "Create games, list them, ask where they are."),
         (name = "snakes", description = "Register the bots that play."),
         (name = "tokens", description = "Bearer tokens of the own account."),
+        (name = "limits", description = "The rate limiter: one question or many, and the policies that answer them."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "admin", description = "For operators and admins."),
         (name = "ops", description = "Health, figures and this document."),
@@ -60,6 +61,7 @@ async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoRespo
 
 /// Adds the routes of the other rooms, and what holds for every route: who may be refused, and how.
 pub(super) fn complete(mut api: Api) -> Api {
+    api.merge(limits::openapi());
     api.merge(ops::openapi());
     api.merge(crate::spectate::openapi());
     let components = api.components.get_or_insert_default();
@@ -89,9 +91,14 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
         ("415", has_body, "The body is not declared as JSON."),
         ("422", has_body, "The body is JSON of another shape: a member is missing or has another type."),
         (
+            "429",
+            path.starts_with("/api/"),
+            "A rate limit is used up: `RateLimit` names it, `Retry-After` says when to come again. Nothing was done.",
+        ),
+        (
             "503",
             path.starts_with("/api/") && path != DOCUMENT_PATH,
-            "The store cannot be reached, or too much waits; try again after `Retry-After`.",
+            "The store cannot be reached, or there is too much to do (`overloaded`); try again after `Retry-After`.",
         ),
     ];
     for (status, _, description) in common.into_iter().filter(|(_, applies, _)| *applies) {

@@ -74,6 +74,7 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
         put_store_figures(&mut page, &stats.counts, stats.orphaned);
     }
     put_own_figures(&mut page, &app);
+    app.limits.put_figures(&mut page);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.into_text())
 }
 

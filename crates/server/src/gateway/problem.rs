@@ -3,6 +3,8 @@
 //! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
+use crate::limits::headers::RateHeaders;
+use crate::metrics::Overload;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
@@ -22,6 +24,11 @@ const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
 /// Text of ours or of a parser that is sent back, at most: a parser may quote a whole body.
 const DETAIL_CHARS_MAX: usize = 400;
 
+/// Marks the answer to a request that was turned away at the door. Such come in floods, and are counted: none is worth a line of
+/// its own in the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TurnedAway;
+
 /// What a request can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
@@ -33,6 +40,10 @@ pub enum Thing {
     Token,
     /// An account.
     Account,
+    /// A policy of the rate limiter.
+    Policy,
+    /// A key with a quota of its own.
+    Override,
 }
 
 impl fmt::Display for Thing {
@@ -42,6 +53,8 @@ impl fmt::Display for Thing {
             Self::Snake => "snake",
             Self::Token => "token",
             Self::Account => "account",
+            Self::Policy => "policy",
+            Self::Override => "override",
         })
     }
 }
@@ -135,6 +148,14 @@ pub enum ApiError {
     /// The account has as many as it may have.
     #[error("this account has as many {0}s as an account may have: delete one first")]
     TooMany(Thing),
+    /// There are as many of them as there may be, whoever asks.
+    #[error("there are as many {0}s as there may be: delete one first")]
+    HouseFull(Thing),
+    /// It stands in a file that requests do not change.
+    #[error(
+        "this {0} stands in the file of policies: change the file and send the server SIGHUP, or set it here to cover it"
+    )]
+    SetInFile(Thing),
     /// The game is in a state in which this cannot happen.
     #[error("this cannot be done with a game that is {}", .0.name())]
     WrongState(State),
@@ -147,6 +168,29 @@ pub enum ApiError {
     /// Too many look on already.
     #[error("this server has as many spectators as it can serve: try again later")]
     TooManySpectators,
+    /// The caller has had as much as it may have for now. Boxed: refusals are small.
+    #[error(
+        "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to come again"
+    )]
+    RateLimited(Box<RateHeaders>),
+    /// The request is worth more than a limit ever allows at once.
+    #[error(
+        "this request is worth more units at once than a limit ever allows; the header RateLimit-Policy names the limits: send it in smaller parts"
+    )]
+    NeverAllowed(Box<RateHeaders>),
+    /// The rate limiter cannot count another caller.
+    #[error(
+        "the rate limiter counts as many callers as it can, and may not let in whom it cannot count: try again later"
+    )]
+    LimiterFull(Box<RateHeaders>),
+    /// There is too much to do.
+    #[error("{}; nothing of this request was read: try again after the time in Retry-After", public_overload_text(*.overload))]
+    Overloaded {
+        /// What there is too much of.
+        overload: Overload,
+        /// When to come again, in seconds.
+        retry_after_s: u64,
+    },
     /// What lasts cannot be read or written.
     #[error("{}", public_store_text(.0))]
     Store(#[from] StoreError),
@@ -166,6 +210,14 @@ fn public_store_text(error: &StoreError) -> &'static str {
         StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
             "the server cannot read its own data; its log says more under this request's id"
         }
+    }
+}
+
+fn public_overload_text(overload: Overload) -> &'static str {
+    match overload {
+        Overload::Queue => "more games wait to be played than this server takes on",
+        Overload::CommitWait => "saving takes longer now than this server lets new games wait",
+        Overload::SchedulerDelay => "this server's processors are too busy now to take on new games",
     }
 }
 
@@ -220,6 +272,10 @@ impl ApiError {
             Self::Missing(Thing::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
             Self::Missing(Thing::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
             Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
+            Self::Missing(Thing::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
+            Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::HouseFull(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
             Self::DuplicateName(_) => (StatusCode::CONFLICT, "duplicate_name"),
@@ -228,6 +284,10 @@ impl ApiError {
             Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
+            Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+            Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
+            Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
+            Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
             Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
             Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
@@ -284,6 +344,16 @@ impl IntoResponse for ApiError {
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        match &self {
+            Self::RateLimited(said) | Self::NeverAllowed(said) | Self::LimiterFull(said) => said.put(headers),
+            Self::Overloaded { retry_after_s, .. } => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
+            }
+            _ => {}
+        }
+        if matches!(self, Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. }) {
+            response.extensions_mut().insert(TurnedAway);
         }
         response
     }

@@ -2,22 +2,18 @@
 //!
 //! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
 
-use super::problem::ApiError;
-use crate::clock::random_bytes;
+use super::problem::{ApiError, TurnedAway};
+use super::request_id::{REQUEST_ID, request_id};
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
-use tracing::Instrument;
+use tracing::{Instrument, Level};
 
-/// The header that carries a request's id, in and out.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id of a caller's own that is taken over.
-const REQUEST_ID_BYTES_MAX: usize = 64;
 /// What stands for the route in logs when no route matches: never the path that somebody chose.
 const NO_ROUTE: &str = "none";
 
@@ -44,15 +40,24 @@ async fn observe(request: Request, next: Next) -> Response {
     response
 }
 
-/// Requests that change something are worth a line in production; reads and polls only when somebody looks for them.
 fn log(method: &Method, route: &str, response: &Response, began: Instant) {
     let (status, duration_ms) = (response.status().as_u16(), milliseconds(began.elapsed()));
-    if response.status().is_server_error() {
-        tracing::warn!(%method, route, status, duration_ms, "request failed");
-    } else if method.is_safe() {
-        tracing::debug!(%method, route, status, duration_ms, "request done");
+    match level(method, response) {
+        Level::WARN => tracing::warn!(%method, route, status, duration_ms, "request failed"),
+        Level::INFO => tracing::info!(%method, route, status, duration_ms, "request done"),
+        _ => tracing::debug!(%method, route, status, duration_ms, "request done"),
+    }
+}
+
+/// Requests that change something are worth a line in production; reads, polls and what was turned away at the door only when
+/// somebody looks for them.
+fn level(method: &Method, response: &Response) -> Level {
+    if method.is_safe() && !response.status().is_server_error() || response.extensions().get::<TurnedAway>().is_some() {
+        Level::DEBUG
+    } else if response.status().is_server_error() {
+        Level::WARN
     } else {
-        tracing::info!(%method, route, status, duration_ms, "request done");
+        Level::INFO
     }
 }
 
@@ -61,18 +66,7 @@ fn milliseconds(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The caller's own id, where it is one that a log can hold; a new one otherwise.
-fn request_id(headers: &HeaderMap) -> HeaderValue {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    let is_usable =
-        |id: &&HeaderValue| (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) && id.as_bytes().iter().all(is_plain);
-    headers.get(REQUEST_ID).filter(is_usable).cloned().unwrap_or_else(|| {
-        let id = format!("{:016x}", u64::from_be_bytes(random_bytes()));
-        HeaderValue::try_from(id).expect("hexadecimal digits stand in headers")
-    })
-}
-
-fn panic_text(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
 }
@@ -81,16 +75,11 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 mod tests {
     use super::*;
     use axum::Router;
+    use axum::http::StatusCode;
     use axum::middleware::from_fn;
     use axum::routing::get;
     use http_body_util::BodyExt;
     use tower::ServiceExt;
-
-    #[track_caller]
-    fn check(sent: &'static str, is_taken_over: bool) {
-        let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
-        assert_eq!(request_id(&headers) == sent, is_taken_over, "{sent}");
-    }
 
     async fn broken() {
         panic!("a bug");
@@ -110,6 +99,25 @@ mod tests {
         assert!(!problem.detail.contains("a bug"), "what went wrong is for the log only");
     }
 
+    #[track_caller]
+    fn check_level(method: &Method, response: impl IntoResponse, want: Level) {
+        let response = response.into_response();
+        assert_eq!(level(method, &response), want, "{method} {}", response.status());
+    }
+
+    #[test]
+    fn a_flood_at_the_door_floods_no_log() {
+        check_level(&Method::GET, StatusCode::OK, Level::DEBUG);
+        check_level(&Method::POST, StatusCode::CREATED, Level::INFO);
+        check_level(&Method::POST, ApiError::NotJson, Level::INFO);
+        check_level(&Method::GET, ApiError::Unforeseen(String::new()), Level::WARN);
+        check_level(&Method::POST, ApiError::Unforeseen(String::new()), Level::WARN);
+        check_level(&Method::POST, ApiError::RateLimited(Box::default()), Level::DEBUG);
+        check_level(&Method::POST, ApiError::LimiterFull(Box::default()), Level::DEBUG);
+        let overload = crate::metrics::Overload::Queue;
+        check_level(&Method::POST, ApiError::Overloaded { overload, retry_after_s: 1 }, Level::DEBUG);
+    }
+
     #[test]
     fn durations_are_logged_to_the_microsecond() {
         let check = |nanos, want: &str| assert_eq!(milliseconds(Duration::from_nanos(nanos)).to_string(), want);
@@ -117,16 +125,5 @@ mod tests {
         check(10_005_000, "10.005");
         check(499, "0");
         check(60_000_000_000, "60000");
-    }
-
-    #[test]
-    fn only_plain_ids_are_taken_over() {
-        check("a-B_3.x", true);
-        check("", false);
-        check("a b", false);
-        check("a\tb", false);
-        check("0123456789012345678901234567890123456789012345678901234567890123", true);
-        check("01234567890123456789012345678901234567890123456789012345678901234", false);
-        assert_eq!(request_id(&HeaderMap::new()).len(), 16);
     }
 }

@@ -57,13 +57,16 @@ const DECADES: usize = 7;
 /// Bounds of one decade: the preferred numbers of the R10 series, so that a bucket spans about a quarter of its value.
 const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
 const BOUNDS: usize = DECADES * STEPS.len() + 1;
-/// The shortest bound is `STEPS[0]` times this: 10 microseconds.
-const UNIT_NS: u64 = 100;
 
 /// Upper bounds of the buckets in nanoseconds, from 10 microseconds to 100 seconds; one more bucket takes what is longer.
-const BOUNDS_NS: [u64; BOUNDS] = {
+static BOUNDS_NS: [u64; BOUNDS] = bounds_ns(100);
+/// The same for what takes no time to speak of: from 100 nanoseconds to one second.
+static FINE_BOUNDS_NS: [u64; BOUNDS] = bounds_ns(1);
+
+/// The shortest bound is `STEPS[0]` times this.
+const fn bounds_ns(unit_ns: u64) -> [u64; BOUNDS] {
     let mut bounds = [0; BOUNDS];
-    let (mut at, mut scale) = (0, UNIT_NS);
+    let (mut at, mut scale) = (0, unit_ns);
     while at < BOUNDS {
         bounds[at] = STEPS[at % STEPS.len()] * scale;
         at += 1;
@@ -72,26 +75,41 @@ const BOUNDS_NS: [u64; BOUNDS] = {
         }
     }
     bounds
-};
+}
 
 /// How long things took, in buckets.
 #[derive(Debug)]
 pub struct Histogram {
+    bounds_ns: &'static [u64; BOUNDS],
     buckets: [AtomicU64; BOUNDS + 1],
     sum_ns: AtomicU64,
 }
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { buckets: std::array::from_fn(|_| AtomicU64::new(0)), sum_ns: AtomicU64::new(0) }
+        Self::within(&BOUNDS_NS)
+    }
+}
+
+/// A histogram of what takes less than a microsecond, most of the time.
+#[derive(Debug)]
+pub struct FineHistogram(pub Histogram);
+
+impl Default for FineHistogram {
+    fn default() -> Self {
+        Self(Histogram::within(&FINE_BOUNDS_NS))
     }
 }
 
 impl Histogram {
+    fn within(bounds_ns: &'static [u64; BOUNDS]) -> Self {
+        Self { bounds_ns, buckets: std::array::from_fn(|_| AtomicU64::new(0)), sum_ns: AtomicU64::new(0) }
+    }
+
     /// One more thing took this long.
     pub fn observe(&self, took: Duration) {
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.buckets[BOUNDS_NS.partition_point(|bound| *bound < took_ns)].fetch_add(1, Relaxed);
+        self.buckets[self.bounds_ns.partition_point(|bound| *bound < took_ns)].fetch_add(1, Relaxed);
         self.sum_ns.fetch_add(took_ns, Relaxed);
     }
 
@@ -99,6 +117,7 @@ impl Histogram {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
+            bounds_ns: self.bounds_ns,
             buckets: std::array::from_fn(|at| self.buckets[at].load(Relaxed)),
             sum_ns: self.sum_ns.load(Relaxed),
         }
@@ -108,6 +127,7 @@ impl Histogram {
 /// What a histogram held at one moment, or gained between two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
+    bounds_ns: &'static [u64; BOUNDS],
     buckets: [u64; BOUNDS + 1],
     sum_ns: u64,
 }
@@ -117,6 +137,7 @@ impl Snapshot {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
+            bounds_ns: self.bounds_ns,
             buckets: std::array::from_fn(|at| self.buckets[at].saturating_sub(earlier.buckets[at])),
             sum_ns: self.sum_ns.saturating_sub(earlier.sum_ns),
         }
@@ -147,8 +168,8 @@ impl Snapshot {
         for (at, bucket) in self.buckets.iter().enumerate() {
             let inside = *bucket as f64;
             if inside > 0.0 && below + inside >= rank {
-                let low = at.checked_sub(1).map_or(0, |at| BOUNDS_NS[at]) as f64;
-                let high = BOUNDS_NS[at.min(BOUNDS - 1)] as f64;
+                let low = at.checked_sub(1).map_or(0, |at| self.bounds_ns[at]) as f64;
+                let high = self.bounds_ns[at.min(BOUNDS - 1)] as f64;
                 return Some((low + (high - low) * (rank - below) / inside) / 1e6);
             }
             below += inside;
@@ -162,7 +183,7 @@ impl Snapshot {
             *sum += bucket;
             Some(*sum)
         });
-        let bounds = BOUNDS_NS.iter().zip(sums).enumerate();
+        let bounds = self.bounds_ns.iter().zip(sums).enumerate();
         bounds.filter(|(at, _)| matches!(STEPS[at % STEPS.len()], 100 | 250 | 500)).map(|(_, (bound_ns, sum))| {
             // Divided, not multiplied by 1e-9: 10 microseconds become 0.00001 and not its neighbour.
             (*bound_ns as f64 / 1e9, sum)
@@ -197,6 +218,7 @@ mod tests {
     fn bounds_rise_and_end_at_a_hundred_seconds() {
         assert!(BOUNDS_NS.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!((BOUNDS_NS[0], BOUNDS_NS[BOUNDS - 1]), (10_000, 100_000_000_000));
+        assert_eq!((FINE_BOUNDS_NS[0], FINE_BOUNDS_NS[BOUNDS - 1]), (100, 1_000_000_000));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::kinds::Counter;
 use super::text::{Exposed, Page};
 use engine::matches::entry::Class;
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Bots' answers by class.
 #[derive(Debug, Default)]
@@ -34,24 +34,36 @@ const ROUTES_MAX: usize = 128;
 const OTHER: &str = "other";
 const STATUSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
-type Counters = [Counter; STATUSES.len()];
+/// The requests of one route, by class of status.
+#[derive(Debug, Default)]
+pub struct ByStatus([Counter; STATUSES.len()]);
+
+impl ByStatus {
+    /// One more request was answered with this status.
+    pub(super) fn inc(&self, status: u16) {
+        let class = usize::from(status / 100);
+        self.0[if class < STATUSES.len() { class } else { 0 }].inc();
+    }
+}
 
 /// Requests by route and class of status.
 #[derive(Debug, Default)]
-pub(super) struct ByRoute(RwLock<BTreeMap<Box<str>, Counters>>);
+pub(super) struct ByRoute(RwLock<BTreeMap<Box<str>, Arc<ByStatus>>>);
 
 impl ByRoute {
     /// `route` is a pattern of the router, never a path that somebody chose.
     pub(super) fn inc(&self, route: &str, status: u16) {
-        let status = usize::from(status / 100);
-        let status = if status < STATUSES.len() { status } else { 0 };
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
-            counters[status].inc();
-            return;
+            return counters.inc(status);
         }
+        self.of(route).inc(status);
+    }
+
+    /// The counters of a route, for whoever answers it so often that looking them up shows.
+    pub(super) fn of(&self, route: &str) -> Arc<ByStatus> {
         let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let route = if routes.len() < ROUTES_MAX { route } else { OTHER };
-        routes.entry(route.into()).or_default()[status].inc();
+        let route = if routes.len() < ROUTES_MAX || routes.contains_key(route) { route } else { OTHER };
+        routes.entry(route.into()).or_default().clone()
     }
 }
 
@@ -59,7 +71,7 @@ impl Exposed for ByRoute {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         page.head(name, help, "counter");
         for (route, counters) in &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
-            let seen = STATUSES.iter().zip(counters).filter(|(_, counter)| counter.get() > 0);
+            let seen = STATUSES.iter().zip(&counters.0).filter(|(_, counter)| counter.get() > 0);
             seen.for_each(|(status, counter)| {
                 page.sample(name, &[("route", route), ("status", status)], counter.get());
             });
@@ -100,6 +112,6 @@ mod tests {
         let by_route = ByRoute::default();
         (0..10_000).for_each(|route| by_route.inc(&format!("/{route}"), 200));
         let routes = by_route.0.read().unwrap();
-        assert_eq!((routes.len(), routes[OTHER][2].get()), (ROUTES_MAX + 1, 10_000 - ROUTES_MAX as u64));
+        assert_eq!((routes.len(), routes[OTHER].0[2].get()), (ROUTES_MAX + 1, 10_000 - ROUTES_MAX as u64));
     }
 }

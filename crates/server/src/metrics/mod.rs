@@ -3,21 +3,28 @@
 //!
 //! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
 
+mod decisions;
 mod kinds;
 mod labelled;
 mod own;
 mod recent;
+mod shed;
 mod text;
 
-pub use kinds::{Counter, Gauge, Histogram, Snapshot};
+pub(crate) use decisions::OWN_CLASSES;
+pub use decisions::{Decided, Decisions, Verdicts};
+pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
+pub use labelled::ByStatus;
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
+pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
 
 use engine::matches::entry::Class;
 use labelled::{ByClass, ByRoute};
 use recent::Recent;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use shed::ByOverload;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::Observer;
 use text::Exposed;
@@ -77,6 +84,12 @@ figures! {
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total",
         "Connections that could not be accepted, for want of files or memory.";
+    shed: ByOverload = "gauntlet_shed_total",
+        "Creations of games that were refused because there was too much to do, by what there was too much of.";
+    limiter_decisions: Decisions = "gauntlet_limiter_decisions_total",
+        "What each policy of the rate limiter said, by policy, class and outcome.";
+    limiter_decision: FineHistogram = "gauntlet_limiter_decision_seconds",
+        "Time that the rate limiter took for a decision over all its policies, in seconds.";
     chores_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
 }
 
@@ -116,6 +129,17 @@ pub struct Timing {
     pub scheduler_delay_ms: Quantiles,
     /// Of bots, from sending a /move to the end of its answer.
     pub bot_call_ms: Quantiles,
+}
+
+/// What the load shedder compares from second to second.
+#[derive(Clone, Debug)]
+pub struct Waits {
+    /// For the store's writer, one for each batch.
+    pub commit: Snapshot,
+    /// Of tasks that wanted to run.
+    pub scheduler: Snapshot,
+    /// Batches that the store was given.
+    pub batches: u64,
 }
 
 impl Default for Metrics {
@@ -203,6 +227,29 @@ impl Metrics {
         self.figures.http_request.observe(took);
     }
 
+    /// The same for whoever answers a route so often that looking its counters up shows.
+    pub fn http_answered_at(&self, route: &ByStatus, status: u16, took: Duration) {
+        route.inc(status);
+        self.figures.http_request.observe(took);
+    }
+
+    /// The counters of a route.
+    #[must_use]
+    pub fn http_route(&self, route: &str) -> Arc<ByStatus> {
+        self.figures.http_requests.of(route)
+    }
+
+    /// What the rate limiter's policies say, by policy, class and outcome.
+    #[must_use]
+    pub fn decisions(&self) -> &Decisions {
+        &self.figures.limiter_decisions
+    }
+
+    /// The rate limiter decided.
+    pub fn limiter_decided(&self, took: Duration) {
+        self.figures.limiter_decision.0.observe(took);
+    }
+
     /// A connection of a client was accepted.
     pub fn http_connection_opened(&self) {
         self.figures.http_connections_accepted.inc();
@@ -222,6 +269,11 @@ impl Metrics {
     /// A connection could not be accepted, for want of files or memory.
     pub fn accept_failed(&self) {
         self.figures.accept_errors.inc();
+    }
+
+    /// A creation was refused because there was too much of this to do.
+    pub fn shed(&self, overload: Overload) {
+        self.figures.shed.inc(overload);
     }
 
     /// A spectator came.
@@ -315,6 +367,17 @@ impl Metrics {
             run_time_ms: quantiles(5),
             scheduler_delay_ms: quantiles(6),
             bot_call_ms: quantiles(7),
+        }
+    }
+
+    /// How long callers of the store and tasks have waited so far, for whoever looks at it again and again.
+    #[must_use]
+    pub fn waits(&self) -> Waits {
+        let figures = &self.figures;
+        Waits {
+            commit: figures.commit_wait.snapshot(),
+            scheduler: figures.scheduler_delay.snapshot(),
+            batches: figures.store_batches.get(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The Prometheus text format (version 0.0.4): a page of families, each with its help, its kind and its samples.
 
-use super::kinds::{Counter, Gauge, Histogram, Snapshot};
+use super::kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
 use std::fmt::{Display, Write};
 
 /// The content type of a page.
@@ -40,12 +40,12 @@ impl Page {
     }
 
     /// The two lines before a family's samples.
-    pub(super) fn head(&mut self, name: &str, help: &str, kind: &str) {
+    pub(crate) fn head(&mut self, name: &str, help: &str, kind: &str) {
         self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
     /// One sample. Values of labels are escaped.
-    pub(super) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.put(format_args!("{name}"));
         for (at, (label, of)) in labels.iter().enumerate() {
             let open = if at == 0 { '{' } else { ',' };
@@ -86,6 +86,12 @@ impl Exposed for Histogram {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         page.head(name, help, "histogram");
         expose_buckets(page, name, &self.snapshot());
+    }
+}
+
+impl Exposed for FineHistogram {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        self.0.expose(page, name, help);
     }
 }
 

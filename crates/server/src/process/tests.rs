@@ -31,6 +31,11 @@ fn listener() -> TcpListener {
     bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap()
 }
 
+/// Nobody asks for the policies to be read again.
+fn never() -> mpsc::Receiver<()> {
+    mpsc::channel(1).1
+}
+
 /// The status line and everything after it.
 async fn get(address: SocketAddr, path: &str, token: &str) -> String {
     let mut client = TcpStream::connect(address).await.unwrap();
@@ -50,7 +55,7 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
     let mut config = folder.config();
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
-    let served = tokio::spawn(serve(config, listener, async {
+    let served = tokio::spawn(serve(config, listener, never(), async {
         let _ = left.await;
     }));
 
@@ -59,13 +64,48 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
     let port = format!(r#"{{"key":"server.port","value":"{}""#, address.port());
     assert!(shown.contains(&port), "the port that was got is the one that is shown: {shown}");
 
-    let rival = serve(folder.config(), self::listener(), std::future::pending()).await.unwrap_err();
+    let rival = serve(folder.config(), self::listener(), never(), std::future::pending()).await.unwrap_err();
     assert!(matches!(rival, ServeError::Place(PlaceError::InUse { .. })), "{rival}");
 
     leave.send(()).unwrap();
     served.await.unwrap().unwrap();
     TcpStream::connect(address).await.unwrap_err();
-    serve(folder.config(), self::listener(), async {}).await.unwrap();
+    serve(folder.config(), self::listener(), never(), async {}).await.unwrap();
+}
+
+#[tokio::test]
+async fn proxies_are_answered_until_the_process_leaves() {
+    use envoy_types::pb::envoy::extensions::common::ratelimit::v3::{
+        RateLimitDescriptor, rate_limit_descriptor::Entry,
+    };
+    use envoy_types::pb::envoy::service::ratelimit::v3::RateLimitRequest;
+    use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+
+    let folder = Folder::new("proxies");
+    let (listener, token) = (listener(), "0123456789abcdef");
+    let address = listener.local_addr().unwrap();
+    let mut config = folder.config();
+    (config.serves, config.limiter_service, config.limiter_grpc_port) = (Serves::Limiter, true, Some(0));
+    config.bootstrap_token = Some(Secret::new(token));
+    let (leave, left) = oneshot::channel::<()>();
+    let served = tokio::spawn(serve(config, listener, never(), async {
+        let _ = left.await;
+    }));
+
+    let shown = get(address, "/api/admin/config", token).await;
+    let port = shown.split_once(r#""limiter.grpc_port","value":""#).unwrap().1.split('"').next().unwrap().to_owned();
+    let mut client = RateLimitServiceClient::connect(format!("http://127.0.0.1:{port}")).await.unwrap();
+    let descriptor = RateLimitDescriptor {
+        entries: vec![Entry { key: "user".to_owned(), value: "1".to_owned() }],
+        ..RateLimitDescriptor::default()
+    };
+    let request = RateLimitRequest { domain: "shop".to_owned(), descriptors: vec![descriptor], hits_addend: 0 };
+    let response = client.should_rate_limit(request).await.unwrap().into_inner();
+    assert_eq!((response.overall_code, response.statuses.len()), (1, 1));
+
+    leave.send(()).unwrap();
+    served.await.unwrap().unwrap();
+    TcpStream::connect(format!("127.0.0.1:{port}")).await.unwrap_err();
 }
 
 #[tokio::test]

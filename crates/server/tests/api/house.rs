@@ -1,9 +1,8 @@
-//! A whole server without a socket: the router, a memory store, two accounts and a token for every role.
+//! A whole server without a socket: the front desk, a memory store, two accounts and a token for every role.
 
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::request::Builder;
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::rows::{Account, Bot, Purpose, Role, Token};
@@ -13,14 +12,16 @@ use serde_json::Value;
 use server::app::App;
 use server::config::Config;
 use server::gateway::auth::{Bootstrap, digest};
-use server::gateway::router;
+use server::gateway::{AnswerBody, Front};
+use server::limits::rules::Keeper;
 use server::metrics::Metrics;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use store::memory::MemoryDatabase;
+use store::testing::TempDir;
 use store::{Database, Store, StoreConfig};
-use tower::ServiceExt;
 
 /// The account that most requests speak for.
 pub(crate) const ANN: AccountId = AccountId(0xa);
@@ -30,19 +31,26 @@ pub(crate) const BOB: AccountId = AccountId(0xb);
 pub(crate) const HOUSE: AccountId = AccountId(0xc);
 /// The secret of the bootstrap token.
 pub(crate) const BOOTSTRAP: &str = "bootstrap-secret";
+/// The secret of a player's token of Ann's that is for load tests.
+pub(crate) const LOAD_TEST: &str = "load-test";
 /// A bot of Ann's that nobody else may use.
 pub(crate) const ANNS: BotId = BotId(0x1a);
 /// A public bot of Bob's.
 pub(crate) const BOBS_PUBLIC: BotId = BotId(0x1b);
 /// A private bot of Bob's.
 pub(crate) const BOBS_PRIVATE: BotId = BotId(0x2b);
+/// The file of policies in a server's folder.
+const POLICIES: &str = "policies.toml";
+/// Where requests come from.
+const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 40_000);
 /// Who claims matches in these tests.
 pub(crate) const WORKER: WorkerId = WorkerId(0xf);
 
 /// A server.
 pub(crate) struct House {
     pub(crate) app: App,
-    router: Router,
+    front: Front,
+    folder: TempDir,
     /// Claims of [`WORKER`] so far.
     claims: AtomicU64,
 }
@@ -56,11 +64,17 @@ impl House {
     /// A server on this database, with this configuration.
     pub(crate) async fn open_with(database: Arc<dyn Database>, configure: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
+        config.limiter_service = true;
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
         let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(BOOTSTRAP, HOUSE)));
-        let house = Self { router: router(app.clone()), app, claims: AtomicU64::new(0) };
+        let folder = TempDir::new();
+        let file = folder.path().join(POLICIES);
+        std::fs::write(&file, "").unwrap();
+        let inbox = app.limits.inbox().unwrap();
+        tokio::spawn(Keeper::begin(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
+        let house = Self { front: Front::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         house.furnish().await;
         house
     }
@@ -71,9 +85,10 @@ impl House {
             assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::AccountIs(id));
         }
         for (number, role) in Role::ALL.into_iter().enumerate() {
-            self.add_token(TokenId(number as u128), ANN, role, role.name()).await;
+            self.add_token(TokenId(number as u128), ANN, role, Purpose::Use, role.name()).await;
         }
-        self.add_token(TokenId(9), BOB, Role::Player, "bob").await;
+        self.add_token(TokenId(8), ANN, Role::Player, Purpose::LoadTest, LOAD_TEST).await;
+        self.add_token(TokenId(9), BOB, Role::Player, Purpose::Use, "bob").await;
         for (id, account, is_public) in [(ANNS, ANN, false), (BOBS_PUBLIC, BOB, true), (BOBS_PRIVATE, BOB, false)] {
             let (name, url) = (format!("bot {:x}", id.0), "http://127.0.0.1:4100/hungry".to_owned());
             let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };
@@ -81,16 +96,33 @@ impl House {
         }
     }
 
-    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, secret: &str) {
+    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: Purpose, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
-        let purpose = Purpose::Use;
         let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0) };
         assert_eq!(self.commit(Command::CreateToken(token)).await, Outcome::Done);
     }
 
-    /// The router, for requests that are made by hand.
-    pub(crate) fn router(&self) -> Router {
-        self.router.clone()
+    /// Puts the policies of this file into force.
+    pub(crate) async fn limit(&self, policies: &str) {
+        std::fs::write(self.folder.path().join(POLICIES), policies).unwrap();
+        self.app.limits.reload().await.unwrap();
+    }
+
+    /// The value of this sample on the page of figures; 0 where it is not there.
+    pub(crate) fn sample(&self, name: &str) -> u64 {
+        let page = self.app.metrics.page().into_text();
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0, |value| value.parse().unwrap())
+    }
+
+    /// Whoever answers requests, for a door.
+    pub(crate) fn front(&self) -> Front {
+        self.front.clone()
+    }
+
+    /// Answers a request that was made by hand.
+    pub(crate) async fn answer(&self, request: Request<Body>) -> Response<AnswerBody> {
+        self.front.call(CLIENT, request).await
     }
 
     /// Does something behind the API's back.
@@ -114,7 +146,8 @@ impl House {
     pub(crate) fn call(&self, line: &str) -> Call {
         let (method, uri) = line.split_once(' ').unwrap();
         let request = Request::builder().method(method.parse::<Method>().unwrap()).uri(uri);
-        let call = Call { router: self.router.clone(), line: line.to_owned(), request, body: Body::empty() };
+        let call =
+            Call { front: self.front.clone(), client: CLIENT, line: line.to_owned(), request, body: Body::empty() };
         call.by("player")
     }
 
@@ -128,7 +161,8 @@ impl House {
 
 /// A request in the making.
 pub(crate) struct Call {
-    router: Router,
+    front: Front,
+    client: SocketAddr,
     line: String,
     request: Builder,
     body: Body,
@@ -155,6 +189,12 @@ impl Call {
         self
     }
 
+    /// From this address.
+    pub(crate) fn from(mut self, peer: &str) -> Self {
+        self.client.set_ip(peer.parse().unwrap());
+        self
+    }
+
     /// With this header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.request = self.request.header(name, value);
@@ -175,7 +215,7 @@ impl Call {
     /// Sends it.
     pub(crate) async fn send(self) -> Reply {
         let request = self.request.body(self.body).unwrap();
-        let response = self.router.oneshot(request).await.unwrap();
+        let response = self.front.call(self.client, request).await;
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = serde_json::from_slice(&bytes).unwrap_or_default();

@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
+mod admission;
 mod batch;
 mod creation;
 mod defects;
@@ -15,6 +16,7 @@ mod malformed;
 mod openapi;
 mod pages;
 mod roles;
+mod shedding;
 mod snakes;
 mod surface;
 mod tokens;

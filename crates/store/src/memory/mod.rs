@@ -12,7 +12,7 @@ mod tables;
 use crate::contract::{Backend, BotFilter, Database, MatchFilter, Reader, RememberedAnswer, StoreError};
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
-use engine::rows::{Account, Bot, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{Account, Bot, Counts, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
 use engine::time::UnixMs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tables::Tables;
@@ -134,6 +134,9 @@ impl Reader for Handle {
     }
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
         Ok(self.0.lock().lease_address(worker, now))
+    }
+    fn counts(&mut self) -> Result<Counts, StoreError> {
+        Ok(self.0.lock().counts())
     }
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
         Ok(self.0.lock().stats(now))

@@ -81,7 +81,7 @@ impl Tables {
         stats
     }
 
-    fn counts(&self) -> Counts {
+    pub(super) fn counts(&self) -> Counts {
         let count = |state: State| self.matches.values().filter(|entry| entry.row.status.state == state).count() as u64;
         Counts {
             waiting: count(State::Waiting),

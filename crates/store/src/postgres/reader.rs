@@ -9,7 +9,7 @@ use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::life::State;
-use engine::rows::{Account, Bot, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{Account, Bot, Counts, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, Stats, Token};
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 
@@ -129,13 +129,16 @@ impl Reader for PostgresReader {
         Ok(self.session.first(LEASE_ADDRESS, &[&PgId(worker.0), &now.0], |row| row.text())?)
     }
 
+    fn counts(&mut self) -> Result<Counts, StoreError> {
+        Ok(counts(&mut self.session)?)
+    }
+
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
         let Windows { hour, day, week } = Windows::until(now);
         self.snapshot(|session| {
             let windows = session.first(WINDOWS, &[&hour, &day, &week], |row| columns::windows(row))?;
             let mut stats = windows.unwrap_or_default();
-            let figures = session.all("SELECT name, value FROM tally", &[], |row| Ok((row.text()?, row.number()?)))?;
-            stats.counts = columns::counts(&figures);
+            stats.counts = counts(session)?;
             let lost = session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
             let orphaned = session.first(ORPHANED, &[&lost], |row| row.number())?;
             stats.orphaned = orphaned.unwrap_or_default();
@@ -219,4 +222,9 @@ fn archived(session: &mut Session, id: MatchId, version: u32) -> Result<Vec<LogR
     let stored =
         stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
     Ok(packing::rows(id, &stored, version)?)
+}
+
+fn counts(session: &mut Session) -> Result<Counts, Trouble> {
+    let figures = session.all("SELECT name, value FROM tally", &[], |row| Ok((row.text()?, row.number()?)))?;
+    Ok(columns::counts(&figures))
 }

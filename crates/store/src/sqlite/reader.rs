@@ -137,6 +137,10 @@ impl Reader for SqliteReader {
         self.session().first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())
     }
 
+    fn counts(&mut self) -> Result<Counts, StoreError> {
+        counts(self.session())
+    }
+
     fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
         self.snapshot(|session| {
             let mut stats = windows(session, now)?;

@@ -11,7 +11,9 @@ const HOUR_MS: i64 = 3_600_000;
 #[track_caller]
 fn check_counts(held: &mut Held, want: [u64; 5]) {
     let [waiting, running, finished, failed, cancelled] = want;
-    assert_eq!(held.stats(at(0)).counts, Counts { waiting, running, finished, failed, cancelled });
+    let want = Counts { waiting, running, finished, failed, cancelled };
+    assert_eq!(held.stats(at(0)).counts, want);
+    assert_eq!(held.reader.counts(), Ok(want));
 }
 
 pub(crate) fn counters_follow_every_life(database: &dyn Database) {

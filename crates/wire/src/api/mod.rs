@@ -7,6 +7,7 @@
 mod accounts;
 mod games;
 mod inspection;
+mod limits;
 mod ops;
 mod snakes;
 
@@ -16,6 +17,10 @@ pub use games::{
     SeedText, SettingsChoice, SettingsView, StatusRequest,
 };
 pub use inspection::{Inspection, InspectionAttempts, InspectionLog, InspectionLogEntry, InspectionWorker};
+pub use limits::{
+    LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitOverrideView, LimitPart,
+    LimitPolicies, LimitPolicyDefinition, LimitPolicyView, LimitProblem, LimitQuota,
+};
 pub use ops::{
     AdminStats, ConfigEntry, ConfigView, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, Readiness,
     ReadinessCheck, RecentCounts, RecentError, TimingStats,

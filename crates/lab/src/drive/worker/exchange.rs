@@ -183,7 +183,7 @@ impl Worker {
         flight.times.step_head = Some(now);
         flight.body.wanted = match answer::meaning(&call.step, status) {
             Meaning::Unexpected => Wanted::Excerpt,
-            Meaning::Expected if call.keeps_of_body => Wanted::Whole,
+            Meaning::Expected if call.reads_body => Wanted::Whole,
             Meaning::Expected | Meaning::Denied => Wanted::Nothing,
         };
         if answer::meaning(&call.step, status) != Meaning::Expected {

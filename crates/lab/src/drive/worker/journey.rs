@@ -140,8 +140,9 @@ impl Worker {
         match answer::meaning(&call.step, flight.status) {
             Meaning::Denied => Outcome::Denied,
             Meaning::Unexpected => Outcome::Failed(answer::unexpected(flight.status, &flight.body.bytes)),
-            Meaning::Expected => match self.keep(key) {
-                Ok(()) => Outcome::Ok,
+            Meaning::Expected => match answer::says_no(&call.step, &flight.body.bytes) {
+                Ok(true) => Outcome::Denied,
+                Ok(false) => self.keep(key).map_or_else(Outcome::Failed, |()| Outcome::Ok),
                 Err(failure) => Outcome::Failed(failure),
             },
         }

@@ -97,6 +97,20 @@ fn mistakes_name_line_key_and_what_was_expected() {
         ],
     );
     check("in_flight_max = 2", "in_flight_max = 0", &["line 9: `phase.p.in_flight_max` must be from 1 to 20000"]);
+    check("GET /x\"", "GET /x\"\ndenied = { at = \"/ok\", is = 0 }", &[]);
+    check(
+        "GET /x\"",
+        "GET /x\"\ndenied = { at = \"ok\", is = 0.5 }",
+        &[
+            "line 15: `journey.j.step.0.denied.at` must be a JSON pointer such as \"/id\", not a text",
+            "line 15: `journey.j.step.0.denied.is` must be true, false, a whole number or a text",
+        ],
+    );
+    check(
+        "GET /x\"",
+        "GET /x\"\ndenied = { at = \"/ok\" }",
+        &["line 15: `journey.j.step.0.denied` needs `is`: what stands there when the request is denied"],
+    );
     check(
         "journey = \"j\"",
         "journey = \"k\"",

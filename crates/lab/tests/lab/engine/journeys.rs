@@ -124,6 +124,19 @@ fn a_journey_ends_where_it_does_not_go_well() {
 }
 
 #[test]
+fn a_body_may_deny_with_the_status_of_success() {
+    let answers =
+        [r#"{"go": true}"#, r#"{"go": false}"#, r#"{"go": "false"}"#, r#"{"go": "false"}"#, "no", r#"{"go": false}"#];
+    let target = Scripted::start(move |asked| vec![Act::Write(answer(200, answers[asked.number as usize % 6]))]);
+    let steps = "[[journey.step]]\nrequest = \"POST /\"\ndenied = { at = \"/go\", is = false }\n\
+                 [[journey.step]]\nname = \"then\"\nrequest = \"GET /\"\ndenied = { at = \"/go\", is = \"false\" }";
+    // A text is no flag and a flag no text, which lets three steps pass; then one is denied, one is no JSON, one is denied.
+    let said = drive(scenario(steps), &target, leg(clients(1, 4), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((1, 2, 1), (2, 1, 1), (1, 1, 0)));
+    assert!(said.errors()[0].3.starts_with("not JSON"), "{:?}", said.errors());
+}
+
+#[test]
 fn repeats_carry_the_same_bytes() {
     let target = Scripted::start(|asked| match asked.number {
         0 | 1 => vec![Act::Close],

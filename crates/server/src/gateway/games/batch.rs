@@ -2,6 +2,7 @@
 
 use super::intake::{enqueue, judge};
 use crate::app::App;
+use crate::gateway::admission::Payer;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::{RawJson, parse_value};
 use crate::gateway::idempotency::{Key, answer, first_answer};
@@ -17,6 +18,10 @@ use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame};
 ///
 /// Every game is judged alone, and all good ones are saved in one commit. With an `Idempotency-Key`, the same request sent
 /// again gets the same answer and creates nothing.
+///
+/// Under a rate limit, the request is worth as many units as it has games, good or not, repeated or not. The first is taken
+/// when it arrives, the others together once it is read: where they are refused (429), no game was created, and the first unit
+/// stays taken.
 #[utoipa::path(
     post, path = "/api/games/batch", tag = "games", security(("bearer" = [])), request_body = CreateBatch,
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 128 visible ASCII characters, new for each request.", max_length = 128)),
@@ -25,20 +30,22 @@ use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame};
 pub(super) async fn create_games(
     State(app): State<App>,
     Player(caller): Player,
+    payer: Payer,
     request: RawJson,
 ) -> ApiResult<Response> {
     let key = Key::of(&request)?;
     let (wanted, now) = (games(request.parse()?)?, app.clock.now());
+    let paid = payer.charge_for_the_rest(&app.limits, wanted.len())?;
     let judged = judge(&app, caller.account, wanted, now).await?;
     let items = judged.iter().map(item).collect();
     let body = serde_json::to_vec(&BatchAnswer { items }).expect("an answer of text and numbers");
     let good: Vec<MatchSpec> = judged.into_iter().flatten().collect();
     if good.is_empty() {
         let first_answer = first_answer(&app, caller.account, key.as_ref()).await?;
-        return Ok(answer(StatusCode::OK, first_answer.unwrap_or(body)));
+        return Ok(paid.tell(answer(StatusCode::OK, first_answer.unwrap_or(body))));
     }
     let body = enqueue(&app, caller.account, good, key, body, now).await?;
-    Ok(answer(StatusCode::OK, body))
+    Ok(paid.tell(answer(StatusCode::OK, body)))
 }
 
 fn games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {

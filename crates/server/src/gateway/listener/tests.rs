@@ -1,7 +1,7 @@
 //! Clients of every kind at a real door: bytes in, bytes out over sockets of the loopback interface.
 
 use super::*;
-use axum::body::Bytes;
+use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

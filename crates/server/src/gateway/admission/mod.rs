@@ -1,0 +1,77 @@
+//! Admission: whether a request is taken at all, decided before a byte of its body is read.
+//!
+//! Two different questions with two different answers. The load shedder ([`super::shed`]) asks how the house is, and refuses
+//! new work with 503 whoever brings it; the rate limiter asks how much *this* caller has had, and refuses with 429. Neither
+//! counts what the other refused. Finds the caller on the way, once: extractors take it from here.
+//!
+//! Knows no policies and no counts: those are the limiter's.
+
+mod client;
+mod payer;
+mod route;
+
+pub(super) use payer::Payer;
+
+use super::auth::{self, Identity};
+use super::problem::ApiResult;
+use super::shed;
+use crate::app::App;
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use engine::rows::Role;
+use route::RouteClass;
+use std::net::{IpAddr, SocketAddr};
+
+/// Lets a request through to its handler, or refuses it. A layer for the whole router.
+pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let Some(class) = class(&parts) else {
+        return next.run(Request::from_parts(parts, body)).await;
+    };
+    let identity = auth::identify(&parts, &app).await;
+    if mends_policies(&parts, &identity) {
+        parts.extensions.insert(identity);
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    let payer = Payer::new(class, &identity, client(&parts, &app));
+    let charged = refuse_under_load(&app, class, &identity).and_then(|()| payer.charge(&app.limits));
+    let paid = match charged {
+        Ok(paid) => paid,
+        Err(refusal) => return refusal.into_response(),
+    };
+    parts.extensions.insert(identity);
+    parts.extensions.insert(payer);
+    paid.tell(next.run(Request::from_parts(parts, body)).await)
+}
+
+fn class(parts: &Parts) -> Option<RouteClass> {
+    RouteClass::of(&parts.method, parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str))
+}
+
+/// Whoever made a policy too strict must be able to mend it.
+fn mends_policies(parts: &Parts, identity: &Identity) -> bool {
+    let is_about_policies =
+        parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str().starts_with("/api/limits/policies"));
+    is_about_policies && identity.known().is_some_and(|caller| caller.role >= Role::Operator)
+}
+
+fn client(parts: &Parts, app: &App) -> Option<IpAddr> {
+    let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(client::client(peer.ip(), &parts.headers, &app.config.http_trusted_proxies))
+}
+
+/// New games are the work that can wait. Operators are let through: it is they who find out what is wrong. Whoever will be
+/// told that the token is no good is not told to come again.
+fn refuse_under_load(app: &App, class: RouteClass, identity: &Identity) -> ApiResult<()> {
+    let is_sheddable =
+        class == RouteClass::Create && identity.known().is_some_and(|caller| caller.role < Role::Operator);
+    match app.shedder.overload().filter(|_| is_sheddable) {
+        None => Ok(()),
+        Some(overload) => {
+            app.metrics.shed(overload);
+            Err(shed::refusal(overload))
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Who pays for a request, and as what: the hits of the rate limiter that a request stands for.
+
+use super::route::RouteClass;
+use crate::gateway::auth::{Caller, Identity};
+use crate::gateway::problem::{ApiError, ApiResult};
+use crate::limits::Limits;
+use crate::limits::headers::{RATE_LIMIT_POLICY, RateHeaders};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::response::Response;
+use engine::rows::{Purpose, Role};
+use limiter::{Decision, Hit, Moment, Outcome, Part, Ruling};
+use std::net::IpAddr;
+
+/// The key of the token that stands in no store.
+const BOOTSTRAP_KEY: &str = "token:bootstrap";
+
+/// The keys that a request is charged to, and the class under which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::gateway) struct Payer {
+    class: &'static str,
+    /// The client's address, then the token if it is a good one.
+    keys: Vec<String>,
+}
+
+impl Payer {
+    /// The payer of a request of this class by this caller from this address.
+    pub(super) fn new(class: RouteClass, identity: &Identity, address: Option<IpAddr>) -> Self {
+        let caller = identity.known();
+        let token = caller.map(|caller| caller.token.map_or(BOOTSTRAP_KEY.to_owned(), |id| format!("token:{id}")));
+        let keys = address.map(super::client::key).into_iter().chain(token).collect();
+        Self { class: class_name(caller, class), keys }
+    }
+
+    /// Takes one unit from every key under every policy that is for it, or none from any.
+    ///
+    /// # Errors
+    /// Which refusal it is; nothing was taken.
+    pub(super) fn charge(&self, limits: &Limits) -> ApiResult<Paid> {
+        settle(&self.ask(limits, 1), limits.now())
+    }
+
+    /// Takes what a request of so many things costs beyond the first, which was paid at the door; all or nothing.
+    ///
+    /// # Errors
+    /// As for a single request; of the rest, nothing was taken.
+    pub(in crate::gateway) fn charge_for_the_rest(&self, limits: &Limits, things: usize) -> ApiResult<Paid> {
+        let things = things as u64;
+        if things <= 1 {
+            return Ok(Paid::default());
+        }
+        let mut ruling = self.ask(limits, things - 1);
+        if exceeds(&ruling, things) {
+            ruling.outcome = Outcome::Never;
+        }
+        settle(&ruling, limits.now())
+    }
+
+    fn ask(&self, limits: &Limits, units: u64) -> Ruling {
+        let keys = self.keys.iter().map(String::as_bytes);
+        let hits: Vec<Hit<'_>> = keys.map(|key| Hit { class: self.class, key, cost: units }).collect();
+        limits.check(&hits)
+    }
+}
+
+/// Whether who denies will always deny: what is asked for would fit, but not together with the unit that was paid before.
+fn exceeds(ruling: &Ruling, units: u64) -> bool {
+    let is_denial = |part: &Part| !part.policy.is_shadow && matches!(part.decision, Decision::NotUntil { .. });
+    ruling.outcome != Outcome::Allowed && ruling.parts.iter().any(|part| is_denial(part) && part.quota.limit() < units)
+}
+
+fn settle(ruling: &Ruling, now: Moment) -> ApiResult<Paid> {
+    let headers = RateHeaders::of(ruling, now);
+    match ruling.outcome {
+        Outcome::Allowed => Ok(Paid(headers)),
+        Outcome::NotUntil(_) => Err(ApiError::RateLimited(Box::new(headers))),
+        Outcome::Never => Err(ApiError::NeverAllowed(Box::new(headers))),
+        Outcome::Full => Err(ApiError::LimiterFull(Box::new(headers))),
+    }
+}
+
+/// What was taken, and what is left of it.
+#[derive(Debug, Default)]
+pub(in crate::gateway) struct Paid(RateHeaders);
+
+impl Paid {
+    /// Says so in the answer, unless somebody did who paid later and knows better.
+    pub(in crate::gateway) fn tell(&self, mut answer: Response) -> Response {
+        if !answer.headers().contains_key(RATE_LIMIT_POLICY) {
+            self.0.put(answer.headers_mut());
+        }
+        answer
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Payer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let payer = parts.extensions.get().cloned();
+        payer.ok_or_else(|| ApiError::Unforeseen("a request came past the rate limiter".to_owned()))
+    }
+}
+
+/// `gateway.<who>.<what>`. Whoever tests the load is told apart from whoever uses the house, whatever the role.
+fn class_name(caller: Option<&Caller>, class: RouteClass) -> &'static str {
+    macro_rules! of {
+        ($who:literal) => {
+            match class {
+                RouteClass::Create => concat!("gateway.", $who, ".create"),
+                RouteClass::Write => concat!("gateway.", $who, ".write"),
+                RouteClass::Read => concat!("gateway.", $who, ".read"),
+                RouteClass::Watch => concat!("gateway.", $who, ".watch"),
+            }
+        };
+    }
+    match caller.map(|caller| (caller.purpose, caller.role)) {
+        None => of!("anonymous"),
+        Some((Purpose::LoadTest, _)) => of!("load_test"),
+        Some((Purpose::Use, Role::Guest)) => of!("guest"),
+        Some((Purpose::Use, Role::Player)) => of!("player"),
+        Some((Purpose::Use, Role::Operator)) => of!("operator"),
+        Some((Purpose::Use, Role::Admin)) => of!("admin"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::ids::{AccountId, TokenId};
+    use store::StoreError;
+
+    #[track_caller]
+    fn check(identity: &Identity, class: RouteClass, address: Option<&str>, want: &str) {
+        let payer = Payer::new(class, identity, address.map(|address| address.parse().unwrap()));
+        assert_eq!(format!("{} {}", payer.class, payer.keys.join(" ")).trim_end(), want);
+    }
+
+    fn known(role: Role, purpose: Purpose, token: Option<TokenId>) -> Identity {
+        Identity::Known(Caller { account: AccountId(1), role, token, purpose })
+    }
+
+    #[test]
+    fn a_request_is_charged_to_its_address_and_its_token() {
+        let token = Some(TokenId(0xa));
+        let id = "token:00000000-0000-0000-0000-00000000000a";
+        let player = known(Role::Player, Purpose::Use, token);
+        check(&player, RouteClass::Create, Some("192.0.2.1"), &format!("gateway.player.create address:192.0.2.1 {id}"));
+        check(&player, RouteClass::Read, None, &format!("gateway.player.read {id}"));
+        let tester = known(Role::Player, Purpose::LoadTest, token);
+        check(&tester, RouteClass::Create, None, &format!("gateway.load_test.create {id}"));
+        let chief = known(Role::Admin, Purpose::LoadTest, token);
+        check(&chief, RouteClass::Watch, None, &format!("gateway.load_test.watch {id}"));
+        check(&known(Role::Guest, Purpose::Use, token), RouteClass::Watch, None, &format!("gateway.guest.watch {id}"));
+        let operator = known(Role::Operator, Purpose::Use, token);
+        check(&operator, RouteClass::Write, None, &format!("gateway.operator.write {id}"));
+        let bootstrap = known(Role::Admin, Purpose::Use, None);
+        check(&bootstrap, RouteClass::Write, None, "gateway.admin.write token:bootstrap");
+    }
+
+    #[test]
+    fn whoever_is_not_known_pays_by_address_alone() {
+        let untold = Identity::Untold(StoreError::Unavailable { why: "gone".to_owned() });
+        for identity in [Identity::Nobody, Identity::Unknown, untold] {
+            check(&identity, RouteClass::Read, Some("::1"), "gateway.anonymous.read address:::/64");
+        }
+    }
+}

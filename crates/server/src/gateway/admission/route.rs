@@ -1,0 +1,75 @@
+//! What kind of use a request is, by its route and method: the part of a rate limit's class that says what is done.
+
+use axum::http::Method;
+
+/// What a request does to the house.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RouteClass {
+    /// Puts games into the queue: work that outlives its request.
+    Create,
+    /// Changes something.
+    Write,
+    /// Looks.
+    Read,
+    /// Holds a connection and is told.
+    Watch,
+}
+
+/// Routes that tell whether the house stands: never limited, or nobody could tell an overload from a death.
+const FREE: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
+const CREATE: [&str; 2] = ["/api/games", "/api/games/batch"];
+/// Asked by POST because the question is long.
+const READ_BY_POST: [&str; 1] = ["/api/games/status"];
+const WATCH: [&str; 1] = ["/api/games/{id}/events"];
+
+impl RouteClass {
+    /// The class of a request whose path matched this pattern (`None`: no route at all); `None` if it is never limited.
+    pub(super) fn of(method: &Method, route: Option<&str>) -> Option<Self> {
+        let is_one_of = |routes: &[&str]| route.is_some_and(|route| routes.contains(&route));
+        if is_one_of(&FREE) {
+            return None;
+        }
+        let is_post = *method == Method::POST;
+        Some(if is_post && is_one_of(&CREATE) {
+            Self::Create
+        } else if is_one_of(&WATCH) && *method == Method::GET {
+            Self::Watch
+        } else if method.is_safe() || is_post && is_one_of(&READ_BY_POST) {
+            Self::Read
+        } else {
+            Self::Write
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(method: &str, route: Option<&str>, want: Option<RouteClass>) {
+        assert_eq!(RouteClass::of(&method.parse().unwrap(), route), want, "{method} {route:?}");
+    }
+
+    #[test]
+    fn routes_have_classes() {
+        check("POST", Some("/api/games"), Some(RouteClass::Create));
+        check("POST", Some("/api/games/batch"), Some(RouteClass::Create));
+        check("GET", Some("/api/games"), Some(RouteClass::Read));
+        check("HEAD", Some("/api/games"), Some(RouteClass::Read));
+        check("POST", Some("/api/games/status"), Some(RouteClass::Read));
+        check("PUT", Some("/api/games/status"), Some(RouteClass::Write));
+        check("POST", Some("/api/snakes"), Some(RouteClass::Write));
+        check("DELETE", Some("/api/tokens/{id}"), Some(RouteClass::Write));
+        check("POST", Some("/api/games/{id}/cancel"), Some(RouteClass::Write));
+        check("GET", Some("/api/games/{id}/events"), Some(RouteClass::Watch));
+        check("POST", Some("/api/games/{id}/events"), Some(RouteClass::Write));
+        check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
+        check("GET", None, Some(RouteClass::Read));
+        check("POST", None, Some(RouteClass::Write));
+        for route in FREE {
+            check("GET", Some(route), None);
+            check("POST", Some(route), None);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading a request's body to its end, and no further than it may be long.
+
+use axum::BoxError;
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, header};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+use std::io;
+use std::pin::pin;
+
+/// Why a body was not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BodyError {
+    /// It is, or says that it is, longer than it may be.
+    TooLong,
+    /// It did not come in its time.
+    TooSlow,
+    /// The connection broke.
+    Broken,
+}
+
+/// The whole body of a request with these headers.
+pub(super) async fn read<B>(headers: &HeaderMap, body: B, bytes_max: usize) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>>,
+{
+    if declared_length(headers).is_some_and(|bytes| bytes > bytes_max as u64) {
+        return Err(BodyError::TooLong);
+    }
+    let mut body = pin!(body);
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|error| why(&error.into()))?.into_data() else { continue };
+        if first.len() + all.len() + data.len() > bytes_max {
+            return Err(BodyError::TooLong);
+        }
+        if first.is_empty() && all.is_empty() {
+            // Short bodies come in one piece, which is then the whole.
+            if body.is_end_stream() {
+                return Ok(data);
+            }
+            first = data;
+            continue;
+        }
+        all.extend_from_slice(&std::mem::take(&mut first));
+        all.extend_from_slice(&data);
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+fn why(error: &BoxError) -> BodyError {
+    let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
+    if error.downcast_ref().is_some_and(is_late) { BodyError::TooSlow } else { BodyError::Broken }
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+
+    /// What is read of these pieces, at most 6 bytes.
+    #[track_caller]
+    fn check(pieces: &[&'static str], want: Result<&str, BodyError>) {
+        let frames = pieces.iter().map(|piece| match *piece {
+            "late" => Err(io::Error::from(io::ErrorKind::TimedOut)),
+            "broken" => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
+            piece => Ok(Frame::data(Bytes::from_static(piece.as_bytes()))),
+        });
+        let body = StreamBody::new(stream::iter(frames.collect::<Vec<_>>()));
+        let read = futures_util::FutureExt::now_or_never(read(&HeaderMap::new(), body, 6)).unwrap();
+        assert_eq!(read.as_deref().map_err(|error| *error), want.map(str::as_bytes), "{pieces:?}");
+    }
+
+    #[test]
+    fn bodies_are_read_whole_or_not_at_all() {
+        check(&[], Ok(""));
+        check(&["abc"], Ok("abc"));
+        check(&["ab", "", "cd", "ef"], Ok("abcdef"));
+        check(&["abcdefg"], Err(BodyError::TooLong));
+        check(&["ab", "cd", "efg"], Err(BodyError::TooLong));
+        check(&["ab", "late"], Err(BodyError::TooSlow));
+        check(&["ab", "broken"], Err(BodyError::Broken));
+    }
+
+    #[test]
+    fn what_says_that_it_is_too_long_is_not_read() {
+        let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, header::HeaderValue::from_static("7"))]);
+        let read = futures_util::FutureExt::now_or_never(read(&headers, axum::body::Body::empty(), 6)).unwrap();
+        assert_eq!(read, Err(BodyError::TooLong));
+    }
+}

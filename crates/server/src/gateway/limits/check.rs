@@ -1,0 +1,227 @@
+//! `POST /api/limits/check`: may this key do so much now? And the same for many keys at once.
+
+use super::whole;
+use crate::gateway::extract::{parse, read_json};
+use crate::gateway::front::AnswerBody;
+use crate::gateway::problem::{ApiError, ApiResult};
+use crate::limits::Limits;
+use crate::limits::headers::{RateHeaders, retry_after_s};
+use crate::limits::rules::window_ms;
+use crate::metrics::OWN_CLASSES;
+use axum::BoxError;
+use bytes::Bytes;
+use engine::limits::{LIMIT_CHECKS_MAX, LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Body;
+use limiter::{Decision, Hit, Moment, Outcome, Part, Ruling};
+use std::borrow::Cow;
+use wire::api::{LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitPart, LimitProblem};
+use wire::problem::{PROBLEM_JSON, Problem};
+
+const JSON: &str = "application/json";
+const NS_PER_MS: u64 = 1_000_000;
+/// The route's documentation is all that this stands for: the desk answers it.
+#[utoipa::path(post, path = "/api/limits/check", tag = "limits", request_body = LimitCheck,
+    summary = "Ask whether a key may do so much now",
+    description = "Open to whoever reaches the port, where `limiter.service` is on. All policies that match are asked together: a \
+        denial by one charges none. Counts are this process's own.",
+    responses(
+        (status = 200, description = "It may. The headers `RateLimit-Policy` and `RateLimit` say what is left.", body = LimitAllowed),
+        (status = 422, description = "It costs more than any window holds, or the body has another shape.", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "Not now (`rate_limited`: `Retry-After` says when), or there is no room to count one more key (`limiter_full`).", body = LimitProblem, content_type = "application/problem+json"),
+    ))]
+#[expect(dead_code, reason = "documented here, answered by the desk")]
+pub(super) fn check_one() {}
+
+/// The route's documentation is all that this stands for: the desk answers it.
+#[utoipa::path(post, path = "/api/limits/check/batch", tag = "limits", request_body = LimitCheckBatch,
+    summary = "Ask many questions at once",
+    description = "Each is judged alone, in order. Open to whoever reaches the port, where `limiter.service` is on.",
+    responses((status = 200, description = "An answer to each.", body = LimitBatchAnswer)))]
+#[expect(dead_code, reason = "documented here, answered by the desk")]
+pub(super) fn check_many() {}
+
+/// One question.
+pub(super) async fn one<B>(limits: &Limits, bytes_max: usize, request: Request<B>) -> ApiResult<Response<AnswerBody>>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>>,
+{
+    let body = posted(bytes_max, request).await?;
+    let question: LimitCheck<'_> = parse(&body)?;
+    refuse_bad(&question).map_or(Ok(()), |(member, why)| Err(ApiError::bad_value(format!("/{member}"), why)))?;
+    let ruling = judge(limits, &question);
+    let now = limits.now();
+    let mut response = answer(&ruling, now, limits.is_shadow());
+    RateHeaders::of(&ruling, now).put(response.headers_mut());
+    Ok(response)
+}
+
+/// Many questions.
+pub(super) async fn many<B>(limits: &Limits, bytes_max: usize, request: Request<B>) -> ApiResult<Response<AnswerBody>>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>>,
+{
+    let body = posted(bytes_max, request).await?;
+    let questions = parse::<LimitCheckBatch<'_>>(&body)?.checks;
+    if !(1..=LIMIT_CHECKS_MAX).contains(&questions.len()) {
+        let why = format!("{} checks: expected 1 to {LIMIT_CHECKS_MAX}", questions.len());
+        return Err(ApiError::bad_value("/checks", why));
+    }
+    let rulings: Vec<_> = questions
+        .iter()
+        .map(|question| match refuse_bad(question) {
+            Some((member, why)) => Err(format!("{member}: {why}")),
+            None => Ok(judge(limits, question)),
+        })
+        .collect();
+    let now = limits.now();
+    let items = rulings.iter().map(|ruling| item(ruling, now, limits.is_shadow())).collect();
+    Ok(whole(StatusCode::OK, JSON, json(&LimitBatchAnswer { items })))
+}
+
+async fn posted<B>(bytes_max: usize, request: Request<B>) -> ApiResult<Bytes>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>>,
+{
+    let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return Err(ApiError::MethodNotAllowed);
+    }
+    read_json(&parts.headers, body, bytes_max).await
+}
+
+/// What is wrong with a question: the member, and why.
+fn refuse_bad(question: &LimitCheck<'_>) -> Option<(&'static str, String)> {
+    let (key, class) = (question.key.len(), question.class.len());
+    if !(1..=LIMIT_KEY_BYTES_MAX).contains(&key) {
+        return Some(("key", format!("the key has {key} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}")));
+    }
+    if !(1..=LIMIT_CLASS_BYTES_MAX).contains(&class) {
+        return Some(("class", format!("the class has {class} bytes: expected 1 to {LIMIT_CLASS_BYTES_MAX}")));
+    }
+    if question.class.starts_with(OWN_CLASSES) {
+        let why = format!("classes that begin with {OWN_CLASSES} are this server's own: expected another one");
+        return Some(("class", why));
+    }
+    (question.cost == 0).then(|| ("cost", "the cost is 0: expected at least 1 unit".to_owned()))
+}
+
+fn judge(limits: &Limits, question: &LimitCheck<'_>) -> Ruling {
+    limits.check(&[Hit { class: &question.class, key: question.key.as_bytes(), cost: question.cost }])
+}
+
+fn answer(ruling: &Ruling, now: Moment, is_shadow: bool) -> Response<AnswerBody> {
+    let policies = parts(ruling, now, is_shadow);
+    let Some((status, code, detail)) = refusal(&ruling.outcome) else {
+        let allowed = LimitAllowed { allowed: true, remaining: remaining(ruling), policies };
+        return whole(StatusCode::OK, JSON, json(&allowed));
+    };
+    let problem = LimitProblem {
+        status: status.as_u16(),
+        title: Cow::Borrowed(status.canonical_reason().unwrap_or_default()),
+        code: Cow::Borrowed(code),
+        detail: Cow::Borrowed(detail),
+        allowed: false,
+        retry_after_ms: retry_after_ms(&ruling.outcome, now),
+        policies,
+    };
+    whole(status, PROBLEM_JSON, json(&problem))
+}
+
+fn item<'a>(ruling: &'a Result<Ruling, String>, now: Moment, is_shadow: bool) -> LimitBatchItem<'a> {
+    let ruling = match ruling {
+        Ok(ruling) => ruling,
+        Err(why) => {
+            let (code, detail) = (Some(Cow::Borrowed("bad_value")), Some(Cow::Borrowed(why.as_str())));
+            return LimitBatchItem {
+                allowed: false,
+                code,
+                detail,
+                remaining: None,
+                retry_after_ms: None,
+                policies: Vec::new(),
+            };
+        }
+    };
+    let refusal = refusal(&ruling.outcome);
+    LimitBatchItem {
+        allowed: refusal.is_none(),
+        code: refusal.map(|(_, code, _)| Cow::Borrowed(code)),
+        detail: None,
+        remaining: refusal.is_none().then(|| remaining(ruling)).flatten(),
+        retry_after_ms: retry_after_ms(&ruling.outcome, now),
+        policies: parts(ruling, now, is_shadow),
+    }
+}
+
+/// Status, code and text of a ruling that refuses.
+fn refusal(outcome: &Outcome) -> Option<(StatusCode, &'static str, &'static str)> {
+    match outcome {
+        Outcome::Allowed => None,
+        Outcome::NotUntil(_) => Some((
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            "this key has used what its policies allow: try again when Retry-After has passed",
+        )),
+        Outcome::Full => Some((
+            StatusCode::TOO_MANY_REQUESTS,
+            "limiter_full",
+            "as many keys are counted as may be, and none is idle: try again later, or raise limiter.keys_max",
+        )),
+        Outcome::Never => Some((
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "cost_exceeds_limit",
+            "the cost is more than a policy's window ever holds: ask for less at a time",
+        )),
+    }
+}
+
+fn retry_after_ms(outcome: &Outcome, now: Moment) -> Option<u64> {
+    match outcome {
+        Outcome::NotUntil(at) => Some(ms_until(*at, now)),
+        other => retry_after_s(other, now).map(|seconds| seconds * 1_000),
+    }
+}
+
+fn ms_until(at: Moment, now: Moment) -> u64 {
+    at.0.saturating_sub(now.0).div_ceil(NS_PER_MS)
+}
+
+/// The least of what is left under the policies that have a say.
+fn remaining(ruling: &Ruling) -> Option<u64> {
+    let left = |part: &Part| match part.decision {
+        Decision::Allow { remaining, .. } => remaining,
+        Decision::NotUntil { .. } | Decision::Never | Decision::Full => 0,
+    };
+    ruling.parts.iter().filter(|part| !part.policy.is_shadow).map(left).min()
+}
+
+fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
+    let view = |part: &'_ Part| {
+        let (remaining, retry_after_ms) = match part.decision {
+            Decision::Allow { remaining, .. } => (Some(remaining), None),
+            Decision::NotUntil { at } => (None, Some(ms_until(at, now))),
+            Decision::Never | Decision::Full => (None, None),
+        };
+        (part.quota, remaining, retry_after_ms)
+    };
+    ruling
+        .parts
+        .iter()
+        .map(|part| {
+            let (quota, remaining, retry_after_ms) = view(part);
+            LimitPart {
+                name: Cow::Borrowed(&*part.policy.name),
+                limit: quota.limit(),
+                window_ms: window_ms(quota),
+                remaining,
+                retry_after_ms,
+                shadow: is_shadow || part.policy.is_shadow,
+            }
+        })
+        .collect()
+}
+
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("an answer holds only text and numbers")
+}

@@ -1,0 +1,88 @@
+//! The bodies and statuses of the reference API, to the letter.
+
+use super::Settings;
+use crate::gateway::front::AnswerBody;
+use crate::gateway::limits::whole;
+use http::{Response, StatusCode};
+
+const JSON: &str = "application/json; charset=utf-8";
+
+/// Why a request is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It cannot be read.
+    BadRequest,
+    /// A check without what it needs. Its answer is empty.
+    BadCheck,
+    /// A member is not what it must be.
+    Bad(&'static str),
+    /// There is no such route, or not for this method.
+    NotFound,
+    /// The client does not take JSON.
+    NotAcceptable,
+    /// The body is too long.
+    TooLarge,
+    /// The body did not come in its time.
+    TooSlow,
+    /// As many clients are configured as may be.
+    TooManyClients,
+    /// The client had no configuration of its own. Nobody hears of it: resetting it is no mistake.
+    NothingToReset,
+    /// What lasts cannot be written now.
+    Unavailable,
+    /// A defect of ours.
+    Internal,
+}
+
+impl Refusal {
+    pub(super) fn into_response(self) -> Response<AnswerBody> {
+        match self {
+            Self::BadCheck => whole(StatusCode::BAD_REQUEST, JSON, "{}"),
+            Self::Bad(message) => error(StatusCode::BAD_REQUEST, message),
+            Self::TooManyClients => {
+                error(StatusCode::CONFLICT, "as many clients are configured as may be: reset one first")
+            }
+            Self::BadRequest => detail(StatusCode::BAD_REQUEST, "Bad Request"),
+            Self::NotFound => detail(StatusCode::NOT_FOUND, "Not Found"),
+            Self::NotAcceptable => detail(StatusCode::NOT_ACCEPTABLE, "Not Acceptable"),
+            Self::TooLarge => detail(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+            Self::TooSlow => detail(StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
+            Self::Unavailable => detail(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+            Self::Internal | Self::NothingToReset => internal(),
+        }
+    }
+}
+
+/// A defect of ours.
+pub(in crate::gateway::limits) fn internal() -> Response<AnswerBody> {
+    detail(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")
+}
+
+pub(super) fn healthy() -> Response<AnswerBody> {
+    whole(StatusCode::OK, JSON, r#"{"status":"ok"}"#)
+}
+
+pub(super) fn reset() -> Response<AnswerBody> {
+    whole(StatusCode::OK, JSON, r#"{"status":"ok","message":"Client configuration reset"}"#)
+}
+
+pub(super) fn allowed(remaining: u64) -> Response<AnswerBody> {
+    whole(StatusCode::OK, JSON, format!(r#"{{"allowed":true,"remaining":{remaining}}}"#))
+}
+
+pub(super) fn denied(retry_after_s: u64) -> Response<AnswerBody> {
+    whole(StatusCode::OK, JSON, format!(r#"{{"allowed":false,"remaining":0,"retry_after":{retry_after_s}}}"#))
+}
+
+pub(super) fn config(Settings { window_s, limit }: Settings) -> Response<AnswerBody> {
+    whole(StatusCode::OK, JSON, format!(r#"{{"window_seconds":{window_s},"requests_per_window":{limit}}}"#))
+}
+
+/// None of our texts holds what JSON would escape.
+fn error(status: StatusCode, message: &'static str) -> Response<AnswerBody> {
+    whole(status, JSON, format!(r#"{{"error":"{message}"}}"#))
+}
+
+fn detail(status: StatusCode, detail: &'static str) -> Response<AnswerBody> {
+    whole(status, JSON, format!(r#"{{"errors":{{"detail":"{detail}"}}}}"#))
+}

@@ -1,0 +1,53 @@
+//! The limiter's clock: nanoseconds since the process began, or what a test says.
+
+use limiter::Moment;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Where the limiter's time comes from.
+#[derive(Clone, Debug)]
+pub enum LimitClock {
+    /// The machine's monotonic clock. It does not stand still and does not go back, whatever happens to the wall clock.
+    Monotonic {
+        /// When the process began.
+        begun: Instant,
+    },
+    /// A clock that somebody sets by hand.
+    Manual(Arc<AtomicU64>),
+}
+
+impl Default for LimitClock {
+    fn default() -> Self {
+        Self::Monotonic { begun: Instant::now() }
+    }
+}
+
+impl LimitClock {
+    /// A clock that stands still until it is moved.
+    #[must_use]
+    pub fn manual() -> Self {
+        Self::Manual(Arc::default())
+    }
+
+    /// Moves a manual clock; the machine's own cannot be moved.
+    pub fn advance(&self, by: Duration) {
+        if let Self::Manual(now_ns) = self {
+            now_ns.fetch_add(saturating_ns(by), Ordering::SeqCst);
+        }
+    }
+
+    /// The time now.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        Moment(match self {
+            Self::Monotonic { begun } => saturating_ns(begun.elapsed()),
+            Self::Manual(now_ns) => now_ns.load(Ordering::SeqCst),
+        })
+    }
+}
+
+/// 584 years at most.
+fn saturating_ns(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,314 @@
+//! The rate limiter of this process: one limiter, its rules, its clock and its figures, for whoever must ask before they act:
+//! the gateway, the check routes, the gRPC service, and the reference API.
+//!
+//! A decision takes no task, no channel and no store: it is made where it is asked for. Counts are this process's own; several
+//! nodes share the rules (by their database), not the counts. Knows no HTTP but the names of its headers.
+
+mod clock;
+pub mod headers;
+mod reference;
+pub mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use clock::LimitClock;
+pub use reference::{Reference, Verdict};
+
+use crate::clock::random_bytes;
+use crate::config::Config;
+use crate::metrics::{Decided, Metrics, Page};
+use limiter::limits::LIMIT_MAX;
+use limiter::{Capacity, Decision, Hit, Limiter, Moment, Outcome, Part, Quota, Ruling, Seed};
+use rules::{Book, Change, ChangeError, Message, REFERENCE};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+use wire::api::LimitQuota;
+
+/// How far a count reaches.
+pub const SCOPE: &str = "process";
+/// Time in which every idle key is found and forgotten, with or without traffic.
+pub const SWEEP_ROUND: Duration = Duration::from_secs(10);
+/// A part of a round at a time, so that no request waits long behind it.
+const SWEEP_EVERY: Duration = Duration::from_millis(20);
+const SWEEPS: u128 = SWEEP_ROUND.as_millis() / SWEEP_EVERY.as_millis();
+
+/// The rate limiter of one process.
+pub struct Limits {
+    clock: LimitClock,
+    limiter: Limiter,
+    reference: Reference,
+    /// Decides and counts, and refuses nobody.
+    is_shadow: bool,
+    rules: RwLock<InForce>,
+    to_keeper: mpsc::Sender<Message>,
+    inbox: Mutex<Option<mpsc::Receiver<Message>>>,
+    metrics: Arc<Metrics>,
+}
+
+/// What was written down, and what the limiter was told of it.
+#[derive(Default)]
+struct InForce {
+    book: Book,
+    overrides: BTreeMap<rules::Place, Quota>,
+}
+
+impl Limits {
+    /// A limiter without rules: it limits nothing until [`rules::Keeper`] has begun.
+    #[must_use]
+    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
+        Self::with_clock(config, metrics, LimitClock::default())
+    }
+
+    /// The same, on a clock of the caller's.
+    #[must_use]
+    pub fn with_clock(config: &Config, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
+        let capacity = Capacity { keys_max: config.limiter_keys_max, stamps_max: config.limiter_stamps_max };
+        let limiter = Limiter::new(capacity, Seed::new(random_bytes()));
+        let reference = Reference::new(&limiter, &metrics, config.limiter_shadow);
+        let (to_keeper, inbox) = mpsc::channel(rules::WAITING_MAX);
+        Self {
+            clock,
+            limiter,
+            reference,
+            is_shadow: config.limiter_shadow,
+            rules: RwLock::default(),
+            to_keeper,
+            inbox: Mutex::new(Some(inbox)),
+            metrics,
+        }
+    }
+
+    /// The time by which the limiter decides.
+    #[must_use]
+    pub fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// Judges these hits together, all or nothing, under every policy that they match, and counts what was decided.
+    pub fn check(&self, hits: &[Hit<'_>]) -> Ruling {
+        self.check_with(hits, &[])
+    }
+
+    /// The same for hits that bring quotas along, in their order: see [`Limiter::check_with`].
+    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
+        let began = Instant::now();
+        let mut ruling = self.limiter.check_with(hits, brought, self.now());
+        if !ruling.parts.is_empty() {
+            let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, self.decided(part)));
+            self.metrics.decisions().count(said);
+            self.metrics.limiter_decided(began.elapsed());
+        }
+        if self.is_shadow {
+            ruling.outcome = Outcome::Allowed;
+        }
+        ruling
+    }
+
+    fn decided(&self, part: &Part) -> Decided {
+        match part.decision {
+            Decision::Allow { .. } => Decided::Allowed,
+            _ if self.is_shadow || part.policy.is_shadow => Decided::Shadow,
+            Decision::NotUntil { .. } => Decided::Denied,
+            Decision::Never => Decided::Exceeds,
+            Decision::Full => Decided::Full,
+        }
+    }
+
+    /// Judges one request of the reference API's client.
+    pub fn check_reference(&self, client: &[u8]) -> Verdict {
+        let began = Instant::now();
+        let verdict = self.reference.check(client, self.now());
+        self.metrics.limiter_decided(began.elapsed());
+        match verdict {
+            // The limiter counts no further than to its own bound; the reference has none.
+            Verdict::Allowed { remaining } if remaining > LIMIT_MAX / 2 => {
+                let beyond = self.reference_settings(client).limit.saturating_sub(LIMIT_MAX);
+                Verdict::Allowed { remaining: remaining + beyond }
+            }
+            verdict => verdict,
+        }
+    }
+
+    /// What holds for a client of the reference API: its own settings, or those for all.
+    #[must_use]
+    pub fn reference_settings(&self, client: &[u8]) -> LimitQuota {
+        let place: rules::Place = (REFERENCE.into(), client.into());
+        let stored =
+            self.with_book(|book| book.stored.overrides.get(&place).or(book.stored.reference.as_ref()).cloned());
+        stored.unwrap_or_else(reference::default_settings)
+    }
+
+    /// Whether the whole limiter only decides and counts.
+    #[must_use]
+    pub fn is_shadow(&self) -> bool {
+        self.is_shadow
+    }
+
+    /// Looks into the rules. Nothing may wait in `look`.
+    pub fn with_book<T>(&self, look: impl FnOnce(&Book) -> T) -> T {
+        look(&self.rules.read().unwrap_or_else(PoisonError::into_inner).book)
+    }
+
+    /// Keys counted now, by policy.
+    #[must_use]
+    pub fn keys_by_policy(&self) -> BTreeMap<Box<str>, u64> {
+        self.limiter.census().into_iter().map(|census| (census.policy, census.keys as u64)).collect()
+    }
+
+    /// Changes a rule: durable and in force here when this returns, within a second on other nodes.
+    ///
+    /// # Errors
+    /// Why it was not changed.
+    pub async fn change(&self, change: Change) -> Result<(), ChangeError> {
+        let gone = || ChangeError::Unforeseen("nobody keeps the rate limiter's rules".to_owned());
+        let (reply, done) = oneshot::channel();
+        self.to_keeper.send(Message::Change(change, reply)).await.map_err(|_| gone())?;
+        done.await.map_err(|_| gone())?
+    }
+
+    /// Reads the file of policies again: as a whole, or not at all. The number of its policies.
+    ///
+    /// # Errors
+    /// What is wrong with it; the log has heard of it.
+    pub async fn reload(&self) -> Result<usize, String> {
+        let gone = || "nobody keeps the rate limiter's rules".to_owned();
+        let (reply, done) = oneshot::channel();
+        self.to_keeper.send(Message::Reload(reply)).await.map_err(|_| gone())?;
+        done.await.map_err(|_| gone())?
+    }
+
+    /// What the keeper is asked; the first caller becomes the keeper.
+    pub fn inbox(&self) -> Option<mpsc::Receiver<Message>> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Puts a book into force as a whole, or not at all. What was used stays used.
+    ///
+    /// # Errors
+    /// Why it cannot be in force.
+    pub(crate) fn adopt(&self, book: Book) -> Result<(), String> {
+        let wanted = book.overrides();
+        if wanted.len() > limiter::limits::OVERRIDES_MAX {
+            let (have, max) = (wanted.len(), limiter::limits::OVERRIDES_MAX);
+            return Err(format!("{have} keys with a quota of their own: expected at most {max}"));
+        }
+        let now = self.now();
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let new = self.set_policies(&book, now)?;
+        self.reference.set_default(book.stored.reference.as_ref(), now);
+        for place in rules.overrides.keys().filter(|place| !wanted.contains_key(*place)) {
+            self.override_is(place, None, now);
+        }
+        let changed = wanted
+            .iter()
+            .filter(|(place, quota)| new.contains(&place.0) || rules.overrides.get(*place) != Some(*quota));
+        changed.for_each(|(place, quota)| self.override_is(place, Some(*quota), now));
+        *rules = InForce { book, overrides: wanted };
+        Ok(())
+    }
+
+    /// Hands the policies to the limiter; the names of those that it knew nothing of before.
+    fn set_policies(&self, book: &Book, now: Moment) -> Result<BTreeSet<Box<str>>, String> {
+        let known: BTreeMap<_, _> =
+            self.limiter.policies().into_iter().map(|policy| (policy.name.clone(), policy.algorithm)).collect();
+        let policies = book.policies();
+        let is_new = |policy: &&limiter::Policy| known.get(&policy.name) != Some(&policy.algorithm);
+        let new = policies.iter().filter(is_new).map(|policy| policy.name.clone()).collect();
+        self.limiter.set_policies(policies, now).map_err(|error| error.to_string())?;
+        Ok(new)
+    }
+
+    /// Puts one saved change into force.
+    pub(crate) fn put_into_force(&self, change: &Change) {
+        let place = match change {
+            Change::PutOverride(place, _) | Change::DeleteOverride(place) => place,
+            Change::PutPolicy(_) | Change::DeletePolicy(_) | Change::PutReference(_) => {
+                let mut book = self.with_book(Clone::clone);
+                book.write(change);
+                if let Err(why) = self.adopt(book) {
+                    tracing::error!(
+                        why,
+                        "a saved change of the rate limiter's rules is not in force until the next start"
+                    );
+                }
+                return;
+            }
+        };
+        let now = self.now();
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        rules.book.write(change);
+        let quota = rules.book.override_at(place);
+        match quota {
+            Some(quota) => rules.overrides.insert(place.clone(), quota),
+            None => rules.overrides.remove(place),
+        };
+        self.override_is(place, quota, now);
+    }
+
+    fn override_is(&self, place: &rules::Place, quota: Option<Quota>, now: Moment) {
+        let (policy, key) = (&*place.0, &*place.1);
+        let failed = match quota {
+            _ if policy == REFERENCE => {
+                self.reference.set_override(key, quota, now).err().map(|error| error.to_string())
+            }
+            Some(quota) => self.limiter.set_override(policy, key, quota, now).err().map(|error| error.to_string()),
+            // A policy that is gone took its keys' quotas along.
+            None => {
+                let _ = self.limiter.remove_override(policy, key, now);
+                None
+            }
+        };
+        if let Some(why) = failed {
+            tracing::error!(policy, why, "a key's own quota could not be put into force");
+        }
+    }
+
+    /// Forgets idle keys for as long as it is polled.
+    pub async fn sweep(&self) {
+        let mut turns = interval(SWEEP_EVERY);
+        turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            turns.tick().await;
+            self.sweep_some();
+        }
+    }
+
+    /// A whole round at once: for tests and for whoever has the time.
+    pub fn sweep_all(&self) {
+        (0..SWEEPS).for_each(|_| self.sweep_some());
+    }
+
+    /// One part of a round.
+    fn sweep_some(&self) {
+        let share = |shards: usize| shards.div_ceil(SWEEPS as usize);
+        let now = self.now();
+        self.limiter.sweep(share(self.limiter.shards()), now);
+        self.reference.sweep(share(self.reference.shards()), now);
+    }
+
+    /// Writes the figures that only the limiter knows.
+    pub fn put_figures(&self, page: &mut Page) {
+        let mut census = self.limiter.census();
+        census.push(self.reference.census());
+        let mut family = |name: &str, help: &str, kind: &str, of: &dyn Fn(&limiter::Census) -> u64| {
+            page.head(name, help, kind);
+            census.iter().for_each(|census| page.sample(name, &[("policy", &*census.policy)], of(census)));
+        };
+        family("gauntlet_limiter_keys", "Keys that a policy counts now.", "gauge", &|census| census.keys as u64);
+        family("gauntlet_limiter_stamps", "Time stamps that a policy's exact logs keep now.", "gauge", &|census| {
+            census.stamps as u64
+        });
+        let help = "Idle keys that were forgotten.";
+        family("gauntlet_limiter_forgotten_total", help, "counter", &|census| census.forgotten);
+        page.head("gauntlet_limiter_full_total", "Hits that met no room for one more key or stamp.", "counter");
+        for census in &census {
+            for (outcome, count) in [("denied", census.full_denied), ("admitted", census.full_admitted)] {
+                let labels = [("policy", &*census.policy), ("outcome", outcome)];
+                page.sample("gauntlet_limiter_full_total", &labels, count);
+            }
+        }
+    }
+}

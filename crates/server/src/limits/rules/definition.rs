@@ -1,0 +1,122 @@
+//! One policy as people write it, in a file or over the API, and what the limiter makes of it. Both ways end here, so that
+//! both refuse the same things in the same words.
+
+use limiter::{Algorithm, Pattern, Policy, Quota, WhenFull};
+use std::time::Duration;
+use wire::api::{LimitPolicyDefinition, LimitQuota};
+
+/// Name of the policy that the reference API configures, and of no other.
+pub const REFERENCE: &str = "reference";
+/// Longest name of a policy, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+/// Longest window: a century.
+pub const WINDOW_MS_MAX: u64 = 100 * 365 * 86_400_000;
+
+const ALGORITHMS: [(&str, Algorithm); 3] =
+    [("gcra", Algorithm::Gcra), ("log", Algorithm::Log), ("counter", Algorithm::Counter)];
+const WHEN_FULL: [(&str, WhenFull); 2] = [("deny", WhenFull::Deny), ("admit", WhenFull::Admit)];
+
+/// What is wrong with one member of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The member.
+    pub member: &'static str,
+    /// What was given, what was expected.
+    pub why: String,
+}
+
+fn wrong(member: &'static str, why: impl Into<String>) -> Wrong {
+    Wrong { member, why: why.into() }
+}
+
+/// The policy of this name that a definition stands for.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn policy(name: &str, definition: &LimitPolicyDefinition) -> Result<Policy, Vec<Wrong>> {
+    let mut mistakes = Vec::new();
+    let mut keep = |mistake: Option<Wrong>| mistakes.extend(mistake);
+    keep(check_name(name).err());
+    let class = pattern("class", &definition.class).map_err(|mistake| keep(Some(mistake))).ok();
+    let key = pattern("key", &definition.key).map_err(|mistake| keep(Some(mistake))).ok();
+    let algorithm = choice("algorithm", &ALGORITHMS, &definition.algorithm).map_err(|mistake| keep(Some(mistake))).ok();
+    let when_full = choice("when_full", &WHEN_FULL, &definition.when_full).map_err(|mistake| keep(Some(mistake))).ok();
+    let quota = LimitQuota { limit: definition.limit, window_ms: definition.window_ms };
+    let quota = self::quota(&quota).map_err(|mistake| keep(Some(mistake))).ok();
+    match (class, key, algorithm, when_full, quota) {
+        (Some(class), Some(key), Some(algorithm), Some(when_full), Some(quota)) if mistakes.is_empty() => {
+            Ok(Policy { name: name.into(), class, key, algorithm, quota, is_shadow: definition.shadow, when_full })
+        }
+        _ => Err(mistakes),
+    }
+}
+
+/// The definition that stands for a policy.
+#[must_use]
+pub fn definition(policy: &Policy) -> LimitPolicyDefinition {
+    LimitPolicyDefinition {
+        class: policy.class.as_str().to_owned(),
+        key: policy.key.as_str().to_owned(),
+        algorithm: name_of(&ALGORITHMS, &policy.algorithm),
+        limit: policy.quota.limit(),
+        window_ms: window_ms(policy.quota),
+        shadow: policy.is_shadow,
+        when_full: name_of(&WHEN_FULL, &policy.when_full),
+    }
+}
+
+/// The quota that these figures stand for.
+///
+/// # Errors
+/// Which of them cannot be.
+pub fn quota(wanted: &LimitQuota) -> Result<Quota, Wrong> {
+    if wanted.limit == 0 {
+        return Err(wrong("limit", "the limit is 0: expected at least 1 unit a window"));
+    }
+    if !(1..=WINDOW_MS_MAX).contains(&wanted.window_ms) {
+        let why = format!("the window is {} ms: expected 1 to {WINDOW_MS_MAX} milliseconds", wanted.window_ms);
+        return Err(wrong("window_ms", why));
+    }
+    Quota::new(wanted.limit, Duration::from_millis(wanted.window_ms)).map_err(|error| wrong("limit", error.to_string()))
+}
+
+/// A window in milliseconds, rounded up.
+#[must_use]
+pub fn window_ms(quota: Quota) -> u64 {
+    quota.window_ns().div_ceil(1_000_000)
+}
+
+/// Whether a policy may have this name.
+///
+/// # Errors
+/// Why it may not.
+fn check_name(name: &str) -> Result<(), Wrong> {
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_' || byte == b'-';
+    if !(1..=NAME_BYTES_MAX).contains(&name.len()) || !name.bytes().all(is_plain) {
+        let shown: String = name.chars().take(NAME_BYTES_MAX).collect();
+        let why = format!("the name is {shown:?}: expected 1 to {NAME_BYTES_MAX} characters of a-z, 0-9, _ and -");
+        return Err(wrong("name", why));
+    }
+    if name == REFERENCE {
+        let why = format!("the name {REFERENCE:?} is taken: /api/v1/configure sets that policy; choose another name");
+        return Err(wrong("name", why));
+    }
+    Ok(())
+}
+
+fn pattern(member: &'static str, text: &str) -> Result<Pattern, Wrong> {
+    Pattern::new(text).map_err(|error| wrong(member, error.to_string()))
+}
+
+fn choice<T: Copy>(member: &'static str, choices: &[(&str, T)], text: &str) -> Result<T, Wrong> {
+    let found = choices.iter().find(|(name, _)| *name == text);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let names = choices.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let shown: String = text.chars().take(NAME_BYTES_MAX).collect();
+        wrong(member, format!("{member} is {shown:?}: expected one of {names}"))
+    })
+}
+
+fn name_of<T: PartialEq>(choices: &[(&str, T)], value: &T) -> String {
+    choices.iter().find(|(_, choice)| choice == value).map_or("", |(name, _)| name).to_owned()
+}

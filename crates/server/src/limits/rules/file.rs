@@ -1,0 +1,263 @@
+//! The file of policies: TOML, read strictly. A file with any mistake is refused as a whole, and every mistake is named with
+//! its line. Pure: the caller reads the file.
+
+use super::definition::{self, Wrong};
+use engine::limits::{LIMIT_KEY_BYTES_MAX, LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
+use limiter::{Policy, Quota};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+use wire::api::{LimitPolicyDefinition, LimitQuota};
+
+/// What a file of policies says.
+#[derive(Clone, Debug, Default)]
+pub struct FileRules {
+    /// The policies, in the order of the file.
+    pub policies: Vec<Policy>,
+    /// Quotas of single keys, by policy and key.
+    pub overrides: BTreeMap<(Box<str>, Box<[u8]>), Quota>,
+}
+
+/// Everything that is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError(Vec<String>);
+
+/// Mistakes that are shown; the number of the others is told.
+const MISTAKES_SHOWN: usize = 20;
+const POLICY_KEYS: [&str; 9] =
+    ["name", "class", "key", "algorithm", "limit", "window", "shadow", "when_full", "override"];
+const OVERRIDE_KEYS: [&str; 3] = ["key", "limit", "window"];
+const SPAN_UNITS_MS: [(&str, u64); 5] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+
+impl std::error::Error for FileError {}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.len();
+        write!(f, "{count} {}:", if count == 1 { "mistake" } else { "mistakes" })?;
+        self.0.iter().take(MISTAKES_SHOWN).try_for_each(|mistake| write!(f, "\n  {mistake}"))?;
+        if count > MISTAKES_SHOWN { write!(f, "\n  and {} more", count - MISTAKES_SHOWN) } else { Ok(()) }
+    }
+}
+
+/// Reads a file of policies.
+///
+/// # Errors
+/// Every mistake, with its line.
+pub fn read(text: &str) -> Result<FileRules, FileError> {
+    let table =
+        DeTable::parse(text).map_err(|error| FileError(vec![format!("not TOML: {}", error.to_string().trim_end())]))?;
+    let mut reader = Reader { text, rules: FileRules::default(), names: HashSet::new(), mistakes: Vec::new() };
+    reader.document(table.get_ref());
+    if reader.mistakes.is_empty() { Ok(reader.rules) } else { Err(FileError(reader.mistakes)) }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    rules: FileRules,
+    names: HashSet<Box<str>>,
+    mistakes: Vec<String>,
+}
+
+/// A table with what it is called in a mistake.
+struct Place<'a> {
+    table: &'a DeTable<'a>,
+    what: String,
+}
+
+impl Reader<'_> {
+    fn document(&mut self, document: &DeTable<'_>) {
+        for (key, value) in document {
+            match value.get_ref() {
+                DeValue::Array(policies) if key.get_ref() == "policy" => self.policies(policies),
+                _ if key.get_ref() == "policy" => {
+                    self.refuse(&value.span(), "policy", "expected tables that begin with [[policy]]");
+                }
+                _ => self.refuse(&key.span(), key.get_ref(), "no such key: expected [[policy]]"),
+            }
+        }
+    }
+
+    fn policies(&mut self, policies: &DeArray<'_>) {
+        for policy in policies {
+            match policy.get_ref() {
+                DeValue::Table(table) => self.policy(&policy.span(), table),
+                _ => self.refuse(&policy.span(), "policy", "expected a table that begins with [[policy]]"),
+            }
+        }
+        let count = policies.iter().count();
+        if count > LIMIT_POLICIES_MAX {
+            self.mistakes.push(format!("{count} policies: expected at most {LIMIT_POLICIES_MAX}"));
+        }
+        let count = self.rules.overrides.len();
+        if count > LIMIT_OVERRIDES_MAX {
+            self.mistakes.push(format!("{count} overrides: expected at most {LIMIT_OVERRIDES_MAX}"));
+        }
+    }
+
+    fn policy(&mut self, span: &Range<usize>, table: &DeTable<'_>) {
+        let named = table.get("name").and_then(|name| name.get_ref().as_str()).map(|name| format!("policy {name:?}"));
+        let place = Place { table, what: named.unwrap_or_else(|| "policy".to_owned()) };
+        let before = self.mistakes.len();
+        self.refuse_unknown(&place, &POLICY_KEYS);
+        let name = self.text_of(&place, span, "name", None);
+        let quota = self.quota(&place, span);
+        let definition = LimitPolicyDefinition {
+            class: self.text_of(&place, span, "class", Some("*")),
+            key: self.text_of(&place, span, "key", Some("*")),
+            algorithm: self.text_of(&place, span, "algorithm", Some("gcra")),
+            limit: quota.limit,
+            window_ms: quota.window_ms,
+            shadow: self.switch(&place, "shadow"),
+            when_full: self.text_of(&place, span, "when_full", Some("deny")),
+        };
+        if !self.names.insert(name.as_str().into()) {
+            self.refuse(span, &place.what, "another policy has this name already: expected names that differ");
+        }
+        self.overrides(&place, &name);
+        // What has not the right type has been refused already, and would only be refused again for a value in its stead.
+        if self.mistakes.len() == before {
+            match definition::policy(&name, &definition) {
+                Ok(policy) => self.rules.policies.push(policy),
+                Err(wrong) => wrong.into_iter().for_each(|wrong| self.refuse_member(&place, span, &wrong)),
+            }
+        }
+    }
+
+    fn overrides(&mut self, policy: &Place<'_>, name: &str) {
+        let Some(value) = policy.table.get("override") else { return };
+        let DeValue::Array(overrides) = value.get_ref() else {
+            return self.refuse(
+                &value.span(),
+                &policy.what,
+                "override: expected tables that begin with [[policy.override]]",
+            );
+        };
+        for own in overrides {
+            match own.get_ref() {
+                DeValue::Table(table) => {
+                    let place = Place { table, what: format!("{}, override", policy.what) };
+                    self.own_quota(&place, &own.span(), name);
+                }
+                _ => self.refuse(
+                    &own.span(),
+                    &policy.what,
+                    "override: expected a table that begins with [[policy.override]]",
+                ),
+            }
+        }
+    }
+
+    fn own_quota(&mut self, place: &Place<'_>, span: &Range<usize>, policy: &str) {
+        let before = self.mistakes.len();
+        self.refuse_unknown(place, &OVERRIDE_KEYS);
+        let key = self.text_of(place, span, "key", None);
+        let quota = self.quota(place, span);
+        if self.mistakes.len() > before {
+            return;
+        }
+        if !(1..=LIMIT_KEY_BYTES_MAX).contains(&key.len()) {
+            let why = format!("key has {} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}", key.len());
+            return self.refuse(span, &place.what, &why);
+        }
+        match definition::quota(&quota) {
+            Ok(quota) => {
+                let at = (policy.into(), key.as_bytes().into());
+                if self.rules.overrides.insert(at, quota).is_some() {
+                    self.refuse(
+                        span,
+                        &place.what,
+                        &format!("the key {key:?} has an override already: expected one a key"),
+                    );
+                }
+            }
+            Err(wrong) => self.refuse_member(place, span, &wrong),
+        }
+    }
+
+    /// Limit and window as they stand; zeros, beside a mistake, where they do not.
+    fn quota(&mut self, place: &Place<'_>, span: &Range<usize>) -> LimitQuota {
+        let limit = match place.table.get("limit") {
+            None => self.missing(place, span, "limit"),
+            Some(value) => match value.get_ref() {
+                DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
+                _ => None,
+            }
+            .unwrap_or_else(|| {
+                self.refuse(&value.span(), &place.what, "limit: expected a whole number of units, at least 1");
+                0
+            }),
+        };
+        let window_ms = match place.table.get("window") {
+            None => self.missing(place, span, "window"),
+            Some(value) => value.get_ref().as_str().and_then(span_ms).unwrap_or_else(|| {
+                self.refuse(
+                    &value.span(),
+                    &place.what,
+                    r#"window: expected a span such as "60s", "500ms", "1m", "24h" or "30d""#,
+                );
+                0
+            }),
+        };
+        LimitQuota { limit, window_ms }
+    }
+
+    fn missing(&mut self, place: &Place<'_>, span: &Range<usize>, key: &str) -> u64 {
+        self.refuse(span, &place.what, &format!("{key} is missing"));
+        0
+    }
+
+    fn text_of(&mut self, place: &Place<'_>, span: &Range<usize>, key: &str, default: Option<&str>) -> String {
+        match place.table.get(key) {
+            Some(value) => value.get_ref().as_str().map(str::to_owned).unwrap_or_else(|| {
+                self.refuse(&value.span(), &place.what, &format!("{key}: expected text in quotes"));
+                String::new()
+            }),
+            None => default.map(str::to_owned).unwrap_or_else(|| {
+                self.missing(place, span, key);
+                String::new()
+            }),
+        }
+    }
+
+    fn switch(&mut self, place: &Place<'_>, key: &str) -> bool {
+        let Some(value) = place.table.get(key) else { return false };
+        value.get_ref().as_bool().unwrap_or_else(|| {
+            self.refuse(&value.span(), &place.what, &format!("{key}: expected true or false"));
+            false
+        })
+    }
+
+    fn refuse_unknown(&mut self, place: &Place<'_>, known: &[&str]) {
+        for key in place.table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
+            let why = format!("no such key: {}; expected {}", key.get_ref(), known.join(", "));
+            self.refuse(&key.span(), &place.what, &why);
+        }
+    }
+
+    /// A mistake of a value, at the line of its member.
+    fn refuse_member(&mut self, place: &Place<'_>, span: &Range<usize>, wrong: &Wrong) {
+        let member = if wrong.member == "window_ms" { "window" } else { wrong.member };
+        let span = place.table.get(member).map_or_else(|| span.clone(), Spanned::span);
+        self.refuse(&span, &place.what, &wrong.why);
+    }
+
+    fn refuse(&mut self, span: &Range<usize>, what: &str, why: &str) {
+        // Beyond those that are shown only their number matters: finding the line of each would take hours of a bad file.
+        if self.mistakes.len() >= MISTAKES_SHOWN {
+            return self.mistakes.push(String::new());
+        }
+        let line = self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
+        self.mistakes.push(format!("line {line}: {what}: {why}"));
+    }
+}
+
+/// A span such as `60s` in milliseconds.
+fn span_ms(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (amount, unit) = text.split_at(digits);
+    let (_, unit_ms) = SPAN_UNITS_MS.into_iter().find(|(name, _)| *name == unit)?;
+    amount.parse::<u64>().ok()?.checked_mul(unit_ms)
+}

@@ -1,0 +1,259 @@
+//! The keeper of the rules: the one task that changes them. Whatever arrives together is committed together, put into force in
+//! the order of the commit, and answered afterwards. Nothing is in force here that is not durable.
+//!
+//! Where several nodes share a database, the keeper looks for what the others set. Knows no HTTP.
+
+use super::book::{Book, Stored};
+use super::change::{Change, ChangeError, command};
+use super::file::{self, FileRules};
+use crate::limits::Limits;
+use engine::commands::Outcome;
+use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use store::{Store, StoreError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How often a shared database is asked whether there is something new: a change is in force everywhere within a second.
+const LOOK_EVERY: Duration = Duration::from_millis(400);
+/// Changes of one commit.
+const BATCH_MAX: usize = 256;
+/// Changes that wait for the keeper; whoever comes then waits at the door.
+pub(crate) const WAITING_MAX: usize = 1_024;
+/// Longest file of policies: a thousand policies and a hundred thousand quotas fit twice.
+const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+
+/// Where an answer goes. Whoever does not wait for it any more has left: the change is made all the same.
+type Reply = oneshot::Sender<Result<(), ChangeError>>;
+
+/// What the keeper is asked.
+#[derive(Debug)]
+pub enum Message {
+    /// Change a rule.
+    Change(Change, Reply),
+    /// Read the file again; the answer is how many policies it has, or what is wrong with it.
+    Reload(oneshot::Sender<Result<usize, String>>),
+}
+
+/// The one task that changes the rules.
+pub struct Keeper {
+    limits: Arc<Limits>,
+    store: Store,
+    path: Option<PathBuf>,
+    inbox: mpsc::Receiver<Message>,
+    /// The version of the stored rules that was read last.
+    version: u64,
+    /// Changes of our own since then: each is one version.
+    own_changes: u64,
+    /// Whether a commit failed in a way in which nobody knows what was saved.
+    is_doubtful: bool,
+    is_failing: bool,
+}
+
+impl Keeper {
+    /// Puts the rules into force that there are at the start.
+    ///
+    /// # Errors
+    /// What is wrong with the file, as text; or the store's.
+    pub async fn begin(
+        limits: Arc<Limits>,
+        store: Store,
+        path: Option<PathBuf>,
+        inbox: mpsc::Receiver<Message>,
+    ) -> Result<Self, BeginError> {
+        let file = match &path {
+            Some(path) => read_file(path.clone()).await.map_err(BeginError::File)?,
+            None => FileRules::default(),
+        };
+        let rules = store.read(|reader| reader.limit_rules()).await?;
+        let version = rules.version;
+        limits.adopt(Book { file, stored: Stored::of(rules) }).map_err(BeginError::File)?;
+        Ok(Self { limits, store, path, inbox, version, own_changes: 0, is_doubtful: false, is_failing: false })
+    }
+
+    /// Keeps the rules until everybody who could change them has gone.
+    pub async fn run(mut self) {
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut messages = Vec::new();
+        loop {
+            tokio::select! {
+                count = self.inbox.recv_many(&mut messages, BATCH_MAX) => {
+                    if count == 0 {
+                        return;
+                    }
+                    self.handle(std::mem::take(&mut messages)).await;
+                }
+                _ = looks.tick() => self.look().await,
+            }
+        }
+    }
+
+    async fn handle(&mut self, messages: Vec<Message>) {
+        let mut changes = Vec::new();
+        let mut reloads = Vec::new();
+        for message in messages {
+            match message {
+                Message::Change(change, reply) => changes.push((change, reply)),
+                Message::Reload(reply) => reloads.push(reply),
+            }
+        }
+        if !reloads.is_empty() {
+            let reloaded = self.reload().await;
+            for reply in reloads {
+                let _ = reply.send(reloaded.clone());
+            }
+        }
+        if !changes.is_empty() {
+            self.change(changes).await;
+        }
+    }
+
+    /// Commits what can be done, puts it into force in the same order, then answers.
+    async fn change(&mut self, changes: Vec<(Change, Reply)>) {
+        let (accepted, refused) = self.judge(changes);
+        for (error, reply) in refused {
+            let _ = reply.send(Err(error));
+        }
+        let commands = accepted.iter().map(|(change, _)| command(change)).collect();
+        match self.store.commit_all(commands).await {
+            Ok(outcomes) => {
+                for ((change, reply), outcome) in accepted.into_iter().zip(outcomes) {
+                    self.own_changes += u64::from(outcome == Outcome::Done);
+                    let _ = reply.send(self.conclude(&change, &outcome));
+                }
+            }
+            Err(error) => {
+                self.is_doubtful = true;
+                for (_, reply) in accepted {
+                    let _ = reply.send(Err(error.clone().into()));
+                }
+            }
+        }
+    }
+
+    /// Parts what can be tried from what cannot: the store knows nothing of the file.
+    #[expect(clippy::type_complexity, reason = "two lists, used once")]
+    fn judge(&self, changes: Vec<(Change, Reply)>) -> (Vec<(Change, Reply)>, Vec<(ChangeError, Reply)>) {
+        let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+        self.limits.with_book(|book| {
+            let (mut policies, mut overrides) = book.counts();
+            for (change, reply) in changes {
+                let room = match &change {
+                    Change::PutPolicy(policy) if book.origin(&policy.name).is_none() => {
+                        policies += 1;
+                        policies <= LIMIT_POLICIES_MAX
+                    }
+                    Change::PutOverride(place, _) if book.own_quota(place).is_none() => {
+                        overrides += 1;
+                        overrides <= LIMIT_OVERRIDES_MAX
+                    }
+                    _ => true,
+                };
+                match &change {
+                    _ if !room => refused.push((ChangeError::TooMany, reply)),
+                    Change::PutOverride((policy, _), _) if !book.knows(policy) => {
+                        refused.push((ChangeError::NoSuchPolicy, reply));
+                    }
+                    _ => accepted.push((change, reply)),
+                }
+            }
+        });
+        (accepted, refused)
+    }
+
+    /// Puts a change into force that was saved.
+    fn conclude(&self, change: &Change, outcome: &Outcome) -> Result<(), ChangeError> {
+        match outcome {
+            Outcome::Done => {
+                self.limits.put_into_force(change);
+                Ok(())
+            }
+            Outcome::TooMany => Err(ChangeError::TooMany),
+            Outcome::Missing => Err(self.limits.with_book(|book| book.why_missing(change))),
+            other => Err(ChangeError::Unforeseen(format!("a change of the rate limiter's rules came to {other:?}"))),
+        }
+    }
+
+    /// Looks for what other nodes set, or for what became of a commit that failed.
+    async fn look(&mut self) {
+        if !self.store.is_shared() && !self.is_doubtful {
+            return;
+        }
+        match self.read_what_is_new().await {
+            Ok(()) => self.is_failing = false,
+            Err(error) => {
+                if !self.is_failing {
+                    tracing::warn!(%error, "the rate limiter's rules cannot be looked up; those in force stay");
+                }
+                self.is_failing = true;
+            }
+        }
+    }
+
+    async fn read_what_is_new(&mut self) -> Result<(), StoreError> {
+        let version = self.store.read(|reader| reader.limit_rules_version()).await?;
+        if version == self.version + self.own_changes && !self.is_doubtful {
+            return Ok(());
+        }
+        let rules = self.store.read(|reader| reader.limit_rules()).await?;
+        (self.version, self.own_changes, self.is_doubtful) = (rules.version, 0, false);
+        let file = self.limits.with_book(|book| book.file.clone());
+        if let Err(why) = self.limits.adopt(Book { file, stored: Stored::of(rules) }) {
+            tracing::error!(why, "the rate limiter's stored rules cannot be put into force; the old ones stay");
+        }
+        Ok(())
+    }
+
+    /// Reads the file again: as a whole, or not at all.
+    async fn reload(&self) -> Result<usize, String> {
+        let Some(path) = &self.path else {
+            tracing::info!("asked to read the file of policies again, and there is none (limiter.policies)");
+            return Err("there is no file of policies".to_owned());
+        };
+        let stored = self.limits.with_book(|book| book.stored.clone());
+        let read = read_file(path.clone()).await;
+        let adopted = read.and_then(|file| {
+            let count = file.policies.len();
+            self.limits.adopt(Book { file, stored }).map(|()| count)
+        });
+        match &adopted {
+            Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
+            Err(why) => {
+                tracing::error!("the file of policies was not taken over, the old policies stay: {why}");
+            }
+        }
+        adopted
+    }
+}
+
+/// Why there are no rules to begin with.
+#[derive(Debug, thiserror::Error)]
+pub enum BeginError {
+    /// The file of policies is not good.
+    #[error("the rate limiter's policies: {0}")]
+    File(String),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Reads and checks a file on a thread for what blocks.
+async fn read_file(path: PathBuf) -> Result<FileRules, String> {
+    let read = tokio::task::spawn_blocking(move || {
+        let text = read_text(&path)?;
+        file::read(&text).map_err(|error| format!("{} has {error}", path.display()))
+    });
+    read.await.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned()))
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
+    let bytes = std::fs::metadata(path).map_err(cannot)?.len();
+    if bytes > FILE_BYTES_MAX {
+        return Err(format!("{} has {bytes} bytes: expected at most {FILE_BYTES_MAX}", path.display()));
+    }
+    std::fs::read_to_string(path).map_err(cannot)
+}

@@ -1,0 +1,205 @@
+//! Files of policies, good and bad, and the book over file and store.
+
+use super::*;
+use engine::rows::{LimitOverride, LimitPolicy, LimitRules};
+use limiter::{Algorithm, WhenFull};
+use std::fmt::Write;
+use wire::api::LimitQuota;
+
+const BURST: &str = "[[policy]]\nname = \"burst\"\nlimit = 100\nwindow = \"60s\"\n";
+
+#[test]
+fn a_policy_has_defaults_for_all_but_its_figures() {
+    let rules = read(BURST).unwrap();
+    let [policy] = rules.policies.as_slice() else { panic!("{rules:?}") };
+    assert_eq!((&*policy.name, policy.class.as_str(), policy.key.as_str()), ("burst", "*", "*"));
+    assert_eq!((policy.algorithm, policy.when_full, policy.is_shadow), (Algorithm::Gcra, WhenFull::Deny, false));
+    assert_eq!((policy.quota.limit(), policy.quota.window_ns()), (100, 60_000_000_000));
+}
+
+#[test]
+fn everything_that_a_policy_may_say_is_read() {
+    let text = r#"
+        [[policy]]
+        name = "daily-2_x"
+        class = "gateway.*.create"
+        key = "token:*"
+        algorithm = "log"
+        limit = 1_000
+        window = "24h"
+        shadow = true
+        when_full = "admit"
+        [[policy.override]]
+        key = "token:42"
+        limit = 5
+        window = "500ms"
+    "#;
+    let rules = read(text).unwrap();
+    let policy = &rules.policies[0];
+    assert_eq!((policy.class.as_str(), policy.key.as_str()), ("gateway.*.create", "token:*"));
+    assert_eq!((policy.algorithm, policy.when_full, policy.is_shadow), (Algorithm::Log, WhenFull::Admit, true));
+    assert_eq!((policy.quota.limit(), window_ms(policy.quota)), (1_000, 86_400_000));
+    let own = rules.overrides[&("daily-2_x".into(), b"token:42".as_slice().into())];
+    assert_eq!((own.limit(), own.window_ns()), (5, 500_000_000));
+}
+
+#[test]
+fn a_file_without_policies_is_one() {
+    assert!(read("").unwrap().policies.is_empty());
+    assert!(read("# none yet\n").unwrap().policies.is_empty());
+}
+
+/// The file must be refused with exactly these mistakes.
+#[track_caller]
+fn refused(text: &str, want: &[&str]) {
+    let said = read(text).unwrap_err().to_string();
+    assert_eq!(said.lines().skip(1).map(str::trim).collect::<Vec<_>>(), want);
+}
+
+#[test]
+fn every_mistake_is_named_with_its_line() {
+    refused("policy = 3", &["line 1: policy: expected tables that begin with [[policy]]"]);
+    refused("[[policies]]\n", &["line 1: policies: no such key: expected [[policy]]"]);
+    refused(
+        "[[policy]]\nname = \"a\"\nlimt = 5\n",
+        &[
+            "line 3: policy \"a\": no such key: limt; expected name, class, key, algorithm, limit, window, shadow, when_full, override",
+            "line 1: policy \"a\": limit is missing",
+            "line 1: policy \"a\": window is missing",
+        ],
+    );
+    refused(
+        "[[policy]]\nname = \"a\"\nlimit = -5\nwindow = 60\nshadow = \"yes\"\n",
+        &[
+            "line 3: policy \"a\": limit: expected a whole number of units, at least 1",
+            "line 4: policy \"a\": window: expected a span such as \"60s\", \"500ms\", \"1m\", \"24h\" or \"30d\"",
+            "line 5: policy \"a\": shadow: expected true or false",
+        ],
+    );
+    refused(
+        "[[policy]]\nname = \"A b\"\nalgorithm = \"luck\"\nlimit = 0\nwindow = \"0s\"\nkey = \"\"\nwhen_full = \"panic\"\n",
+        &[
+            "line 2: policy \"A b\": the name is \"A b\": expected 1 to 64 characters of a-z, 0-9, _ and -",
+            "line 6: policy \"A b\": the pattern is empty; expected a text, or * for everything",
+            "line 3: policy \"A b\": algorithm is \"luck\": expected one of gcra, log, counter",
+            "line 7: policy \"A b\": when_full is \"panic\": expected one of deny, admit",
+            "line 4: policy \"A b\": the limit is 0: expected at least 1 unit a window",
+        ],
+    );
+    refused(
+        &format!("{BURST}{BURST}"),
+        &["line 5: policy \"burst\": another policy has this name already: expected names that differ"],
+    );
+    refused(
+        &format!("{BURST}[[policy.override]]\nkey = \"\"\nlimit = 1\nwindow = \"1s\"\n"),
+        &["line 5: policy \"burst\", override: key has 0 bytes: expected 1 to 1024"],
+    );
+    refused(
+        &BURST.replace("burst", "reference"),
+        &[
+            "line 2: policy \"reference\": the name \"reference\" is taken: /api/v1/configure sets that policy; choose another name",
+        ],
+    );
+    refused(
+        &BURST.replace("60s", "99999999999999999999d"),
+        &["line 4: policy \"burst\": window: expected a span such as \"60s\", \"500ms\", \"1m\", \"24h\" or \"30d\""],
+    );
+    refused(
+        &BURST.replace("60s", "36501d"),
+        &["line 4: policy \"burst\": the window is 3153686400000 ms: expected 1 to 3153600000000 milliseconds"],
+    );
+    refused(
+        &BURST.replace("100", "99999999999999999999"),
+        &["line 3: policy \"burst\": limit: expected a whole number of units, at least 1"],
+    );
+}
+
+#[test]
+fn text_that_is_not_toml_is_refused_with_its_line() {
+    let said = read("[[policy]]\nname = \n").unwrap_err().to_string();
+    assert!(said.contains("not TOML") && said.contains("line 2"), "{said}");
+}
+
+#[test]
+fn a_million_mistakes_are_told_in_a_few_lines() {
+    let mut text = String::new();
+    for number in 0..100_000 {
+        writeln!(text, "[[policy]]\nname = \"p{number}\"").unwrap();
+    }
+    let said = read(&text).unwrap_err().to_string();
+    assert!(said.starts_with("200001 mistakes:") && said.lines().count() == 22, "{said}");
+}
+
+fn quota_of_key(limit: u64) -> LimitQuota {
+    LimitQuota { limit, window_ms: 1_000 }
+}
+
+fn stored(policies: &[(&str, &str)], overrides: &[(&str, &str, u64)]) -> Stored {
+    let policy =
+        |(name, definition): &(&str, &str)| LimitPolicy { name: (*name).into(), definition: (*definition).into() };
+    let own = |(policy, key, limit): &(&str, &str, u64)| LimitOverride {
+        policy: (*policy).into(),
+        key: key.as_bytes().to_vec(),
+        limit: *limit,
+        window_ms: 1_000,
+    };
+    Stored::of(LimitRules {
+        version: 1,
+        policies: policies.iter().map(policy).collect(),
+        overrides: overrides.iter().map(own).collect(),
+    })
+}
+
+/// The book's policies as `name limit` and its quotas of keys as `policy key limit`.
+#[track_caller]
+fn check_book(file: &str, stored: Stored, policies: &[&str], overrides: &[&str]) -> Book {
+    let book = Book { file: read(file).unwrap(), stored };
+    let have = book.policies().into_iter().map(|policy| format!("{} {}", policy.name, policy.quota.limit()));
+    assert_eq!(have.collect::<Vec<_>>(), policies);
+    let have = book.overrides();
+    let have =
+        have.iter().map(|((policy, key), own)| format!("{policy} {} {}", String::from_utf8_lossy(key), own.limit()));
+    assert_eq!(have.collect::<Vec<_>>(), overrides);
+    book
+}
+
+#[test]
+fn what_the_api_set_wins_over_the_file_until_it_is_forgotten() {
+    let file = format!("{BURST}[[policy.override]]\nkey = \"k\"\nlimit = 7\nwindow = \"1s\"\n");
+    check_book(&file, Stored::default(), &["burst 100"], &["burst k 7"]);
+    let definition = r#"{"limit": 9, "window_ms": 1000}"#;
+    let both = stored(&[("burst", definition), ("alone", definition)], &[("burst", "k", 8), ("burst", "l", 1)]);
+    let book = check_book(&file, both, &["burst 9", "alone 9"], &["burst k 8", "burst l 1"]);
+    assert_eq!(
+        (book.origin("burst"), book.origin("alone"), book.origin("none")),
+        (Some(Origin::Api), Some(Origin::Api), None)
+    );
+    let mut book = book;
+    book.write(&Change::DeleteOverride(("burst".into(), b"k".as_slice().into())));
+    assert_eq!(book.own_quota(&("burst".into(), b"k".as_slice().into())).unwrap().0, quota_of_key(7));
+    book.write(&Change::DeletePolicy("burst".into()));
+    assert_eq!(book.policies().iter().map(|policy| policy.quota.limit()).collect::<Vec<_>>(), [100, 9]);
+    assert!(book.stored.overrides.is_empty(), "with a policy go the quotas that were set under it");
+}
+
+#[test]
+fn quotas_under_a_policy_that_is_gone_wait_for_its_return() {
+    let own = stored(&[], &[("burst", "k", 8)]);
+    check_book("", own.clone(), &[], &[]);
+    check_book(BURST, own, &["burst 100"], &["burst k 8"]);
+}
+
+#[test]
+fn a_stored_policy_that_cannot_be_read_harms_no_other() {
+    let good = r#"{"limit": 9, "window_ms": 1000}"#;
+    for bad in ["", "{}", r#"{"limit": 0, "window_ms": 1}"#, r#"{"limit": 1, "window_ms": 1, "algorithm": "new"}"#] {
+        check_book("", stored(&[("bad", bad), ("good", good)], &[]), &["good 9"], &[]);
+    }
+}
+
+#[test]
+fn the_reference_policy_is_the_reference_apis_alone() {
+    let stored = stored(&[("reference", r#"{"limit": 5, "window_ms": 2000}"#)], &[("reference", "\"ann\"", 3)]);
+    assert_eq!(stored.reference, Some(LimitQuota { limit: 5, window_ms: 2_000 }));
+    check_book("", stored, &[], &["reference \"ann\" 3"]);
+}

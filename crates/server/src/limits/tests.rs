@@ -1,0 +1,190 @@
+//! The limiter of a process on a clock that the test moves: rules, headers, shadow, figures, memory.
+
+use super::headers::RateHeaders;
+use super::rules::{FileRules, Stored, read};
+use super::*;
+use std::sync::Arc;
+
+struct House {
+    limits: Limits,
+    clock: LimitClock,
+    metrics: Arc<Metrics>,
+}
+
+fn house(file: &str, configure: impl FnOnce(&mut Config)) -> House {
+    let mut config = Config::default();
+    configure(&mut config);
+    let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
+    let limits = Limits::with_clock(&config, metrics.clone(), clock.clone());
+    limits.adopt(Book { file: read(file).unwrap(), stored: Stored::default() }).unwrap();
+    House { limits, clock, metrics }
+}
+
+impl House {
+    fn hit(&self, key: &str, cost: u64) -> (Outcome, RateHeaders) {
+        let ruling = self.limits.check(&[Hit { class: "api", key: key.as_bytes(), cost }]);
+        (ruling.outcome, RateHeaders::of(&ruling, self.limits.now()))
+    }
+
+    fn sample(&self, name: &str) -> Option<String> {
+        let mut page = self.metrics.page();
+        self.limits.put_figures(&mut page);
+        let page = page.into_text();
+        page.lines().find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
+    }
+}
+
+fn policy(name: &str, limit: u64, window: &str, more: &str) -> String {
+    format!("[[policy]]\nname = \"{name}\"\nlimit = {limit}\nwindow = \"{window}\"\n{more}\n")
+}
+
+const LOG: &str = "algorithm = \"log\"";
+
+/// After these costs, the headers of the last must read so: policy, limit, and seconds to wait.
+#[track_caller]
+fn check(file: &str, costs: &[u64], policy: &str, limit: &str, retry_after_s: Option<u64>) {
+    let house = house(file, |_| {});
+    let heard: Vec<_> = costs.iter().map(|cost| house.hit("k", *cost).1).collect();
+    let last = heard.last().unwrap();
+    assert_eq!((last.policy.as_str(), last.limit.as_str(), last.retry_after_s), (policy, limit, retry_after_s));
+}
+
+#[test]
+fn headers_say_what_is_left_and_when() {
+    let burst = policy("burst", 3, "60s", LOG);
+    check("", &[1], "", "", None);
+    check(&burst, &[1], r#""burst";q=3;w=60"#, r#""burst";r=2;t=60"#, None);
+    check(&burst, &[1, 1, 1], r#""burst";q=3;w=60"#, r#""burst";r=0;t=60"#, None);
+    check(&burst, &[1, 1, 1, 1], r#""burst";q=3;w=60"#, r#""burst";r=0;t=60"#, Some(60));
+    check(&burst, &[4], r#""burst";q=3;w=60"#, "", None);
+    // A part of a second is a second: whoever comes back then may.
+    check(&policy("p", 1, "1500ms", LOG), &[1, 1], r#""p";q=1;w=2"#, r#""p";r=0;t=2"#, Some(2));
+    let two = policy("daily", 100, "24h", LOG) + &burst;
+    check(&two, &[1], r#""burst";q=3;w=60, "daily";q=100;w=86400"#, r#""burst";r=2;t=60, "daily";r=99;t=86400"#, None);
+    // Of a refusal only who refused: what else there is may come back later than the caller may.
+    check(&two, &[3, 1], r#""burst";q=3;w=60, "daily";q=100;w=86400"#, r#""burst";r=0;t=60"#, Some(60));
+    check(
+        &(policy("seen", 1, "1s", "shadow = true") + &burst),
+        &[3],
+        r#""burst";q=3;w=60"#,
+        r#""burst";r=0;t=60"#,
+        None,
+    );
+}
+
+#[test]
+fn a_head_stays_short_however_many_policies_there_are() {
+    let file: String = (1..=100).map(|number| policy(&format!("p{number}"), number, "1s", LOG)).collect();
+    let house = house(&file, |_| {});
+    let headers = house.hit("k", 1).1;
+    assert_eq!((headers.policy.matches(";q=").count(), headers.limit.matches(";r=").count()), (8, 8));
+    assert!(headers.limit.starts_with(r#""p1";r=0"#), "the tightest is named: {headers:?}");
+}
+
+#[test]
+fn a_window_slides_at_the_millisecond() {
+    let house = house(&policy("burst", 2, "60s", LOG), |_| {});
+    let may = || house.hit("k", 1).0 == Outcome::Allowed;
+    assert!(may());
+    house.clock.advance(Duration::from_millis(10));
+    assert!(may() && !may());
+    house.clock.advance(Duration::from_millis(59_989));
+    assert!(!may(), "a millisecond before the first unit is a window old");
+    house.clock.advance(Duration::from_millis(1));
+    assert!(may() && !may(), "the first unit is back, the second is not");
+    house.clock.advance(Duration::from_millis(9));
+    assert!(!may());
+    house.clock.advance(Duration::from_millis(1));
+    assert!(may() && !may());
+}
+
+#[test]
+fn decisions_are_counted_by_what_each_policy_said() {
+    let file = policy("burst", 1, "60s", "") + &policy("seen", 1, "60s", "shadow = true");
+    let house = house(&file, |_| {});
+    assert_eq!(house.hit("k", 1).0, Outcome::Allowed);
+    assert!(matches!(house.hit("k", 1).0, Outcome::NotUntil(_)));
+    assert_eq!(house.hit("k", 2).0, Outcome::Never);
+    let of = |policy: &str, outcome: &str| {
+        let labels = format!(r#"{{policy="{policy}",class="api",outcome="{outcome}"}}"#);
+        house.sample(&format!("gauntlet_limiter_decisions_total{labels}"))
+    };
+    assert_eq!(of("burst", "allowed").as_deref(), Some("1"));
+    assert_eq!(of("burst", "denied").as_deref(), Some("1"));
+    assert_eq!(of("burst", "cost_exceeds_limit").as_deref(), Some("1"));
+    assert_eq!((of("seen", "allowed").as_deref(), of("seen", "denied")), (Some("1"), None));
+    assert_eq!(of("seen", "shadow").as_deref(), Some("2"));
+    assert_eq!(house.sample("gauntlet_limiter_decision_seconds_count").as_deref(), Some("3"));
+    assert_eq!(house.sample(r#"gauntlet_limiter_keys{policy="burst"}"#).as_deref(), Some("1"));
+}
+
+#[test]
+fn a_limiter_in_shadow_refuses_nobody_and_says_what_it_would_have() {
+    let house = house(&policy("burst", 1, "60s", ""), |config| config.limiter_shadow = true);
+    for _ in 0..3 {
+        assert_eq!(house.hit("k", 1).0, Outcome::Allowed);
+    }
+    let labels = r#"{policy="burst",class="api",outcome="shadow"}"#;
+    assert_eq!(house.sample(&format!("gauntlet_limiter_decisions_total{labels}")).as_deref(), Some("2"));
+    for _ in 0..101 {
+        assert!(matches!(house.limits.check_reference(b"ann"), Verdict::Allowed { .. }));
+    }
+    let labels = r#"{policy="reference",class="api.v1",outcome="shadow"}"#;
+    assert_eq!(house.sample(&format!("gauntlet_limiter_decisions_total{labels}")).as_deref(), Some("1"));
+}
+
+#[test]
+fn an_edit_keeps_what_was_used_and_a_refused_book_changes_nothing() {
+    let house = house(&policy("burst", 2, "60s", ""), |_| {});
+    let adopt = |file: FileRules| house.limits.adopt(Book { file, stored: Stored::default() });
+    assert!(matches!((house.hit("k", 2).0, house.hit("k", 1).0), (Outcome::Allowed, Outcome::NotUntil(_))));
+    adopt(read(&policy("burst", 3, "60s", "")).unwrap()).unwrap();
+    assert!(matches!((house.hit("k", 1).0, house.hit("k", 1).0), (Outcome::Allowed, Outcome::NotUntil(_))));
+    let mut twice = read(&policy("burst", 9, "60s", "")).unwrap();
+    twice.policies.extend(twice.policies.clone());
+    adopt(twice).unwrap_err();
+    assert!(matches!(house.hit("k", 1).0, Outcome::NotUntil(_)));
+    adopt(FileRules::default()).unwrap();
+    assert_eq!(house.hit("k", 1_000).0, Outcome::Allowed, "without policies nothing is limited");
+}
+
+#[test]
+fn a_quota_of_a_keys_own_comes_and_goes() {
+    let own = "[[policy.override]]\nkey = \"vip\"\nlimit = 5\nwindow = \"60s\"";
+    let house = house(&policy("burst", 1, "60s", own), |_| {});
+    assert_eq!((house.hit("vip", 5).0, house.hit("other", 5).0), (Outcome::Allowed, Outcome::Never));
+    let place: rules::Place = ("burst".into(), b"other".as_slice().into());
+    house.limits.put_into_force(&Change::PutOverride(place.clone(), LimitQuota { limit: 7, window_ms: 60_000 }));
+    assert_eq!(house.hit("other", 7).0, Outcome::Allowed);
+    house.limits.put_into_force(&Change::DeleteOverride(place));
+    assert_eq!(house.hit("other", 7).0, Outcome::Never);
+    house
+        .limits
+        .adopt(Book { file: read(&policy("burst", 1, "60s", "")).unwrap(), stored: Stored::default() })
+        .unwrap();
+    assert_eq!(house.hit("vip", 5).0, Outcome::Never, "what is in the file no more is in force no more");
+}
+
+#[test]
+fn memory_comes_back_within_a_round_without_traffic() {
+    let house = house(&policy("burst", 5, "1s", ""), |config| config.limiter_keys_max = 100_000);
+    for number in 0..50_000 {
+        house.hit(&format!("key-{number}"), 1);
+        house.limits.check_reference(format!("key-{number}").as_bytes());
+    }
+    let keys = |policy: &str| house.sample(&format!(r#"gauntlet_limiter_keys{{policy="{policy}"}}"#)).unwrap();
+    assert_eq!((keys("burst"), keys("reference")), ("50000".to_owned(), "50000".to_owned()));
+    house.clock.advance(Duration::from_secs(61));
+    house.limits.sweep_all();
+    assert_eq!((keys("burst"), keys("reference")), ("0".to_owned(), "0".to_owned()));
+    assert_eq!(house.sample(r#"gauntlet_limiter_stamps{policy="reference"}"#).as_deref(), Some("0"));
+}
+
+#[test]
+fn a_full_limiter_says_so() {
+    let house = house(&policy("burst", 5, "60s", LOG), |config| config.limiter_keys_max = 1_024);
+    let outcomes: Vec<_> = (0..1_025).map(|number| house.hit(&format!("key-{number}"), 1).0).collect();
+    assert_eq!((outcomes[1_023], outcomes[1_024]), (Outcome::Allowed, Outcome::Full));
+    assert_eq!(house.hit("key-new", 1).1.retry_after_s, Some(10));
+    assert_eq!(house.limits.check_reference(b"ann"), Verdict::Denied { retry_after_s: 10 });
+}

@@ -1,0 +1,165 @@
+//! What the rate limiter's policies say, counted by policy, class and outcome. The number of series is bounded whatever
+//! callers name: a policy is the operator's, a class may be anybody's.
+
+use super::kinds::Counter;
+use super::text::{Exposed, Page};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What a policy said about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decided {
+    /// It may pass. Another policy may still have said no.
+    Allowed,
+    /// Not yet.
+    Denied,
+    /// Never: it costs more than any window holds.
+    Exceeds,
+    /// There was no room to count one more key.
+    Full,
+    /// It would have been refused, for whatever reason, by a policy in shadow.
+    Shadow,
+}
+
+impl Decided {
+    const ALL: [Self; 5] = [Self::Allowed, Self::Denied, Self::Exceeds, Self::Full, Self::Shadow];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Denied => "denied",
+            Self::Exceeds => "cost_exceeds_limit",
+            Self::Full => "full",
+            Self::Shadow => "shadow",
+        }
+    }
+}
+
+/// What one policy said about the requests of one class.
+#[derive(Debug, Default)]
+pub struct Verdicts([Counter; Decided::ALL.len()]);
+
+impl Verdicts {
+    /// Once more.
+    pub fn inc(&self, decided: Decided) {
+        self.0[decided as usize].inc();
+    }
+}
+
+/// Policies that are counted apart: more than there may be at once, for those that come and go.
+const POLICIES_MAX: usize = 2_000;
+/// Classes of others' that are counted apart for one policy. The gateway's own are few and always counted apart.
+const CLASSES_MAX: usize = 32;
+/// What the gateway's own classes begin with.
+pub(crate) const OWN_CLASSES: &str = "gateway.";
+const OTHER: &str = "other";
+
+type ByClass = BTreeMap<Box<str>, Arc<Verdicts>>;
+
+/// Decisions by policy, class and outcome.
+#[derive(Debug, Default)]
+pub struct Decisions(RwLock<HashMap<Box<str>, ByClass>>);
+
+impl Decisions {
+    /// Counts what each of these policies said about requests of these classes.
+    pub fn count<'a>(&self, decided: impl Iterator<Item = (&'a str, &'a str, Decided)>) {
+        for (policy, class, decided) in decided {
+            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(verdicts) = known.get(policy).and_then(|classes| classes.get(label(classes, class))) {
+                verdicts.inc(decided);
+                continue;
+            }
+            drop(known);
+            self.of(policy, class).inc(decided);
+        }
+    }
+
+    /// The counters of a policy and a class.
+    #[must_use]
+    pub fn of(&self, policy: &str, class: &str) -> Arc<Verdicts> {
+        let mut policies = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let policy = if policies.len() < POLICIES_MAX || policies.contains_key(policy) { policy } else { OTHER };
+        let classes = policies.entry(policy.into()).or_default();
+        classes.entry(label(classes, class).into()).or_default().clone()
+    }
+}
+
+/// What a class is counted as: itself while there is a place for it.
+fn label<'a>(classes: &ByClass, class: &'a str) -> &'a str {
+    let is_known = classes.contains_key(class) || class.starts_with(OWN_CLASSES);
+    let has_place = || classes.keys().filter(|class| !class.starts_with(OWN_CLASSES)).count() < CLASSES_MAX;
+    if is_known || has_place() { class } else { OTHER }
+}
+
+impl Exposed for Decisions {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        let policies = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let sorted: BTreeMap<_, _> = policies.iter().collect();
+        for (policy, classes) in sorted {
+            for (class, verdicts) in classes {
+                let seen = Decided::ALL.iter().zip(&verdicts.0).filter(|(_, counter)| counter.get() > 0);
+                seen.for_each(|(decided, counter)| {
+                    let labels = [("policy", &**policy), ("class", class), ("outcome", decided.name())];
+                    page.sample(name, &labels, counter.get());
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The samples after these decisions.
+    #[track_caller]
+    fn check(decided: &[(&str, &str, Decided)], want: &[&str]) {
+        let decisions = Decisions::default();
+        decisions.count(decided.iter().copied());
+        let mut page = Page::default();
+        decisions.expose(&mut page, "d", "Decisions.");
+        assert_eq!(page.into_text().lines().skip(2).collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn decisions_are_counted_by_policy_class_and_outcome() {
+        check(&[], &[]);
+        check(
+            &[
+                ("daily", "api", Decided::Denied),
+                ("burst", "api", Decided::Allowed),
+                ("burst", "api", Decided::Allowed),
+                ("burst", "web", Decided::Shadow),
+            ],
+            &[
+                r#"d{policy="burst",class="api",outcome="allowed"} 2"#,
+                r#"d{policy="burst",class="web",outcome="shadow"} 1"#,
+                r#"d{policy="daily",class="api",outcome="denied"} 1"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn classes_that_anybody_may_invent_take_no_more_memory_and_hide_none_of_ours() {
+        let decisions = Decisions::default();
+        for number in 0..10_000 {
+            decisions.count([("burst", &*format!("junk-{number}"), Decided::Allowed)].into_iter());
+        }
+        decisions.count([("burst", "gateway.player.read", Decided::Denied)].into_iter());
+        let policies = decisions.0.read().unwrap();
+        let classes = &policies["burst"];
+        assert_eq!(classes.len(), CLASSES_MAX + 2);
+        assert_eq!(classes[OTHER].0[0].get(), 10_000 - CLASSES_MAX as u64);
+        assert_eq!(classes["gateway.player.read"].0[1].get(), 1);
+    }
+
+    #[test]
+    fn policies_that_come_and_go_take_no_more_memory() {
+        let decisions = Decisions::default();
+        for number in 0..POLICIES_MAX * 2 {
+            decisions.of(&format!("policy-{number}"), "api").inc(Decided::Allowed);
+        }
+        assert_eq!(decisions.0.read().unwrap().len(), POLICIES_MAX + 1);
+    }
+}

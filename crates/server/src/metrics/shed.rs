@@ -1,0 +1,49 @@
+//! Requests that were refused because the house has too much to do, by what there was too much of.
+
+use super::kinds::Counter;
+use super::text::{Exposed, Page};
+
+/// What there is too much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Overload {
+    /// Matches wait in the queue.
+    Queue,
+    /// Commands wait for the store's writer.
+    CommitWait,
+    /// Tasks wait for a processor.
+    SchedulerDelay,
+}
+
+impl Overload {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Queue, Self::CommitWait, Self::SchedulerDelay];
+
+    /// The name in metrics and logs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::CommitWait => "commit_wait",
+            Self::SchedulerDelay => "scheduler_delay",
+        }
+    }
+}
+
+/// Refused requests by reason.
+#[derive(Debug, Default)]
+pub(super) struct ByOverload([Counter; Overload::ALL.len()]);
+
+impl ByOverload {
+    pub(super) fn inc(&self, overload: Overload) {
+        self.0[overload as usize].inc();
+    }
+}
+
+impl Exposed for ByOverload {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for (overload, counter) in Overload::ALL.into_iter().zip(&self.0) {
+            page.sample(name, &[("reason", overload.name())], counter.get());
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The rate limiter for proxies: Envoy's rate limit service, version 3, over gRPC on a port of its own.
+//!
+//! A domain is a class, each descriptor a hit; all of a request are judged together. There is no authentication, as in every
+//! service of this protocol: the port belongs into the proxies' network. Knows no policies and keeps no counts: both are
+//! [`crate::limits`]'s.
+
+mod ask;
+mod door;
+mod service;
+mod tell;
+
+use crate::config::Config;
+use crate::limits::Limits;
+use crate::metrics::Metrics;
+use engine::limits::RLS_CONNECTIONS_MAX;
+use service::Rls;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+use tonic::transport::Server;
+
+/// Requests under way on one connection.
+const STREAMS_MAX: u32 = 1_024;
+/// Longest list of headers of a request, in bytes.
+const HEADERS_BYTES_MAX: u32 = 16 * 1024;
+/// A peer is asked for a sign of life so many times before its silence puts it out.
+const PINGS: u32 = 3;
+
+/// What clients may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Time from the head of a request to its answer.
+    pub request_timeout: Duration,
+    /// Time in which a peer must be heard of.
+    pub silence_max: Duration,
+    /// Connections at the same time.
+    pub connections_max: usize,
+    /// Time that requests under way get once the signal to leave has come.
+    pub drain_max: Duration,
+}
+
+impl Terms {
+    /// The terms in force.
+    #[must_use]
+    pub fn of(config: &Config, drain_max: Duration) -> Self {
+        Self {
+            request_timeout: config.http_body_timeout,
+            silence_max: config.http_idle_timeout,
+            connections_max: config.http_connections_max.min(RLS_CONNECTIONS_MAX),
+            drain_max,
+        }
+    }
+}
+
+/// Serves until `shutdown` comes and then, for at most [`Terms::drain_max`], until the last request under way is answered.
+pub async fn serve(
+    listener: TcpListener,
+    limits: Arc<Limits>,
+    terms: Terms,
+    metrics: Arc<Metrics>,
+    shutdown: impl Future<Output = ()>,
+) {
+    let (leaving, left) = oneshot::channel();
+    let connections = door::connections(listener, terms.connections_max, terms.silence_max, metrics);
+    let served = Server::builder()
+        .timeout(terms.request_timeout)
+        .max_concurrent_streams(STREAMS_MAX)
+        .http2_max_header_list_size(HEADERS_BYTES_MAX)
+        .http2_keepalive_interval(Some(terms.silence_max / PINGS))
+        .http2_keepalive_timeout(Some(terms.silence_max))
+        .serve_with_incoming_shutdown(Rls(limits), connections, async move {
+            shutdown.await;
+            let _ = leaving.send(());
+        });
+    tokio::select! {
+        ended = served => if let Err(error) = ended {
+            tracing::error!(%error, "the gRPC service ended, by a defect of this program");
+        },
+        () = overdue(left, terms.drain_max) => {
+            tracing::warn!("gRPC clients are put out: the time to finish their requests is over");
+        }
+    }
+}
+
+/// Ends so long after the signal to leave; never before it.
+async fn overdue(left: oneshot::Receiver<()>, drain_max: Duration) {
+    if left.await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    sleep(drain_max).await;
+}
+
+#[cfg(test)]
+mod tests;

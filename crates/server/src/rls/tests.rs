@@ -1,0 +1,381 @@
+//! The service as a proxy sees it: over TCP, by the client that is generated from the public protocol.
+
+use super::*;
+use crate::limits::LimitClock;
+use crate::limits::rules::{Book, Stored, read};
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use envoy_types::pb::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::{Entry, RateLimitOverride};
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_response::DescriptorStatus;
+use envoy_types::pb::envoy::service::ratelimit::v3::rate_limit_service_client::RateLimitServiceClient;
+use envoy_types::pb::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+use envoy_types::pb::google::protobuf::UInt64Value;
+use std::net::SocketAddr;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tonic::Code;
+use tonic::transport::Channel;
+
+const TERMS: Terms = Terms {
+    request_timeout: Duration::from_secs(30),
+    silence_max: Duration::from_secs(30),
+    connections_max: 10,
+    drain_max: Duration::from_secs(30),
+};
+
+/// A running service with the policies of a file, on a clock that stands still.
+struct House {
+    address: SocketAddr,
+    clock: LimitClock,
+    leave: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+}
+
+impl House {
+    async fn open(file: &str, terms: Terms, configure: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::default();
+        configure(&mut config);
+        let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
+        let limits = Limits::with_clock(&config, metrics.clone(), clock.clone());
+        limits.adopt(Book { file: read(file).unwrap(), stored: Stored::default() }).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (leave, left) = oneshot::channel::<()>();
+        let served = tokio::spawn(serve(listener, Arc::new(limits), terms, metrics, async {
+            let _ = left.await;
+        }));
+        Self { address, clock, leave, served }
+    }
+
+    async fn client(&self) -> RateLimitServiceClient<Channel> {
+        RateLimitServiceClient::connect(format!("http://{}", self.address)).await.unwrap()
+    }
+}
+
+/// `user=1,path=/x` as a descriptor.
+fn descriptor(text: &str) -> RateLimitDescriptor {
+    let entries = text.split(',').filter_map(|entry| entry.split_once('='));
+    let entries = entries.map(|(key, value)| Entry { key: key.to_owned(), value: value.to_owned() });
+    RateLimitDescriptor { entries: entries.collect(), ..RateLimitDescriptor::default() }
+}
+
+fn asks(descriptors: &[&str]) -> RateLimitRequest {
+    RateLimitRequest {
+        domain: "shop".to_owned(),
+        descriptors: descriptors.iter().map(|text| descriptor(text)).collect(),
+        hits_addend: 0,
+    }
+}
+
+/// A change to a request that is otherwise in order.
+fn but(descriptors: &[&str], change: impl FnOnce(&mut RateLimitRequest)) -> RateLimitRequest {
+    let mut request = asks(descriptors);
+    change(&mut request);
+    request
+}
+
+fn text(response: &RateLimitResponse) -> String {
+    let statuses: Vec<String> = response.statuses.iter().map(status_text).collect();
+    format!("{}: {}", response.overall_code().as_str_name(), statuses.join("; "))
+}
+
+fn status_text(status: &DescriptorStatus) -> String {
+    let mut text = status.code().as_str_name().to_owned();
+    if let Some(limit) = &status.current_limit {
+        let (per, unit) = (limit.requests_per_unit, limit.unit().as_str_name());
+        text += &format!(" {} of {per} per {unit} ({})", status.limit_remaining, limit.name);
+    }
+    if let Some(reset) = &status.duration_until_reset {
+        text += &format!(", {}.{:03} s", reset.seconds, reset.nanos / 1_000_000);
+    }
+    text
+}
+
+/// Requests in their order, all at one moment, and what each is told.
+#[track_caller]
+fn check(file: &str, exchanges: &[(RateLimitRequest, &str)]) {
+    let told = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+        let house = House::open(file, TERMS, |_| {}).await;
+        let (mut client, mut told) = (house.client().await, Vec::new());
+        for (request, _) in exchanges {
+            told.push(client.should_rate_limit(request.clone()).await.unwrap().into_inner());
+        }
+        told
+    });
+    for ((request, expected), response) in exchanges.iter().zip(&told) {
+        assert_eq!(text(response), *expected, "{request:?}");
+    }
+}
+
+const BURST: &str =
+    "[[policy]]\nname = \"burst\"\nkey = \"user=*\"\nalgorithm = \"log\"\nlimit = 3\nwindow = \"60s\"\n";
+const PATHS: &str =
+    "[[policy]]\nname = \"paths\"\nkey = \"path=*\"\nalgorithm = \"log\"\nlimit = 2\nwindow = \"90s\"\n";
+
+#[test]
+fn a_descriptor_is_a_hit() {
+    check(
+        BURST,
+        &[
+            (asks(&["user=1"]), "OK: OK 2 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["user=1"]), "OK: OK 1 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["user=1"]), "OK: OK 0 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["user=1"]), "OVER_LIMIT: OVER_LIMIT 0 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["user=2"]), "OK: OK 2 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["user=1,path=/"]), "OK: OK 2 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["host=1"]), "OK: OK"),
+        ],
+    );
+}
+
+#[test]
+fn descriptors_are_charged_all_or_none() {
+    let both = || asks(&["path=/", "user=1", "host=1"]);
+    check(
+        &format!("{BURST}{PATHS}"),
+        &[
+            (both(), "OK: OK 1 of 2 per UNKNOWN (paths), 90.000 s; OK 2 of 3 per MINUTE (burst), 60.000 s; OK"),
+            (both(), "OK: OK 0 of 2 per UNKNOWN (paths), 90.000 s; OK 1 of 3 per MINUTE (burst), 60.000 s; OK"),
+            // What could be taken still can be.
+            (
+                both(),
+                "OVER_LIMIT: OVER_LIMIT 0 of 2 per UNKNOWN (paths), 90.000 s; OK 1 of 3 per MINUTE (burst), 60.000 s; OK",
+            ),
+            (asks(&["user=1"]), "OK: OK 0 of 3 per MINUTE (burst), 60.000 s"),
+            // The same descriptor twice is twice the cost.
+            (
+                asks(&["user=2", "user=2"]),
+                "OK: OK 1 of 3 per MINUTE (burst), 60.000 s; OK 1 of 3 per MINUTE (burst), 60.000 s",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_hardest_policy_speaks_for_a_descriptor() {
+    let daily = BURST.replace("burst", "daily").replace("60s", "24h").replace("limit = 3", "limit = 4");
+    check(
+        &format!("{daily}{BURST}"),
+        &[
+            (but(&["user=1"], |request| request.hits_addend = 3), "OK: OK 0 of 3 per MINUTE (burst), 60.000 s"),
+            (asks(&["user=1"]), "OVER_LIMIT: OVER_LIMIT 0 of 3 per MINUTE (burst), 60.000 s"),
+            (
+                but(&["user=1"], |request| request.hits_addend = 2),
+                "OVER_LIMIT: OVER_LIMIT 0 of 4 per DAY (daily), 86400.000 s",
+            ),
+            (but(&["user=1"], |request| request.hits_addend = 4), "OVER_LIMIT: OVER_LIMIT 0 of 3 per MINUTE (burst)"),
+        ],
+    );
+}
+
+#[test]
+fn hits_cost_what_is_said() {
+    let own = |hits: u64| {
+        but(&["user=1", "user=2"], |request| {
+            request.hits_addend = 2;
+            request.descriptors[1].hits_addend = Some(UInt64Value { value: hits });
+        })
+    };
+    check(
+        BURST,
+        &[
+            // A descriptor's own is stronger, and 0 only looks.
+            (own(1), "OK: OK 1 of 3 per MINUTE (burst), 60.000 s; OK 2 of 3 per MINUTE (burst), 60.000 s"),
+            (but(&["user=2"], |request| request.hits_addend = 2), "OK: OK 0 of 3 per MINUTE (burst), 60.000 s"),
+            (
+                but(&["user=2"], |request| request.descriptors[0].hits_addend = Some(UInt64Value { value: 0 })),
+                "OK: OK 0 of 3 per MINUTE (burst), 60.000 s",
+            ),
+            (asks(&["user=2"]), "OVER_LIMIT: OVER_LIMIT 0 of 3 per MINUTE (burst), 60.000 s"),
+            (
+                but(&["user=3"], |request| request.hits_addend = u32::MAX),
+                "OVER_LIMIT: OVER_LIMIT 0 of 3 per MINUTE (burst)",
+            ),
+            (
+                own(u64::MAX),
+                "OVER_LIMIT: OVER_LIMIT 0 of 3 per MINUTE (burst), 60.000 s; OVER_LIMIT 0 of 3 per MINUTE (burst)",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_request_may_bring_its_limit() {
+    let with = |requests_per_unit, unit| {
+        let limit = RateLimitOverride { requests_per_unit, unit };
+        but(&["user=1", "host=1"], |request| {
+            request.descriptors.iter_mut().for_each(|descriptor| descriptor.limit = Some(limit));
+        })
+    };
+    let own = "[[policy.override]]\nkey = \"user=9\"\nlimit = 100\nwindow = \"60s\"\n";
+    check(
+        &format!("{BURST}{own}"),
+        &[
+            (asks(&["user=1"]), "OK: OK 2 of 3 per MINUTE (burst), 60.000 s"),
+            // What was used stays used; a descriptor that no policy is for has no limit all the same.
+            (with(5, 3), "OK: OK 3 of 5 per HOUR (burst), 3600.000 s; OK"),
+            (with(2, 2), "OVER_LIMIT: OVER_LIMIT 0 of 2 per MINUTE (burst), 60.000 s; OK"),
+            (asks(&["user=1"]), "OK: OK 0 of 3 per MINUTE (burst), 60.000 s"),
+            // What an operator has set for a key is stronger.
+            (
+                but(&["user=9"], |request| {
+                    request.descriptors[0].limit = Some(RateLimitOverride { requests_per_unit: 1, unit: 1 });
+                }),
+                "OK: OK 99 of 100 per MINUTE (burst), 60.000 s",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_policy_in_shadow_says_nothing() {
+    let too_much = but(&["user=1"], |request| request.hits_addend = 4);
+    check(&format!("{BURST}shadow = true\n"), &[(too_much, "OK: OK")]);
+}
+
+#[tokio::test]
+async fn a_limiter_in_shadow_denies_nobody() {
+    let house = House::open(BURST, TERMS, |config| config.limiter_shadow = true).await;
+    let too_much = but(&["user=1"], |request| request.hits_addend = 4);
+    let response = house.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
+    assert_eq!(text(&response), "OK: OK 0 of 3 per MINUTE (burst)");
+}
+
+#[tokio::test]
+async fn headers_are_for_the_answer_to_the_limited() {
+    let house = House::open(BURST, TERMS, |_| {}).await;
+    let mut client = house.client().await;
+    let mut headers = async |hits| {
+        let request = but(&["user=1"], |request| request.hits_addend = hits);
+        let response = client.should_rate_limit(request).await.unwrap().into_inner();
+        let headers = response.response_headers_to_add.into_iter();
+        headers.map(|header| format!("{}: {}", header.key, header.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(headers(2).await, [r#"ratelimit-policy: "burst";q=3;w=60"#, r#"ratelimit: "burst";r=1;t=60"#]);
+    house.clock.advance(Duration::from_millis(10_500));
+    assert_eq!(
+        headers(2).await,
+        [r#"ratelimit-policy: "burst";q=3;w=60"#, r#"ratelimit: "burst";r=0;t=50"#, "retry-after: 50"]
+    );
+    assert_eq!(headers(4).await, [r#"ratelimit-policy: "burst";q=3;w=60"#]);
+}
+
+#[tokio::test]
+async fn requests_that_make_no_sense_are_refused() {
+    let house = House::open(BURST, TERMS, |_| {}).await;
+    let mut client = house.client().await;
+    let mut check = async |request: RateLimitRequest, code: Code, words: &str| {
+        let status = client.should_rate_limit(request).await.unwrap_err();
+        assert_eq!((status.code(), status.message()), (code, words));
+    };
+    let bad = Code::InvalidArgument;
+    let domain = |domain: &str| but(&["user=1"], |request| request.domain = domain.to_owned());
+    check(domain(""), bad, "domain of 0 bytes: expected 1 to 256").await;
+    check(domain(&"d".repeat(257)), bad, "domain of 257 bytes: expected 1 to 256").await;
+    let own = "domain \"gateway.guest.read\": names that begin with \"gateway.\" are this server's own";
+    check(domain("gateway.guest.read"), bad, own).await;
+    check(asks(&[]), bad, "0 descriptors: expected 1 to 64").await;
+    check(asks(&["user=1"; 65]), bad, "65 descriptors: expected 1 to 64").await;
+    check(asks(&["user=1", ""]), bad, "descriptors[1] has 0 entries: expected 1 to 32").await;
+    check(asks(&[&"a=b,".repeat(33)]), bad, "descriptors[0] has 33 entries: expected 1 to 32").await;
+    check(asks(&["a=b,=c"]), bad, "descriptors[0].entries[1].key is empty: expected a name").await;
+    let long = format!("user={}", "x".repeat(1_020));
+    check(asks(&[&long]), bad, "descriptors[0] makes a key of 1025 bytes: expected at most 1024").await;
+    let limit = |requests_per_unit, unit| {
+        but(&["user=1"], |request| {
+            request.descriptors[0].limit = Some(RateLimitOverride { requests_per_unit, unit });
+        })
+    };
+    check(limit(5, 0), bad, "descriptors[0].limit.unit is 0: expected 1 (second) to 7 (week)").await;
+    check(limit(5, 99), bad, "descriptors[0].limit.unit is 99: expected 1 (second) to 7 (week)").await;
+    let none = "descriptors[0].limit.requests_per_unit: the limit is 0; expected at least 1 unit";
+    check(limit(0, 1), bad, none).await;
+    let negative = but(&["user=1"], |request| request.descriptors[0].is_negative_hits = true);
+    let words = "descriptors[0].is_negative_hits: units are not given back here";
+    check(negative, Code::Unimplemented, words).await;
+    let huge = format!("user={}", "x".repeat(200_000));
+    let status = client.should_rate_limit(asks(&[&huge])).await.unwrap_err();
+    assert_eq!(status.code(), Code::OutOfRange, "{status}");
+    // Nothing of all this was counted.
+    let response = client.should_rate_limit(asks(&["user=1"])).await.unwrap().into_inner();
+    assert_eq!(text(&response), "OK: OK 2 of 3 per MINUTE (burst), 60.000 s");
+}
+
+#[tokio::test]
+async fn the_longest_request_that_makes_sense_fits() {
+    let house = House::open("", TERMS, |_| {}).await;
+    let longest = format!("user={}", "x".repeat(1_019));
+    let response = house.client().await.should_rate_limit(asks(&[longest.as_str(); 64])).await.unwrap().into_inner();
+    assert_eq!((response.statuses.len(), response.overall_code), (64, 1));
+}
+
+#[tokio::test]
+async fn other_methods_are_not_served() {
+    let house = House::open(BURST, TERMS, |_| {}).await;
+    let channel = Channel::from_shared(format!("http://{}", house.address)).unwrap().connect().await.unwrap();
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.unwrap();
+    let codec = tonic_prost::ProstCodec::<RateLimitRequest, RateLimitResponse>::default();
+    let path = http::uri::PathAndQuery::from_static("/grpc.health.v1.Health/Check");
+    let status = client.unary(tonic::Request::new(asks(&["user=1"])), path, codec).await.unwrap_err();
+    assert_eq!(status.code(), Code::Unimplemented);
+}
+
+#[tokio::test]
+async fn further_connections_wait_for_a_seat() {
+    let house = House::open(BURST, Terms { connections_max: 1, ..TERMS }, |_| {}).await;
+    let mut first = house.client().await;
+    first.should_rate_limit(asks(&["user=1"])).await.unwrap();
+    // The kernel takes the connection; nobody reads from it.
+    let mut second = house.client().await;
+    let waiting = tokio::spawn(async move { second.should_rate_limit(asks(&["user=2"])).await });
+    first.should_rate_limit(asks(&["user=1"])).await.unwrap();
+    assert!(!waiting.is_finished());
+    drop(first);
+    assert!(waiting.await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn who_says_nothing_is_put_out() {
+    let silence_max = Duration::from_millis(1_500);
+    let house = House::open(BURST, Terms { silence_max, ..TERMS }, |_| {}).await;
+    let ends = |greeting| ended(house.address, greeting);
+    // Nothing at all; half of the greeting; something that is not HTTP/2.
+    tokio::join!(ends(""), ends("PRI * HTTP"), ends("GET / HTTP/1.1\r\n\r\n"));
+}
+
+/// Says this, and waits until the other side ends it, in order or not.
+async fn ended(address: SocketAddr, greeting: &str) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(greeting.as_bytes()).await.unwrap();
+    let _ = stream.read_to_end(&mut Vec::new()).await;
+}
+
+#[tokio::test]
+async fn who_answers_pings_stays() {
+    let silence_max = Duration::from_millis(1_500);
+    let house = House::open(BURST, Terms { silence_max, connections_max: 1, ..TERMS }, |_| {}).await;
+    let mut client = house.client().await;
+    client.should_rate_limit(asks(&["user=1"])).await.unwrap();
+    // Would be served, and put out, as soon as the seat were free.
+    let next = tokio::spawn(ended(house.address, ""));
+    sleep(2 * silence_max).await;
+    assert!(!next.is_finished());
+    drop(client);
+    next.await.unwrap();
+}
+
+#[tokio::test]
+async fn it_leaves_when_told_to() {
+    let house = House::open(BURST, TERMS, |_| {}).await;
+    let mut client = house.client().await;
+    client.should_rate_limit(asks(&["user=1"])).await.unwrap();
+    house.leave.send(()).unwrap();
+    house.served.await.unwrap();
+    assert!(TcpStream::connect(house.address).await.is_err());
+    // And in time, when somebody does not hear it.
+    let house = House::open(BURST, Terms { drain_max: Duration::from_millis(50), ..TERMS }, |_| {}).await;
+    let _deaf = TcpStream::connect(house.address).await.unwrap();
+    house.leave.send(()).unwrap();
+    house.served.await.unwrap();
+}

@@ -1,0 +1,116 @@
+//! The load shedder at the door: new games are refused while there is too much to do, and nothing else is.
+
+use crate::house::{ANNS, BOOTSTRAP, Call, House, LOAD_TEST};
+use axum::http::header;
+use serde_json::json;
+use server::gateway::shed::{self, Load};
+use server::metrics::Overload;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use tokio::time::timeout;
+
+const BUSY: Load = Load { queue: Some(11), commit_wait: None, scheduler_delay: None };
+const CALM: Load = Load { queue: Some(7), commit_wait: None, scheduler_delay: None };
+
+/// At most ten matches in the queue, at most 50 ms to the store's writer.
+async fn house() -> House {
+    let configure = |config: &mut server::config::Config| {
+        config.allow_private_bots = true;
+        config.shed_queue_max = Some(10);
+        config.shed_commit_wait = Some(Duration::from_millis(50));
+    };
+    House::open_with(Arc::new(MemoryDatabase::new()), configure).await
+}
+
+fn create(house: &House) -> Call {
+    house.call("POST /api/games").json(&json!({ "snakes": [ANNS.to_string()] }))
+}
+
+#[tokio::test]
+async fn new_games_are_refused_while_there_is_too_much_to_do() {
+    let house = house().await;
+    create(&house).check("201").await;
+    house.app.shedder.look(&BUSY);
+    let reply = create(&house).check("503 overloaded").await;
+    let seconds: u64 = reply.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
+    assert!((1..=5).contains(&seconds), "{seconds}");
+    assert!(reply.body["detail"].as_str().unwrap().contains("games wait to be played"), "{}", reply.body);
+    let batch = json!({ "games": [{ "snakes": [ANNS.to_string()] }] });
+    house.call("POST /api/games/batch").json(&batch).check("503 overloaded").await;
+    create(&house).by(LOAD_TEST).check("503 overloaded").await;
+    house.app.shedder.look(&Load { commit_wait: Some(Duration::from_millis(51)), ..CALM });
+    let reply = create(&house).check("503 overloaded").await;
+    assert!(reply.body["detail"].as_str().unwrap().contains("saving takes longer"), "{}", reply.body);
+    house.app.shedder.look(&Load { commit_wait: Some(Duration::ZERO), ..CALM });
+    create(&house).check("201").await;
+    assert_eq!(house.claim().await.len(), 2);
+    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 3);
+    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="commit_wait"}"#), 1);
+    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="scheduler_delay"}"#), 0);
+}
+
+#[tokio::test]
+async fn everything_but_new_games_goes_on() {
+    let house = house().await;
+    let id = house.game().await;
+    house.app.shedder.look(&BUSY);
+    house.call("GET /api/games").check("200").await;
+    house.call(&format!("GET /api/games/{id}")).by("").check("200").await;
+    house.call("POST /api/games/status").json(&json!({ "game_ids": [id] })).check("200").await;
+    house.call("POST /api/snakes").json(&json!({ "name": "c", "url": "http://example.com" })).check("201").await;
+    house.call(&format!("POST /api/games/{id}/cancel")).check("200").await;
+    house.call("GET /healthz").check("200").await;
+    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 0);
+}
+
+#[tokio::test]
+async fn operators_are_let_through_and_strangers_are_told_what_is_wrong() {
+    let house = house().await;
+    house.app.shedder.look(&BUSY);
+    create(&house).by("operator").check("201").await;
+    create(&house).by(BOOTSTRAP).check("400 unknown_snake").await;
+    create(&house).by("").check("401 token_missing").await;
+    create(&house).by("unknown").check("401 token_unknown").await;
+    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 0);
+}
+
+/// What one of the two refuses, the other neither counts nor charges.
+#[tokio::test]
+async fn the_shedder_and_the_limiter_keep_apart() {
+    let house = house().await;
+    let one = "[[policy]]\nname = \"one\"\nclass = \"gateway.player.create\"\nkey = \"token:*\"\nlimit = 1\nwindow = \"3600s\"";
+    house.limit(one).await;
+    house.app.shedder.look(&BUSY);
+    let reply = create(&house).check("503 overloaded").await;
+    assert!(!reply.headers.contains_key("ratelimit"));
+    house.app.shedder.look(&CALM);
+    create(&house).check("201").await;
+    create(&house).check("429 rate_limited").await;
+    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 1);
+}
+
+/// Waits until the shedder says so.
+async fn until(house: &House, want: Option<Overload>) {
+    let reached = async {
+        while house.app.shedder.overload() != want {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(60), reached).await.expect("the load is looked at");
+}
+
+#[tokio::test]
+async fn the_queue_is_looked_at_and_new_games_are_taken_again_when_it_is_short() {
+    let house = house().await;
+    let games = json!({ "games": vec![json!({ "snakes": [ANNS.to_string()] }); 11] });
+    house.call("POST /api/games/batch").json(&games).check("200").await;
+    let app = house.app.clone();
+    let watching = tokio::spawn(async move { shed::watch(&app).await });
+    until(&house, Some(Overload::Queue)).await;
+    create(&house).check("503 overloaded").await;
+    assert_eq!(house.claim().await.len(), 11);
+    until(&house, None).await;
+    create(&house).check("201").await;
+    watching.abort();
+}
