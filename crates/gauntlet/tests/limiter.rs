@@ -20,7 +20,10 @@ impl Server {
     fn limits(&self) -> Vec<(String, u64)> {
         let listed = self.ask("GET /api/limits/policies", &Value::Null);
         let policies = listed["policies"].as_array().unwrap();
-        policies.iter().map(|policy| (policy["name"].as_str().unwrap().to_owned(), policy["limit"].as_u64().unwrap())).collect()
+        policies
+            .iter()
+            .map(|policy| (policy["name"].as_str().unwrap().to_owned(), policy["limit"].as_u64().unwrap()))
+            .collect()
     }
 
     fn may(&self, key: &str) -> bool {
@@ -84,7 +87,8 @@ fn a_hangup_reads_the_file_again_as_a_whole_or_not_at_all() {
     server.signal(Signal::HUP);
     until("the mistake is in the log", || {
         let log = server.log();
-        (log.contains("no such key: limt") && log.contains("line 6") && log.contains("the old policies stay")).then_some(())
+        (log.contains("no such key: limt") && log.contains("line 6") && log.contains("the old policies stay"))
+            .then_some(())
     });
     assert_eq!(server.limits(), want);
     assert!(!server.may("k"));
@@ -103,7 +107,8 @@ fn a_bad_file_of_policies_is_told_at_the_start() {
     let output = folder.gauntlet(&format!("serve --port 0 {ALONE}")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
-    for part in ["policies.toml has 2 mistakes", "line 2: policy \"Burst\"", "line 4: policy \"Burst\": the limit is 0"] {
+    for part in ["policies.toml has 2 mistakes", "line 2: policy \"Burst\"", "line 4: policy \"Burst\": the limit is 0"]
+    {
         assert!(said.contains(part), "{part:?} is not in {said}");
     }
     let output = folder.gauntlet("serve --port 0 --limiter-policies none.toml").output().unwrap();
