@@ -52,11 +52,18 @@ bots() { # port, further arguments...
 
 rss_kib() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
 
+# A program of bench/, built on demand; prints where it is.
+bench_program() { # name
+    local program=${CARGO_TARGET_DIR:-$root/target}/release/$1
+    [ -x "$program" ] || (cd "$root" && cargo build --quiet --release --locked -p "$1") >&2
+    echo "$program"
+}
+
 # A server that costs less than what is measured against it: what it says at its end is in $work/canned-PORT.json.
 canned() { # port, further arguments...; the process id is in $canned
-    local port=$1 program=${CARGO_TARGET_DIR:-$root/target}/release/canned
+    local port=$1 program
     shift
-    [ -x "$program" ] || (cd "$root" && cargo build --quiet --release --locked -p canned)
+    program=$(bench_program canned)
     "$program" --port "$port" "$@" >"$work/canned-$port.out" &
     canned=$!
     pids+=("$canned")

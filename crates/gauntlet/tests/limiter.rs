@@ -1,131 +1,120 @@
-//! The rate limiter of the built program: what is set survives `kill -9`, SIGHUP reads the file of policies again or leaves the old
-//! ones in force, and `--only limiter` serves nothing else.
+//! The rate limiter as a process of its own: put on trial by its own scenarios, asked by many at once, asked over gRPC.
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 mod house;
 
-use house::{Folder, Server, until};
-use rustix::process::Signal;
-use serde_json::{Value, json};
+use house::{Folder, until};
+use serde_json::json;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Output;
+use std::thread;
 
-const ALONE: &str = "--only limiter --limiter-policies policies.toml";
-
-fn policy(name: &str, limit: u64) -> String {
-    format!("[[policy]]\nname = \"{name}\"\nclass = \"app\"\nlimit = {limit}\nwindow = \"1h\"\n")
+fn run(folder: &Folder, words: &str) -> Output {
+    folder.gauntlet(&format!("run {words} --quiet")).output().unwrap()
 }
 
-impl Server {
-    /// The limits of the policies in force, by name.
-    fn limits(&self) -> Vec<(String, u64)> {
-        let listed = self.ask("GET /api/limits/policies", &Value::Null);
-        let policies = listed["policies"].as_array().unwrap();
-        policies
-            .iter()
-            .map(|policy| (policy["name"].as_str().unwrap().to_owned(), policy["limit"].as_u64().unwrap()))
-            .collect()
-    }
+/// The record of the only run in this folder.
+fn record(folder: &Folder) -> serde_json::Value {
+    let run = fs::read_dir(folder.path().join("runs")).unwrap().flatten().next().unwrap();
+    serde_json::from_str(&fs::read_to_string(run.path().join("run.json")).unwrap()).unwrap()
+}
 
-    fn may(&self, key: &str) -> bool {
-        match self.call("POST /api/limits/check", &json!({"key": key, "class": "app"})).status {
-            200 => true,
-            429 => false,
-            status => panic!("a check was answered with {status}"),
+/// In small: what of `journey` was allowed and denied; the gates that know the full size are given anew.
+#[track_caller]
+fn check(words: &str, counts: &[(&str, u64, u64)]) {
+    let folder = Folder::new();
+    let ran = run(&folder, words);
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned() + &String::from_utf8_lossy(&ran.stdout);
+    assert!(matches!(ran.status.code(), Some(0 | 3)), "{words}: {said}");
+    let record = record(&folder);
+    for (journey, ok, denied) in counts {
+        let figures = &record["journeys"][journey];
+        let found = [&figures["ok"], &figures["denied"], &figures["errors"]].map(|count| count.as_u64().unwrap());
+        assert_eq!(found, [*ok, *denied, 0], "{words}: {journey}: {said}");
+    }
+}
+
+#[test]
+fn its_scenarios_count_exactly() {
+    check("limiter-baseline", &[("check", 900, 100)]);
+    check(
+        "limiter-100 --set phase.apart.arrivals.clients=20 --set phase.together.arrivals.clients=60",
+        &[("apart", 2_000, 0), ("together", 5_000, 1_000)],
+    );
+    check("limiter-extreme --set burst=300 --set bursts=3 --set connections=50", &[("check", 900, 0)]);
+}
+
+/// One request on a connection that stays open, and the body of its answer.
+fn ask(connection: &mut TcpStream, client: &str) -> String {
+    let body = format!(r#"{{"client_id":"{client}","resource":"api"}}"#);
+    let head = "POST /api/v1/ratelimit HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length:";
+    write!(connection, "{head} {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut answer = Vec::new();
+    let mut bytes = [0; 1_024];
+    loop {
+        let count = connection.read(&mut bytes).unwrap();
+        assert!(count > 0, "the server has closed the connection");
+        answer.extend_from_slice(&bytes[..count]);
+        let text = String::from_utf8_lossy(&answer);
+        if let Some((_, body)) = text.split_once("\r\n\r\n").filter(|(_, body)| body.ends_with('}')) {
+            return body.to_owned();
         }
     }
 }
 
-fn named(policies: &[(&str, u64)]) -> Vec<(String, u64)> {
-    policies.iter().map(|(name, limit)| ((*name).to_owned(), *limit)).collect()
-}
-
 #[test]
-fn what_is_set_survives_a_kill() {
+fn exactly_as_many_as_the_limit_says_of_calls_at_once() {
+    const CALLS: usize = 100;
     let folder = Folder::new();
-    folder.write("policies.toml", &policy("burst", 5));
-    let server = folder.host(ALONE);
-    let settings = json!({"window_seconds": 3_600, "request_per_window": 7});
-    let config = json!({"window_seconds": 3_600, "requests_per_window": 7});
-    let own = json!({"client_id": "ann", "window_seconds": 10, "request_per_window": 2});
-    for (line, body) in [
-        ("POST /api/v1/configure", &settings),
-        ("POST /api/v1/configure-client", &own),
-        ("PUT /api/limits/policies/burst", &json!({"class": "app", "limit": 9, "window_ms": 3_600_000})),
-        ("PUT /api/limits/policies/burst/overrides/vip", &json!({"limit": 1, "window_ms": 3_600_000})),
-    ] {
-        server.ask(line, body);
+    let server = folder.serve("--only limiter --threads 4");
+    server.ask("POST /api/v1/configure", &json!({"window_seconds": 3600, "request_per_window": 50}));
+    for turn in 0..10 {
+        let gate = std::sync::Barrier::new(CALLS);
+        let answers: Vec<String> = thread::scope(|scope| {
+            let call = || {
+                let mut connection = TcpStream::connect(server.address()).unwrap();
+                gate.wait();
+                ask(&mut connection, &format!("exact-{turn}"))
+            };
+            let calls: Vec<_> = (0..CALLS).map(|_| scope.spawn(call)).collect();
+            calls.into_iter().map(|call| call.join().unwrap()).collect()
+        });
+        let answers: Vec<serde_json::Value> = answers.iter().map(|body| serde_json::from_str(body).unwrap()).collect();
+        let allowed = answers.iter().filter(|answer| answer["allowed"] == true);
+        let mut left: Vec<u64> = allowed.map(|answer| answer["remaining"].as_u64().unwrap()).collect();
+        left.sort_unstable();
+        assert_eq!(left, (0..50).collect::<Vec<u64>>(), "each with a remainder of its own");
     }
-    // At once: what was answered was saved.
-    server.kill();
-    let server = folder.host(ALONE);
-    assert_eq!(server.limits(), named(&[("burst", 9)]));
-    assert_eq!(server.ask("GET /api/v1/client-config/bob", &Value::Null), config);
-    let anns = json!({"window_seconds": 10, "requests_per_window": 2});
-    assert_eq!(server.ask("GET /api/v1/client-config/ann", &Value::Null), anns);
-    assert!(server.may("vip") && !server.may("vip"));
-    server.ask("DELETE /api/limits/policies/burst", &Value::Null);
-    server.ask("DELETE /api/v1/client-config/ann", &Value::Null);
-    server.kill();
-    let server = folder.host(ALONE);
-    assert_eq!(server.limits(), named(&[("burst", 5)]), "the file's policy holds again");
-    assert_eq!(server.ask("GET /api/v1/client-config/ann", &Value::Null), config);
 }
 
 #[test]
-fn a_hangup_reads_the_file_again_as_a_whole_or_not_at_all() {
+fn the_example_of_policies_is_one() {
     let folder = Folder::new();
-    folder.write("policies.toml", &policy("burst", 2));
-    let mut server = folder.host(ALONE);
-    assert!(server.may("k") && server.may("k") && !server.may("k"));
-    folder.write("policies.toml", &(policy("burst", 3) + &policy("daily", 100)));
-    server.signal(Signal::HUP);
-    let want = named(&[("burst", 3), ("daily", 100)]);
-    until("the new policies are in force", || (server.limits() == want).then_some(()));
-    assert!(server.may("k") && !server.may("k"), "2 of 3 were used");
+    let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/policies.toml");
+    let server = folder.serve(&format!("--limiter-policies {policies}"));
+    server.ask("GET /readyz", &json!(null));
+}
 
-    folder.write("policies.toml", &(policy("burst", 50) + "limt = 7\n"));
-    server.signal(Signal::HUP);
-    until("the mistake is in the log", || {
-        let log = server.log();
-        (log.contains("no such key: limt") && log.contains("line 6") && log.contains("the old policies stay"))
-            .then_some(())
-    });
-    assert_eq!(server.limits(), want);
-    assert!(!server.may("k"));
+/// What begins a connection of HTTP/2: the client's greeting and empty settings (RFC 9113, section 3.4).
+const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
-    folder.write("policies.toml", "");
-    server.signal(Signal::HUP);
-    until("there are no policies", || server.limits().is_empty().then_some(()));
-    assert!(server.may("k"));
+#[test]
+fn grpc_is_answered_beside_http_until_the_signal() {
+    let folder = Folder::new();
+    let port = {
+        // Free a moment ago.
+        let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        probe.local_addr().unwrap().port()
+    };
+    let mut server = folder.serve(&format!("--only limiter --grpc-port {port}"));
+    let mut connection = until("gRPC is answered", || TcpStream::connect(("127.0.0.1", port)).ok());
+    connection.write_all(GREETING).unwrap();
+    let mut frame = [0; 9];
+    connection.read_exact(&mut frame).unwrap();
+    assert_eq!(frame[3], 4, "the server's settings come first");
     assert_eq!(server.leave(), Some(0));
-}
-
-#[test]
-fn a_bad_file_of_policies_is_told_at_the_start() {
-    let folder = Folder::new();
-    folder.write("policies.toml", &policy("Burst", 0));
-    let output = folder.gauntlet(&format!("serve --port 0 {ALONE}")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    for part in ["policies.toml has 2 mistakes", "line 2: policy \"Burst\"", "line 4: policy \"Burst\": the limit is 0"]
-    {
-        assert!(said.contains(part), "{part:?} is not in {said}");
-    }
-    let output = folder.gauntlet("serve --port 0 --limiter-policies none.toml").output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("none.toml cannot be read"));
-}
-
-#[test]
-fn alone_it_serves_no_games_and_says_so() {
-    let folder = Folder::new();
-    let mut server = folder.host("--only limiter");
-    assert!(server.line.contains("only the rate limiter"), "{}", server.line);
-    assert_eq!(server.call("GET /api/games", &Value::Null).status, 404);
-    assert_eq!(server.call("POST /api/games", &json!({})).status, 404);
-    assert_eq!(server.ask("GET /api/v1/health", &Value::Null), json!({"status": "ok"}));
-    assert_eq!(server.ask("GET /readyz", &Value::Null)["ready"], true);
-    assert!(server.may("k"), "without policies nothing is limited");
-    assert_eq!(server.leave(), Some(0));
-    let output = folder.gauntlet("serve --only limiter --limiter-service=false").output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    let _ = connection.read_to_end(&mut Vec::new());
 }

@@ -10,7 +10,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-const BUILTINS: [Builtin; 7] = [
+const BUILTINS: [Builtin; 15] = [
     Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml") },
     Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml") },
     Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml") },
@@ -18,6 +18,14 @@ const BUILTINS: [Builtin; 7] = [
     Builtin { name: "leaderboard", text: include_str!("../../../../scenarios/leaderboard.toml") },
     Builtin { name: "leaderboard-kill", text: include_str!("../../../../scenarios/leaderboard-kill.toml") },
     Builtin { name: "leaderboard-sweep", text: include_str!("../../../../scenarios/leaderboard-sweep.toml") },
+    Builtin { name: "limiter-100", text: include_str!("../../../../scenarios/limiter-100.toml") },
+    Builtin { name: "limiter-baseline", text: include_str!("../../../../scenarios/limiter-baseline.toml") },
+    Builtin { name: "limiter-burst", text: include_str!("../../../../scenarios/limiter-burst.toml") },
+    Builtin { name: "limiter-extreme", text: include_str!("../../../../scenarios/limiter-extreme.toml") },
+    Builtin { name: "limiter-mixed", text: include_str!("../../../../scenarios/limiter-mixed.toml") },
+    Builtin { name: "limiter-saturation", text: include_str!("../../../../scenarios/limiter-saturation.toml") },
+    Builtin { name: "limiter-sustained", text: include_str!("../../../../scenarios/limiter-sustained.toml") },
+    Builtin { name: "rate-limit-off-on", text: include_str!("../../../../scenarios/rate-limit-off-on.toml") },
 ];
 
 /// All of them, by name.

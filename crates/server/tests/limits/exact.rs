@@ -7,19 +7,18 @@ use tokio::sync::Barrier;
 
 const LIMIT: usize = 50;
 const CALLERS: usize = 100;
-/// Rounds, unless EXACT_ROUNDS says otherwise.
+/// `bench/limiter-exact.sh` plays a thousand.
 const ROUNDS: usize = 20;
 
 /// Rounds of callers, each on a connection of its own, all at the same moment: in each, exactly so many must pass.
 async fn check(house: &House, request: impl Fn(usize) -> Request + Copy + Send + Sync + 'static) {
-    let rounds = std::env::var("EXACT_ROUNDS").map_or(ROUNDS, |rounds| rounds.parse().unwrap());
     let barrier = Arc::new(Barrier::new(CALLERS));
     let mut callers = Vec::new();
     for _ in 0..CALLERS {
         let (mut client, barrier) = (house.connect().await, barrier.clone());
         callers.push(tokio::spawn(async move {
             let mut passed = Vec::new();
-            for round in 0..rounds {
+            for round in 0..ROUNDS {
                 barrier.wait().await;
                 let reply = client.send(&request(round)).await;
                 passed.push(usize::from(reply.body["allowed"] == true));
@@ -27,11 +26,11 @@ async fn check(house: &House, request: impl Fn(usize) -> Request + Copy + Send +
             passed
         }));
     }
-    let mut sums = vec![0; rounds];
+    let mut sums = [0; ROUNDS];
     for caller in callers {
         caller.await.unwrap().into_iter().zip(&mut sums).for_each(|(passed, sum)| *sum += passed);
     }
-    assert_eq!(sums, vec![LIMIT; rounds]);
+    assert_eq!(sums, [LIMIT; ROUNDS]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
