@@ -95,7 +95,7 @@ impl Limits {
     /// The same for hits that bring quotas along, in their order: see [`Limiter::check_with`].
     pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
         let began = Instant::now();
-        let mut ruling = self.limiter.check_with(hits, brought, self.now());
+        let mut ruling = self.limiter.check_with(hits, brought, self.clock.at(began));
         if !ruling.parts.is_empty() {
             let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, self.decided(part)));
             self.metrics.decisions().count(said);
@@ -120,7 +120,7 @@ impl Limits {
     /// Judges one request of the reference API's client.
     pub fn check_reference(&self, client: &[u8]) -> Verdict {
         let began = Instant::now();
-        let verdict = self.reference.check(client, self.now());
+        let verdict = self.reference.check(client, self.clock.at(began));
         self.metrics.limiter_decided(began.elapsed());
         match verdict {
             // The limiter counts no further than to its own bound; the reference has none.
