@@ -74,7 +74,9 @@ impl Room {
     }
 
     pub(crate) fn give_back_overrides(&self, overrides: usize) {
-        self.overrides.fetch_sub(overrides, Ordering::Relaxed);
+        if overrides > 0 {
+            self.overrides.fetch_sub(overrides, Ordering::Relaxed);
+        }
     }
 }
 
