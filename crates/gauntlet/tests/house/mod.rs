@@ -138,6 +138,11 @@ impl Server {
         self.child.wait().unwrap();
     }
 
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
     /// Asks it to leave; its exit code.
     pub(crate) fn leave(&mut self) -> Option<i32> {
         self.signal(Signal::TERM);

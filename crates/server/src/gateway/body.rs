@@ -3,10 +3,10 @@
 use axum::BoxError;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
-use http_body_util::BodyExt;
 use hyper::body::Body;
 use std::io;
-use std::pin::pin;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,31 +22,56 @@ pub(super) enum BodyError {
 /// The whole body of a request with these headers.
 pub(super) async fn read<B>(headers: &HeaderMap, body: B, bytes_max: usize) -> Result<Bytes, BodyError>
 where
-    B: Body<Data = Bytes, Error: Into<BoxError>>,
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    if declared_length(headers).is_some_and(|bytes| bytes > bytes_max as u64) {
-        return Err(BodyError::TooLong);
+    let mut reading = Reading::new(headers, body, bytes_max);
+    std::future::poll_fn(|context| reading.poll(context)).await
+}
+
+/// A body on its way.
+#[derive(Debug)]
+pub(super) struct Reading<B> {
+    body: B,
+    bytes_max: usize,
+    is_too_long: bool,
+    /// Short bodies come in one piece, which is then the whole.
+    first: Bytes,
+    all: BytesMut,
+}
+
+impl<B> Reading<B>
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
+    pub(super) fn new(headers: &HeaderMap, body: B, bytes_max: usize) -> Self {
+        let is_too_long = declared_length(headers).is_some_and(|bytes| bytes > bytes_max as u64);
+        Self { body, bytes_max, is_too_long, first: Bytes::new(), all: BytesMut::new() }
     }
-    let mut body = pin!(body);
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|error| why(&error.into()))?.into_data() else { continue };
-        if first.len() + all.len() + data.len() > bytes_max {
-            return Err(BodyError::TooLong);
+
+    /// The whole of it, once it is here. Not to be asked again after that.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
+        if self.is_too_long {
+            return Poll::Ready(Err(BodyError::TooLong));
         }
-        if first.is_empty() && all.is_empty() {
-            // Short bodies come in one piece, which is then the whole.
-            if body.is_end_stream() {
-                return Ok(data);
+        while let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
+            let frame = frame.map_err(|error| why(&error.into()))?;
+            let Ok(data) = frame.into_data() else { continue };
+            if self.first.len() + self.all.len() + data.len() > self.bytes_max {
+                return Poll::Ready(Err(BodyError::TooLong));
             }
-            first = data;
-            continue;
+            if self.first.is_empty() && self.all.is_empty() {
+                self.first = data;
+            } else {
+                self.all.extend_from_slice(&std::mem::take(&mut self.first));
+                self.all.extend_from_slice(&data);
+            }
+            if self.body.is_end_stream() {
+                break;
+            }
         }
-        all.extend_from_slice(&std::mem::take(&mut first));
-        all.extend_from_slice(&data);
+        let (first, all) = (std::mem::take(&mut self.first), std::mem::take(&mut self.all));
+        Poll::Ready(Ok(if all.is_empty() { first } else { all.freeze() }))
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
 fn why(error: &BoxError) -> BodyError {

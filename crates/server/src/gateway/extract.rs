@@ -59,15 +59,24 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
 /// The body of a request that must say that it is JSON.
 pub(super) async fn read_json<B>(headers: &HeaderMap, body: B, bytes_max: usize) -> ApiResult<Bytes>
 where
-    B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>>,
+    B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
 {
-    if !is_json(headers) {
-        return Err(ApiError::NotJson);
-    }
-    body::read(headers, body, bytes_max).await.map_err(|error| match error {
+    refuse_other_than_json(headers)?;
+    body::read(headers, body, bytes_max).await.map_err(|error| unread(error, bytes_max))
+}
+
+/// # Errors
+/// [`ApiError::NotJson`].
+pub(super) fn refuse_other_than_json(headers: &HeaderMap) -> ApiResult<()> {
+    if is_json(headers) { Ok(()) } else { Err(ApiError::NotJson) }
+}
+
+/// Why a body was not read, in the API's words.
+pub(super) fn unread(error: BodyError, bytes_max: usize) -> ApiError {
+    match error {
         BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
         BodyError::TooSlow | BodyError::Broken => ApiError::BodyUnreadable,
-    })
+    }
 }
 
 impl FromRequest<App> for RawJson {

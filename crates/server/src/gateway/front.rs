@@ -3,13 +3,15 @@
 //!
 //! There is one way for each route: what is answered here is in no router.
 
-use super::limits::Desk;
-use super::listener::Answer;
+use super::limits::{Answering as AtDesk, Desk};
+use super::listener::{Answer, RequestBody};
 use super::router;
 use crate::app::App;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use std::net::SocketAddr;
@@ -34,46 +36,64 @@ impl Front {
     }
 
     /// Answers one request.
-    pub async fn call<B>(&self, client: SocketAddr, request: Request<B>) -> Response<AnswerBody>
-    where
-        B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
-    {
+    pub fn call<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Answering<B> {
         if let Some(desk) = &self.desk
             && let Some(route) = Desk::route(request.uri().path())
         {
-            return desk.answer(route, request).await;
+            return Answering::AtDesk(AtDesk::new(desk.clone(), route, request));
         }
-        // On the heap: the router's future is large, and every connection would have a place for it.
-        Box::pin(Answer::answer(&self.router, client, request)).await.map(AnswerBody::Routed)
+        Answering::Routed(Answer::answer(&self.router, client, request))
+    }
+}
+
+/// A request that is being answered.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would be an allocation for each request, and the place is there anyway"
+)]
+pub enum Answering<B> {
+    /// At the desk.
+    AtDesk(AtDesk<B>),
+    /// By the router.
+    Routed(BoxFuture<'static, Response<Body>>),
+}
+
+impl<B: RequestBody> Future for Answering<B> {
+    type Output = Response<AnswerBody>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Response<AnswerBody>> {
+        match &mut *self {
+            Self::AtDesk(answering) => Pin::new(answering).poll(context),
+            Self::Routed(answering) => answering.as_mut().poll(context).map(|answer| answer.map(AnswerBody::Routed)),
+        }
     }
 }
 
 impl Answer for Front {
     type Body = AnswerBody;
+    type Answering<B: RequestBody> = Answering<B>;
 
-    async fn answer<B>(&self, client: SocketAddr, request: Request<B>) -> Response<AnswerBody>
-    where
-        B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
-    {
-        self.call(client, request).await
+    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Answering<B> {
+        self.call(client, request)
     }
 }
 
 impl Answer for Router {
     type Body = Body;
+    type Answering<B: RequestBody> = BoxFuture<'static, Response<Body>>;
 
-    async fn answer<B>(&self, client: SocketAddr, request: Request<B>) -> Response<Body>
-    where
-        B: HttpBody<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static,
-    {
+    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> BoxFuture<'static, Response<Body>> {
         let (mut parts, body) = request.into_parts();
-        parts.extensions.insert(axum::extract::ConnectInfo(client));
+        parts.extensions.insert(ConnectInfo(client));
         let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
         // A router is always ready, and never fails.
-        match self.clone().call(Request::from_parts(parts, body)).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+        let answer = self.clone().call(Request::from_parts(parts, body));
+        Box::pin(async move {
+            match answer.await {
+                Ok(answer) => answer,
+                Err(never) => match never {},
+            }
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod pulse;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -19,23 +20,25 @@ use hyper_util::rt::TokioIo;
 use pulse::Pulse;
 use rustix::io::Errno;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use stream::{Seat, TimedBody, Tracked};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as channel};
 use tokio::time::{Instant, sleep, timeout};
+use watch::{Seen, Watch};
 
 /// What clients may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Time from the first byte of a request's head to its last, and from the connection to its first byte.
     pub header_timeout: Duration,
-    /// Time from the head to the end of the body.
+    /// Time for the whole of a body to come, from the moment when it is waited for.
     pub body_timeout: Duration,
     /// Time without a byte between requests, or while an answer is not taken.
     pub idle_timeout: Duration,
@@ -88,15 +91,20 @@ impl Accept for TcpListener {
     }
 }
 
+/// The body of a request.
+pub trait RequestBody: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static {}
+
+impl<B: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static> RequestBody for B {}
+
 /// Whoever answers requests.
 pub trait Answer: Send + Sync + 'static {
     /// The body of an answer.
     type Body: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static;
+    /// A request that is being answered.
+    type Answering<B: RequestBody>: Future<Output = Response<Self::Body>> + Send + Unpin + 'static;
 
     /// Answers a client's request. It cannot fail: what goes wrong is an answer, too.
-    fn answer<B>(&self, client: SocketAddr, request: Request<B>) -> impl Future<Output = Response<Self::Body>> + Send
-    where
-        B: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static;
+    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Self::Answering<B>;
 }
 
 /// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
@@ -118,7 +126,7 @@ async fn serve_from(
     shutdown: impl Future<Output = ()>,
 ) {
     let seats = Arc::new(Semaphore::new(limits.connections_max));
-    let (stage, watched) = watch::channel(Stage::Open);
+    let (stage, watched) = channel::channel(Stage::Open);
     let house = Arc::new(House { answers, limits, metrics, stage: watched });
     tokio::select! {
         () = shutdown => {}
@@ -190,7 +198,7 @@ struct House<A> {
     answers: A,
     limits: Limits,
     metrics: Arc<Metrics>,
-    stage: watch::Receiver<Stage>,
+    stage: channel::Receiver<Stage>,
 }
 
 /// How a connection ended.
@@ -218,7 +226,7 @@ impl<A: Answer> House<A> {
                 Err(_) => return self.metrics.http_timed_out(),
             },
         }
-        match self.clone().converse(stream, client, seat, stage).await {
+        match self.converse(stream, client, seat, stage).await {
             End::Done | End::PutOut => {}
             End::TooSlow => self.metrics.http_timed_out(),
         }
@@ -226,68 +234,54 @@ impl<A: Answer> House<A> {
 
     /// Requests and answers until one side has had enough.
     async fn converse(
-        self: Arc<Self>,
+        &self,
         stream: TcpStream,
         client: SocketAddr,
         seat: Seat,
-        mut stage: watch::Receiver<Stage>,
+        stage: channel::Receiver<Stage>,
     ) -> End {
         let pulse = Arc::new(Pulse::new(Instant::now()));
-        let handler = service_fn(|request| {
+        let handler = service_fn(|request: Request<Incoming>| {
             pulse.asked();
-            let (house, pulse) = (self.clone(), pulse.clone());
-            async move {
-                let answer = house.answers.answer(client, house.timed(request)).await;
-                pulse.answered(Instant::now());
-                Ok::<_, Infallible>(answer)
-            }
+            let request = request.map(|body| TimedBody::new(body, self.limits.body_timeout, self.metrics.clone()));
+            Noted { answering: self.answers.answer(client, request), pulse: pulse.clone() }
         });
         let io = TokioIo::new(Tracked::new(stream, pulse.clone(), seat));
         let connection =
             http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
         let mut connection = pin!(connection);
-        loop {
-            tokio::select! {
-                // The connection first: the watch must see what it changed.
-                biased;
-                // An error is the client's: a broken connection, or something that is not HTTP and was answered with 400.
-                _ = connection.as_mut() => return End::Done,
-                () = self.too_slow(&pulse) => return End::TooSlow,
-                changed = stage.changed() => match *stage.borrow_and_update() {
-                    _ if changed.is_err() => return End::PutOut,
-                    Stage::Closed => return End::PutOut,
-                    Stage::Draining => connection.as_mut().graceful_shutdown(),
-                    Stage::Open => {}
-                }
-            }
-        }
-    }
-
-    /// The request, with a body that must come in time.
-    fn timed(&self, request: Request<Incoming>) -> Request<TimedBody> {
-        let until = Instant::now() + self.limits.body_timeout;
-        request.map(|body| TimedBody::new(body, until, self.metrics.clone()))
-    }
-
-    /// Ends when the client has overdrawn one of its times. Polled whenever the connection moves, so it sees each change.
-    async fn too_slow(&self, pulse: &Pulse) {
-        let mut alarm = pin!(sleep(self.limits.header_timeout));
-        std::future::poll_fn(|context| {
+        let mut watch = Watch::new(self.limits, pulse.clone(), stage);
+        poll_fn(|context| {
             loop {
-                let due = pulse.due(self.limits.header_timeout, self.limits.idle_timeout);
-                // A later alarm needs no new setting: it is looked at when it rings.
-                if let Some(due) = due.filter(|due| *due < alarm.deadline()) {
-                    alarm.as_mut().reset(due);
+                // The connection first: the watch must see what it changed.
+                // An error is the client's: a broken connection, or something that is not HTTP and was answered with 400.
+                if connection.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(End::Done);
                 }
-                std::task::ready!(alarm.as_mut().poll(context));
-                let now = Instant::now();
-                match due {
-                    Some(due) if due <= now => return Poll::Ready(()),
-                    Some(due) => alarm.as_mut().reset(due),
-                    None => alarm.as_mut().reset(now + self.limits.idle_timeout),
+                match ready!(watch.poll(context)) {
+                    Seen::TooSlow => return Poll::Ready(End::TooSlow),
+                    Seen::Stage(Stage::Closed) => return Poll::Ready(End::PutOut),
+                    Seen::Stage(Stage::Draining) => connection.as_mut().graceful_shutdown(),
+                    Seen::Stage(Stage::Open) => {}
                 }
             }
         })
-        .await;
+        .await
+    }
+}
+
+/// A request that is being answered; the pulse hears of the answer.
+struct Noted<F> {
+    answering: F,
+    pulse: Arc<Pulse>,
+}
+
+impl<F: Future + Unpin> Future for Noted<F> {
+    type Output = Result<F::Output, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let answer = ready!(Pin::new(&mut self.answering).poll(context));
+        self.pulse.answered();
+        Poll::Ready(Ok(answer))
     }
 }

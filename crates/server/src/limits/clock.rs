@@ -40,8 +40,14 @@ impl LimitClock {
     /// The time now.
     #[must_use]
     pub fn now(&self) -> Moment {
+        self.at(Instant::now())
+    }
+
+    /// The time at this moment of the machine's own clock, for whoever has looked at it already.
+    #[must_use]
+    pub fn at(&self, moment: Instant) -> Moment {
         Moment(match self {
-            Self::Monotonic { begun } => saturating_ns(begun.elapsed()),
+            Self::Monotonic { begun } => saturating_ns(moment.duration_since(*begun)),
             Self::Manual(now_ns) => now_ns.load(Ordering::SeqCst),
         })
     }

@@ -18,7 +18,7 @@ use crate::clock::random_bytes;
 use crate::config::Config;
 use crate::metrics::{Decided, Metrics, OWN_CLASSES, Page};
 use limiter::limits::LIMIT_MAX;
-use limiter::{Capacity, Decision, Hit, Limiter, Moment, Outcome, Part, Policy, Quota, Ruling, Seed};
+use limiter::{Capacity, Decision, Hit, Limiter, Moment, Part, Policy, Quota, Ruling, Seed};
 use rules::{Book, Change, ChangeError, Message, REFERENCE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -111,22 +111,19 @@ impl Limits {
     pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
         let began = Instant::now();
         let limiter = self.of_class(hits.first().map_or("", |hit| hit.class));
-        let mut ruling = limiter.check_with(hits, brought, self.now());
+        let ruling = limiter.check_with(hits, brought, self.clock.at(began));
         if !ruling.parts.is_empty() {
-            let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, self.decided(part)));
+            let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, Self::decided(part)));
             self.metrics.decisions().count(said);
             self.metrics.limiter_decided(began.elapsed());
-        }
-        if self.is_shadow {
-            ruling.outcome = Outcome::Allowed;
         }
         ruling
     }
 
-    fn decided(&self, part: &Part) -> Decided {
+    fn decided(part: &Part) -> Decided {
         match part.decision {
             Decision::Allow { .. } => Decided::Allowed,
-            _ if self.is_shadow || part.policy.is_shadow => Decided::Shadow,
+            _ if part.policy.is_shadow => Decided::Shadow,
             Decision::NotUntil { .. } => Decided::Denied,
             Decision::Never => Decided::Exceeds,
             Decision::Full => Decided::Full,
@@ -136,7 +133,7 @@ impl Limits {
     /// Judges one request of the reference API's client.
     pub fn check_reference(&self, client: &[u8]) -> Verdict {
         let began = Instant::now();
-        let verdict = self.reference.check(client, self.now());
+        let verdict = self.reference.check(client, self.clock.at(began));
         self.metrics.limiter_decided(began.elapsed());
         match verdict {
             // The limiter counts no further than to its own bound; the reference has none.

@@ -1,23 +1,23 @@
 //! `POST /api/limits/check`: may this key do so much now? And the same for many keys at once.
 
 use super::whole;
-use crate::gateway::extract::{parse, read_json};
+use crate::gateway::extract::{parse, refuse_other_than_json};
 use crate::gateway::front::AnswerBody;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::limits::Limits;
 use crate::limits::headers::{RateHeaders, retry_after_s};
 use crate::limits::rules::window_ms;
 use crate::metrics::OWN_CLASSES;
-use axum::BoxError;
-use bytes::Bytes;
 use engine::limits::{LIMIT_CHECKS_MAX, LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX};
-use http::{Method, Request, Response, StatusCode};
-use hyper::body::Body;
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
 use limiter::{Decision, Hit, Moment, Outcome, Part, Ruling};
 use std::borrow::Cow;
 use wire::api::{LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitPart, LimitProblem};
 use wire::problem::{PROBLEM_JSON, Problem};
 
+/// Policies of one answer: a thousand questions under a thousand policies would be a million answers.
+const PARTS_MAX: usize = 16;
 const JSON: &str = "application/json";
 const NS_PER_MS: u64 = 1_000_000;
 /// The route's documentation is all that this stands for: the desk answers it.
@@ -41,13 +41,14 @@ pub(super) fn check_one() {}
 #[expect(dead_code, reason = "documented here, answered by the desk")]
 pub(super) fn check_many() {}
 
+/// What is wrong with a request before its body is read.
+pub(super) fn refuse(parts: &Parts) -> ApiResult<()> {
+    if parts.method == Method::POST { refuse_other_than_json(&parts.headers) } else { Err(ApiError::MethodNotAllowed) }
+}
+
 /// One question.
-pub(super) async fn one<B>(limits: &Limits, bytes_max: usize, request: Request<B>) -> ApiResult<Response<AnswerBody>>
-where
-    B: Body<Data = Bytes, Error: Into<BoxError>>,
-{
-    let body = posted(bytes_max, request).await?;
-    let question: LimitCheck<'_> = parse(&body)?;
+pub(super) fn one(limits: &Limits, body: &[u8]) -> ApiResult<Response<AnswerBody>> {
+    let question: LimitCheck<'_> = parse(body)?;
     refuse_bad(&question).map_or(Ok(()), |(member, why)| Err(ApiError::bad_value(format!("/{member}"), why)))?;
     let ruling = judge(limits, &question);
     let now = limits.now();
@@ -57,37 +58,20 @@ where
 }
 
 /// Many questions.
-pub(super) async fn many<B>(limits: &Limits, bytes_max: usize, request: Request<B>) -> ApiResult<Response<AnswerBody>>
-where
-    B: Body<Data = Bytes, Error: Into<BoxError>>,
-{
-    let body = posted(bytes_max, request).await?;
-    let questions = parse::<LimitCheckBatch<'_>>(&body)?.checks;
+pub(super) fn many(limits: &Limits, body: &[u8]) -> ApiResult<Response<AnswerBody>> {
+    let questions = parse::<LimitCheckBatch<'_>>(body)?.checks;
     if !(1..=LIMIT_CHECKS_MAX).contains(&questions.len()) {
         let why = format!("{} checks: expected 1 to {LIMIT_CHECKS_MAX}", questions.len());
         return Err(ApiError::bad_value("/checks", why));
     }
-    let rulings: Vec<_> = questions
-        .iter()
-        .map(|question| match refuse_bad(question) {
-            Some((member, why)) => Err(format!("{member}: {why}")),
-            None => Ok(judge(limits, question)),
-        })
-        .collect();
+    let judge = |question: &LimitCheck<'_>| match refuse_bad(question) {
+        Some((member, why)) => Err(format!("{member}: {why}")),
+        None => Ok(judge(limits, question)),
+    };
+    let rulings: Vec<_> = questions.iter().map(judge).collect();
     let now = limits.now();
     let items = rulings.iter().map(|ruling| item(ruling, now, limits.is_shadow())).collect();
     Ok(whole(StatusCode::OK, JSON, json(&LimitBatchAnswer { items })))
-}
-
-async fn posted<B>(bytes_max: usize, request: Request<B>) -> ApiResult<Bytes>
-where
-    B: Body<Data = Bytes, Error: Into<BoxError>>,
-{
-    let (parts, body) = request.into_parts();
-    if parts.method != Method::POST {
-        return Err(ApiError::MethodNotAllowed);
-    }
-    read_json(&parts.headers, body, bytes_max).await
 }
 
 /// What is wrong with a question: the member, and why.
@@ -166,7 +150,7 @@ fn refusal(outcome: &Outcome) -> Option<(StatusCode, &'static str, &'static str)
         Outcome::Full => Some((
             StatusCode::TOO_MANY_REQUESTS,
             "limiter_full",
-            "as many keys are counted as may be, and none is idle: try again later, or raise limiter.keys_max",
+            "there is no room to count this: try again later, or raise limiter.keys_max (limiter.stamps_max for exact logs)",
         )),
         Outcome::Never => Some((
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -196,6 +180,7 @@ fn remaining(ruling: &Ruling) -> Option<u64> {
     ruling.parts.iter().filter(|part| !part.policy.is_shadow).map(left).min()
 }
 
+/// What each policy said, refusals first.
 fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
     let view = |part: &'_ Part| {
         let (remaining, retry_after_ms) = match part.decision {
@@ -205,9 +190,11 @@ fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
         };
         (part.quota, remaining, retry_after_ms)
     };
-    ruling
-        .parts
-        .iter()
+    let mut parts: Vec<&Part> = ruling.parts.iter().collect();
+    parts.sort_by_key(|part| part.decision.is_allowed());
+    parts
+        .into_iter()
+        .take(PARTS_MAX)
         .map(|part| {
             let (quota, remaining, retry_after_ms) = view(part);
             LimitPart {

@@ -2,27 +2,28 @@
 //! (`/api/v1`), and the policies. The first two are asked before whatever somebody wants to do, so they are answered at the front
 //! desk, with an id, a count and a net for panics around them, and nothing else. Knows HTTP; decides nothing.
 
+mod answering;
 mod check;
 mod policies;
 mod reference;
 
+pub(super) use answering::Answering;
 pub(super) use policies::routes;
 
+use super::body::BodyError;
+use super::extract::unread;
 use super::front::AnswerBody;
 use super::problem::ApiError;
 use super::request_id::{REQUEST_ID, request_id};
-use super::trace::panic_text;
 use crate::app::App;
 use crate::limits::Limits;
 use crate::metrics::{ByStatus, Metrics};
-use axum::BoxError;
 use axum::response::IntoResponse;
 use bytes::Bytes;
-use futures_util::FutureExt;
-use http::{HeaderValue, Request, Response, StatusCode, header};
-use hyper::body::Body;
-use reference::ReferenceRoute;
-use std::panic::AssertUnwindSafe;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode, header};
+use reference::{Kind, ReferenceRoute};
 use std::sync::Arc;
 use std::time::Instant;
 use utoipa::OpenApi;
@@ -102,44 +103,95 @@ impl Desk {
         }
     }
 
-    /// Answers a request, whatever happens.
-    pub(super) async fn answer<B>(&self, route: Route, request: Request<B>) -> Response<AnswerBody>
-    where
-        B: Body<Data = Bytes, Error: Into<BoxError>>,
-    {
-        let began = Instant::now();
-        let id = request_id(request.headers());
-        // Nothing is shared with a request but the limiter, whose locks recover by themselves.
-        let answered = AssertUnwindSafe(self.answer_by(route, request)).catch_unwind().await;
-        let (place, mut response) = answered.unwrap_or_else(|panic| {
-            tracing::error!(request.id = ?id, ?route, panic = panic_text(&*panic), "a check panicked: this is a defect");
-            (Place::Reference(ReferenceRoute::None), panicked(route))
-        });
-        let (status, took) = (response.status(), began.elapsed());
+    /// What is to be read, and by whom.
+    fn plan(route: Route, parts: &Parts) -> Plan {
+        let question =
+            |plan| check::refuse(parts).map_or_else(|error| Plan::Refused(plan, error), |()| Plan::Question(plan));
+        match route {
+            Route::Check => question(Many::One),
+            Route::Batch => question(Many::Many),
+            Route::Reference => Plan::Reference(Kind::of(parts)),
+        }
+    }
+
+    /// Decides, with the whole body at hand.
+    fn judge(&self, plan: &mut Plan, parts: &Parts, body: Result<Bytes, BodyError>) -> Judged {
+        match std::mem::replace(plan, Plan::Reference(Kind::Nothing)) {
+            Plan::Reference(kind) => reference::answer(&self.limits, parts, &kind, body),
+            Plan::Refused(many, error) => Judged::Now(many.place(), problem(error)),
+            Plan::Question(many) => {
+                let body = body.map_err(|error| unread(error, self.body_bytes_max));
+                let answer = body.and_then(|body| match many {
+                    Many::One => check::one(&self.limits, &body),
+                    Many::Many => check::many(&self.limits, &body),
+                });
+                Judged::Now(many.place(), answer.unwrap_or_else(problem))
+            }
+        }
+    }
+
+    /// Gives an answer its id, counts it, and says a word about it in the log.
+    fn finish(
+        &self,
+        place: Place,
+        request: &Parts,
+        began: Instant,
+        mut response: Response<AnswerBody>,
+    ) -> Response<AnswerBody> {
+        let (id, status) = (request_id(&request.headers), response.status());
         if status.is_server_error() {
             tracing::warn!(request.id = ?id, ?place, status = status.as_u16(), "request failed");
         } else {
             // Not at the level of other requests that change something: a line for each would be most of the work.
             tracing::debug!(request.id = ?id, ?place, status = status.as_u16(), "request done");
         }
-        self.metrics.http_answered_at(&self.counters[place.position()], status.as_u16(), took);
+        self.metrics.http_answered_at(&self.counters[place.position()], status.as_u16(), began.elapsed());
         response.headers_mut().insert(REQUEST_ID, id);
         response
     }
+}
 
-    async fn answer_by<B>(&self, route: Route, request: Request<B>) -> (Place, Response<AnswerBody>)
-    where
-        B: Body<Data = Bytes, Error: Into<BoxError>>,
-    {
-        match route {
-            Route::Reference => {
-                let (route, response) = reference::answer(&self.limits, request).await;
-                (Place::Reference(route), response)
-            }
-            Route::Check => (Place::Check, or_problem(check::one(&self.limits, self.body_bytes_max, request).await)),
-            Route::Batch => (Place::Batch, or_problem(check::many(&self.limits, self.body_bytes_max, request).await)),
+/// One question, or many.
+#[derive(Clone, Copy, Debug)]
+enum Many {
+    One,
+    Many,
+}
+
+impl Many {
+    fn place(self) -> Place {
+        match self {
+            Self::One => Place::Check,
+            Self::Many => Place::Batch,
         }
     }
+}
+
+/// What is known before the body is read.
+enum Plan {
+    /// It is not read: something else is wrong already.
+    Refused(Many, ApiError),
+    /// It is a question, or many.
+    Question(Many),
+    /// It is whatever the reference reads of this kind.
+    Reference(Kind),
+}
+
+impl Plan {
+    fn place(&self) -> Place {
+        match self {
+            Self::Refused(many, _) | Self::Question(many) => many.place(),
+            Self::Reference(_) => Place::Reference(ReferenceRoute::None),
+        }
+    }
+}
+
+/// What came of a request.
+enum Judged {
+    /// An answer.
+    Now(Place, Response<AnswerBody>),
+    /// Something to be saved first.
+    Later(Place, BoxFuture<'static, Response<AnswerBody>>),
 }
 
 /// An answer of one piece.
@@ -150,20 +202,11 @@ fn whole(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -
     response
 }
 
-fn or_problem(answer: Result<Response<AnswerBody>, ApiError>) -> Response<AnswerBody> {
-    answer.unwrap_or_else(|error| {
-        let is_method = matches!(error, ApiError::MethodNotAllowed);
-        let mut response = error.into_response().map(AnswerBody::Routed);
-        if is_method {
-            response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
-        }
-        response
-    })
-}
-
-fn panicked(route: Route) -> Response<AnswerBody> {
-    match route {
-        Route::Reference => reference::internal(),
-        Route::Check | Route::Batch => or_problem(Err(ApiError::Unforeseen("a check panicked".to_owned()))),
+fn problem(error: ApiError) -> Response<AnswerBody> {
+    let is_method = matches!(error, ApiError::MethodNotAllowed);
+    let mut response = error.into_response().map(AnswerBody::Routed);
+    if is_method {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }
+    response
 }

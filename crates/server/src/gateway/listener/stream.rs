@@ -1,6 +1,6 @@
 //! The parts of a connection that something must be known of: its seat, its bytes, and the body of its request.
 
-use super::pulse::Pulse;
+use super::pulse::{Pulse, Sent};
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -8,10 +8,14 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// What is written in one piece although it comes in several.
+const TOGETHER_BYTES_MAX: usize = 512;
 
 /// A connection's seat: taken as long as the socket is open, also after an upgrade.
 pub(super) struct Seat {
@@ -44,11 +48,13 @@ impl Tracked {
         Self { stream, pulse, _seat: seat }
     }
 
-    fn felt(&self, wrote: io::Result<usize>) -> Poll<io::Result<usize>> {
-        if matches!(wrote, Ok(1..)) {
-            self.pulse.wrote(Instant::now());
+    fn felt(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &wrote {
+            Poll::Ready(Ok(0) | Err(_)) => {}
+            Poll::Ready(Ok(_)) => self.pulse.wrote(Sent::Some, Instant::now),
+            Poll::Pending => self.pulse.wrote(Sent::Nothing, Instant::now),
         }
-        Poll::Ready(wrote)
+        wrote
     }
 }
 
@@ -61,7 +67,7 @@ impl AsyncRead for Tracked {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         if buffer.filled().len() > before {
-            self.pulse.read(Instant::now());
+            self.pulse.read(Instant::now);
         }
         Poll::Ready(read)
     }
@@ -69,7 +75,7 @@ impl AsyncRead for Tracked {
 
 impl AsyncWrite for Tracked {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let wrote = ready!(Pin::new(&mut self.stream).poll_write(context, bytes));
+        let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.felt(wrote)
     }
 
@@ -78,7 +84,12 @@ impl AsyncWrite for Tracked {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wrote = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, parts));
+        // A head and a short body are sooner copied together than written from two places.
+        let mut together = [0; TOGETHER_BYTES_MAX];
+        let wrote = match gather(parts, &mut together) {
+            Some(bytes) => Pin::new(&mut self.stream).poll_write(context, bytes),
+            None => Pin::new(&mut self.stream).poll_write_vectored(context, parts),
+        };
         self.felt(wrote)
     }
 
@@ -95,18 +106,28 @@ impl AsyncWrite for Tracked {
     }
 }
 
-/// A request's body that must have come whole by a certain time.
+/// All of these bytes in one piece, if they are few.
+fn gather<'a>(parts: &[IoSlice<'_>], together: &'a mut [u8; TOGETHER_BYTES_MAX]) -> Option<&'a [u8]> {
+    let mut filled = 0;
+    for part in parts {
+        together.get_mut(filled..filled + part.len())?.copy_from_slice(part);
+        filled += part.len();
+    }
+    Some(&together[..filled])
+}
+
+/// A request's body that must come whole in a certain time.
 pub(super) struct TimedBody {
     body: Incoming,
-    until: Instant,
-    /// Only of a body that keeps its reader waiting.
+    timeout: Duration,
+    /// Only of a body that keeps its reader waiting: most have come with their head.
     alarm: Option<Pin<Box<Sleep>>>,
     metrics: Arc<Metrics>,
 }
 
 impl TimedBody {
-    pub(super) fn new(body: Incoming, until: Instant, metrics: Arc<Metrics>) -> Self {
-        Self { body, until, alarm: None, metrics }
+    pub(super) fn new(body: Incoming, timeout: Duration, metrics: Arc<Metrics>) -> Self {
+        Self { body, timeout, alarm: None, metrics }
     }
 }
 
@@ -121,8 +142,8 @@ impl Body for TimedBody {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
-        let until = self.until;
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        let timeout = self.timeout;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(alarm.as_mut().poll(context));
         self.metrics.http_timed_out();
         let why = "the body of the request did not come in time (http.body_timeout_ms)";
@@ -135,5 +156,29 @@ impl Body for TimedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(parts: &[usize], want: Option<usize>) {
+        let bytes = vec![7; TOGETHER_BYTES_MAX + 1];
+        let slices: Vec<_> = parts.iter().map(|length| IoSlice::new(&bytes[..*length])).collect();
+        let mut together = [0; TOGETHER_BYTES_MAX];
+        let gathered = gather(&slices, &mut together);
+        assert_eq!(gathered.map(<[u8]>::len), want, "{parts:?}");
+        assert!(gathered.is_none_or(|bytes| bytes.iter().all(|byte| *byte == 7)));
+    }
+
+    #[test]
+    fn few_bytes_are_written_in_one_piece() {
+        check(&[], Some(0));
+        check(&[100, 0, 30], Some(130));
+        check(&[TOGETHER_BYTES_MAX], Some(TOGETHER_BYTES_MAX));
+        check(&[TOGETHER_BYTES_MAX, 1], None);
+        check(&[TOGETHER_BYTES_MAX + 1], None);
     }
 }

@@ -12,22 +12,24 @@ mod params;
 mod request;
 
 pub(super) use answers::internal;
+pub(super) use params::Kind;
 
-use crate::gateway::body::{self, BodyError};
+use super::{Judged, Place};
+use crate::gateway::body::BodyError;
 use crate::gateway::front::AnswerBody;
 use crate::limits::rules::{Change, ChangeError, REFERENCE};
 use crate::limits::{Limits, Verdict};
 use answers::Refusal;
-use axum::BoxError;
 use bytes::Bytes;
-use http::{Request, Response};
-use hyper::body::Body;
-use params::Kind;
+use http::Response;
+use http::request::Parts;
 use request::Asked;
+use std::borrow::Cow;
+use std::sync::Arc;
 use wire::api::LimitQuota;
 
 /// Longest body that is read: the reference's own bound.
-const BODY_BYTES_MAX: usize = 8_000_000;
+pub(super) const BODY_BYTES_MAX: usize = 8_000_000;
 
 /// The routes of the reference API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,25 +50,30 @@ pub(super) enum ReferenceRoute {
     None,
 }
 
-/// Answers a request to the reference API.
-pub(super) async fn answer<B>(limits: &Limits, request: Request<B>) -> (ReferenceRoute, Response<AnswerBody>)
-where
-    B: Body<Data = Bytes, Error: Into<BoxError>>,
-{
-    let (parts, body) = request.into_parts();
-    let kind = Kind::of(&parts);
-    let body = match kind {
-        Kind::Nothing => Ok(Bytes::new()),
-        Kind::Json | Kind::Form | Kind::Multipart(_) => body::read(&parts.headers, body, BODY_BYTES_MAX).await,
-    };
+/// Answers a request to the reference API, or says what must be saved first.
+pub(super) fn answer(limits: &Arc<Limits>, parts: &Parts, kind: &Kind, body: Result<Bytes, BodyError>) -> Judged {
+    let now = |route, answer| Judged::Now(Place::Reference(route), answer);
     let body = match body {
         Ok(body) => body,
-        Err(error) => return (ReferenceRoute::None, unread(error).into_response()),
+        Err(error) => return now(ReferenceRoute::None, unread(error).into_response()),
     };
-    match request::read(&parts, &kind, &body) {
-        Ok(asked) => (asked.route(), do_it(limits, asked).await.unwrap_or_else(Refusal::into_response)),
-        Err((route, refusal)) => (route, refusal.into_response()),
-    }
+    let asked = match request::read(parts, kind, &body) {
+        Ok(asked) => asked,
+        Err((route, refusal)) => return now(route, refusal.into_response()),
+    };
+    let route = asked.route();
+    let place = |client: Cow<'_, [u8]>| (REFERENCE.into(), client.into());
+    let (change, then) = match asked {
+        Asked::Health => return now(route, answers::healthy()),
+        Asked::RateLimit { client } => return now(route, verdict(limits.check_reference(&client))),
+        Asked::GetClient { client } => return now(route, answers::config(limits.reference_settings(&client).into())),
+        Asked::Configure(settings) => (Change::PutReference(settings.quota()), Then::Config(settings)),
+        Asked::ConfigureClient { client, config } => {
+            (Change::PutOverride(place(client), config.quota()), Then::Config(config))
+        }
+        Asked::ResetClient { client } => (Change::DeleteOverride(place(client)), Then::Reset),
+    };
+    Judged::Later(Place::Reference(route), Box::pin(save(limits.clone(), change, then)))
 }
 
 fn unread(error: BodyError) -> Refusal {
@@ -77,30 +84,24 @@ fn unread(error: BodyError) -> Refusal {
     }
 }
 
-async fn do_it(limits: &Limits, asked: Asked<'_>) -> Result<Response<AnswerBody>, Refusal> {
-    match asked {
-        Asked::Health => Ok(answers::healthy()),
-        Asked::RateLimit { client } => Ok(match limits.check_reference(&client) {
-            Verdict::Allowed { remaining } => answers::allowed(remaining),
-            Verdict::Denied { retry_after_s } => answers::denied(retry_after_s),
-        }),
-        Asked::Configure(wanted) => {
-            change(limits, Change::PutReference(wanted.quota())).await?;
-            Ok(answers::config(wanted))
-        }
-        Asked::ConfigureClient { client, config } => {
-            let place = (REFERENCE.into(), client.into());
-            change(limits, Change::PutOverride(place, config.quota())).await?;
-            Ok(answers::config(config))
-        }
-        Asked::GetClient { client } => Ok(answers::config(limits.reference_settings(&client).into())),
-        Asked::ResetClient { client } => {
-            let place = (REFERENCE.into(), client.into());
-            match change(limits, Change::DeleteOverride(place)).await {
-                Ok(()) | Err(Refusal::NothingToReset) => Ok(answers::reset()),
-                Err(refusal) => Err(refusal),
-            }
-        }
+fn verdict(verdict: Verdict) -> Response<AnswerBody> {
+    match verdict {
+        Verdict::Allowed { remaining } => answers::allowed(remaining),
+        Verdict::Denied { retry_after_s } => answers::denied(retry_after_s),
+    }
+}
+
+/// What is answered once a change is saved.
+enum Then {
+    Config(Settings),
+    Reset,
+}
+
+async fn save(limits: Arc<Limits>, wanted: Change, then: Then) -> Response<AnswerBody> {
+    match (change(&limits, wanted).await, then) {
+        (Ok(()), Then::Config(settings)) => answers::config(settings),
+        (Ok(()) | Err(Refusal::NothingToReset), Then::Reset) => answers::reset(),
+        (Err(refusal), _) => refusal.into_response(),
     }
 }
 

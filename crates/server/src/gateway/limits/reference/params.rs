@@ -13,7 +13,7 @@ use std::fmt;
 
 /// What a body is read as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::gateway::limits) enum Kind {
     /// Nothing: it is passed over.
     Nothing,
     /// JSON.
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(parts: &Parts) -> Self {
+    pub(in crate::gateway::limits) fn of(parts: &Parts) -> Self {
         if !matches!(parts.method, Method::POST | Method::PUT | Method::PATCH | Method::DELETE) {
             return Self::Nothing;
         }
