@@ -225,7 +225,7 @@ impl Keeper {
         });
         match &adopted {
             Ok(0) => {
-                tracing::warn!(file = %path.display(), "the file of policies was read again and has none: it limits nothing")
+                tracing::warn!(file = %path.display(), "the file of policies was read again and has none: it limits nothing");
             }
             Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
             Err(why) => {
