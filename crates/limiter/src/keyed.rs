@@ -200,6 +200,11 @@ pub(crate) fn shards_for(keys: usize, policies: usize) -> usize {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_shard_takes_two_cache_lines() {
+        assert_eq!(size_of::<Berthed<crate::Gcra>>(), 128);
+    }
+
     #[track_caller]
     fn check(keys: usize, policies: usize, expected: usize) {
         assert_eq!(shards_for(keys, policies), expected);

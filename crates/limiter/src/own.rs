@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{Override, Quota};
 
-/// The quotas of those keys. Most shards have none, and pay a pointer for it.
+/// The quotas of those keys.
 #[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "there are thousands of shards, and most have none and pay a pointer for it")]
 pub(crate) struct Owned(Option<Box<BTreeMap<Box<[u8]>, Own>>>);
 
 /// One of them.

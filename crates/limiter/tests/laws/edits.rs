@@ -85,6 +85,20 @@ fn overrides_are_quotas<S: State>(quotas: &[Quota], calls: &[(Call, usize)]) -> 
     Ok(())
 }
 
+/// What happens to the quota of all is nothing to a key that has its own.
+fn overrides_are_left_alone<S: State>(quotas: &[Quota], calls: &[(Call, usize)]) -> Result<(), TestCaseError> {
+    let (own, plain) = (keyed::<S>(quotas[0]), keyed::<S>(quotas[1]));
+    own.set_override(b"key", quotas[1], limiter::Moment::ZERO).unwrap();
+    let only: Vec<Call> = calls.iter().map(|(call, _)| *call).collect();
+    for ((now, cost), (_, edit)) in moments(&only).into_iter().zip(calls) {
+        if let Some(quota) = quotas.get(*edit) {
+            own.set_quota(*quota, now);
+        }
+        prop_assert_eq!(own.check(b"key", cost, now), plain.check(b"key", cost, now));
+    }
+    Ok(())
+}
+
 /// Units that were admitted while quotas changed: when, how many.
 fn admitted<S: State>(quotas: &[Quota], calls: &[(Call, usize)]) -> Vec<(u64, u64)> {
     let keyed: Keyed<S> = keyed(quotas[0]);
@@ -129,6 +143,11 @@ proptest! {
     #[test]
     fn an_override_is_a_quota(quotas in prop::collection::vec(quotas(), 3), calls in edited_calls()) {
         for_each_algorithm!(overrides_are_quotas(&quotas, &calls));
+    }
+
+    #[test]
+    fn an_override_is_left_alone(quotas in prop::collection::vec(quotas(), 3), calls in edited_calls()) {
+        for_each_algorithm!(overrides_are_left_alone(&quotas, &calls));
     }
 
     /// No sequence of edits admits more than the largest burst and the fastest rate of all quotas that were in force, and what
