@@ -52,11 +52,12 @@ impl State for Gcra {
         Some(if is_allowed { Decision::Allow { remaining, whole_at } } else { Decision::NotUntil { at } })
     }
 
-    /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than 1 ns.
+    /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than 1 ns, or
+    /// all that the new limit has: units beyond it would take windows to come back that nobody ever granted.
     fn requote(&mut self, now: Moment, old: Quota, new: Quota) {
         let used_ns = u128::from(self.tat.ns_since(now));
         let used_ns = (used_ns * u128::from(new.interval_ns())).div_ceil(u128::from(old.interval_ns()));
-        self.tat = now.plus_ns(u64::try_from(used_ns).unwrap_or(u64::MAX));
+        self.tat = now.plus_ns(u64::try_from(used_ns).unwrap_or(u64::MAX).min(new.burst_ns()));
     }
 
     #[inline]

@@ -20,6 +20,7 @@ pub(crate) struct Tally {
     pub(crate) keys: AtomicUsize,
     pub(crate) stamps: AtomicUsize,
     pub(crate) overrides: AtomicUsize,
+    pub(crate) brought: AtomicUsize,
     pub(crate) forgotten: AtomicU64,
     pub(crate) full_denied: AtomicU64,
     pub(crate) full_admitted: AtomicU64,
@@ -30,7 +31,8 @@ pub(crate) struct Tally {
 pub(crate) struct Need {
     pub(crate) keys: usize,
     pub(crate) stamps: usize,
-    pub(crate) overrides: usize,
+    /// Quotas that hits bring along.
+    pub(crate) brought: usize,
 }
 
 impl Home {
@@ -39,23 +41,29 @@ impl Home {
         if !self.room.take(need.keys, need.stamps) {
             return false;
         }
-        if need.overrides > 0 && self.room.take_override().is_err() {
+        if !self.room.take_brought(need.brought) {
             self.room.give_back(need.keys, need.stamps);
             return false;
         }
         add(&self.tally.keys, need.keys);
         add(&self.tally.stamps, need.stamps);
-        add(&self.tally.overrides, need.overrides);
+        add(&self.tally.brought, need.brought);
         true
     }
 
     /// Gives back what was held, or only meant to be.
     pub(crate) fn give_back(&self, need: Need) {
         self.room.give_back(need.keys, need.stamps);
-        self.room.give_back_overrides(need.overrides);
+        self.room.give_back_brought(need.brought);
         subtract(&self.tally.keys, need.keys);
         subtract(&self.tally.stamps, need.stamps);
-        subtract(&self.tally.overrides, need.overrides);
+        subtract(&self.tally.brought, need.brought);
+    }
+
+    /// A quota of a key's own that somebody has set was taken back.
+    pub(crate) fn give_back_override(&self) {
+        self.room.give_back_overrides(1);
+        subtract(&self.tally.overrides, 1);
     }
 
     /// So many stamps were taken for a state that after its charge holds so many.
@@ -77,9 +85,10 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let Tally { keys, stamps, overrides, .. } = &self.tally;
+        let Tally { keys, stamps, overrides, brought, .. } = &self.tally;
         self.room.give_back(keys.load(Ordering::Relaxed), stamps.load(Ordering::Relaxed));
         self.room.give_back_overrides(overrides.load(Ordering::Relaxed));
+        self.room.give_back_brought(brought.load(Ordering::Relaxed));
     }
 }
 

@@ -103,10 +103,10 @@ impl<S: State> Shard<S> {
     /// Takes the room that a charge will need; none if there is too little. No key may be forgotten until the charge.
     pub(crate) fn reserve(&self, home: &Home, probe: Probe<'_>, cost: u64) -> Option<Need> {
         let quota = self.quota_of(probe);
-        let overrides = usize::from(quota != self.counted_by(probe.key) && self.owned.find(probe.key).is_none());
+        let brought = usize::from(quota != self.counted_by(probe.key) && self.owned.find(probe.key).is_none());
         let need = match self.states.get(probe) {
-            Some(state) => Need { keys: 0, stamps: state.stamps_wanted(quota, cost), overrides },
-            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost), overrides },
+            Some(state) => Need { keys: 0, stamps: state.stamps_wanted(quota, cost), brought },
+            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost), brought },
         };
         home.take(need).then_some(need)
     }
@@ -158,7 +158,7 @@ impl<S: State> Shard<S> {
         });
         self.idle_from = idle_from;
         let states = &self.states;
-        gone.overrides = self.owned.forget(|key| states.get(Probe::new(&home.spread, key)).is_some());
+        gone.brought = self.owned.forget(|key| states.get(Probe::new(&home.spread, key)).is_some());
         home.give_back(gone);
         home.tally.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
         gone.keys
@@ -194,7 +194,12 @@ impl<S: State> Shard<S> {
     ) -> Result<(), TooManyOverrides> {
         let old = match self.owned.find_mut(probe.key) {
             Some(own) => {
-                own.stays = true;
+                if !own.stays {
+                    home.room.take_override()?;
+                    home.tally.overrides.fetch_add(1, Ordering::Relaxed);
+                    home.give_back(Need { brought: 1, ..Need::default() });
+                    own.stays = true;
+                }
                 std::mem::replace(&mut own.quota, quota)
             }
             None => {
@@ -223,8 +228,10 @@ impl<S: State> Shard<S> {
     }
 
     fn disown(&mut self, home: &Home, key: &[u8]) {
-        if self.owned.remove(key).is_some() {
-            home.give_back(Need { overrides: 1, ..Need::default() });
+        match self.owned.remove(key) {
+            Some(own) if own.stays => home.give_back_override(),
+            Some(_) => home.give_back(Need { brought: 1, ..Need::default() }),
+            None => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! An edit keeps what was used: up, down, back again, for all keys and for one.
 
-use limiter::{Counter, Gcra, Keyed, Log, Quota, State};
+use limiter::{Counter, Decision, Gcra, Keyed, Log, Quota, State};
 use proptest::prelude::*;
 
 use crate::for_each_algorithm;
@@ -25,10 +25,25 @@ fn used_units_stay<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(
     Ok(())
 }
 
-/// There and back at one moment gives nothing back.
+/// Whoever has used more than a lower limit has, waits for one unit no longer than that limit's own past can reach: one window,
+/// and two for a counter's two buckets.
+fn a_lower_limit_locks_nobody_out<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(), TestCaseError> {
+    let new = quota(limit.min(old.limit()), old.window_ns());
+    let (mut state, now) = lived::<S>(old, calls);
+    state.requote(now, old, new);
+    if let Decision::NotUntil { at } = state.decide(now, new, 1) {
+        prop_assert!(at.0 - now.0 <= 2 * new.window_ns(), "{} ns of windows of {} ns", at.0 - now.0, new.window_ns());
+    }
+    Ok(())
+}
+
+/// There and back at one moment gives nothing back, unless there was less than what is used.
 fn there_and_back<S: State>(old: Quota, other: Quota, calls: &[Call]) -> Result<(), TestCaseError> {
     let (mut state, now) = lived::<S>(old, calls);
     let before = remaining(state.decide(now, old, 0)).unwrap();
+    if other.limit() <= used(&state, now, old) {
+        return Ok(());
+    }
     state.requote(now, old, other);
     // Under a shorter window, stamps of a log that have expired there are gone; there is no call between.
     state.requote(now, other, old);
@@ -116,6 +131,11 @@ proptest! {
     }
 
     #[test]
+    fn lowering_locks_nobody_out(old in quotas(), limit in 1_u64..=12, calls in calls()) {
+        for_each_algorithm!(a_lower_limit_locks_nobody_out(old, limit, &calls));
+    }
+
+    #[test]
     fn no_edit_changes_nothing(quota in quotas(), calls in calls()) {
         for_each_algorithm!(the_same_is_no_edit(quota, &calls));
     }
@@ -130,11 +150,15 @@ proptest! {
         for_each_algorithm!(overrides_are_left_alone(&quotas, &calls));
     }
 
-    /// No sequence of edits admits more than the largest burst and the fastest rate of all quotas that were in force.
+    /// No sequence of edits admits more than the largest burst and the fastest rate of all quotas that were in force, and what
+    /// was beyond a limit when it was lowered.
     #[test]
     fn gcra_stays_within_the_largest_of_its_quotas(quotas in prop::collection::vec(quotas(), 3), calls in edited_calls()) {
         let burst = quotas.iter().map(Quota::limit).max().unwrap();
         let interval_ns = quotas.iter().map(|quota| quota.window_ns().div_ceil(quota.limit())).min().unwrap();
+        // What lowerings forgot: at most a burst each.
+        let lowered = |calls: &[(Call, usize)]| calls.iter().filter(|(_, edit)| *edit < quotas.len()).count() as u64;
+        let burst = burst * (1 + lowered(&calls));
         let admitted = admitted::<Gcra>(&quotas, &calls);
         for first in 0..admitted.len() {
             let mut units = 0;
@@ -180,15 +204,15 @@ fn a_lowered_limit_tells_the_truth() {
         }
         let now = later(now, 10);
         keyed.set_quota(quota(3, 1_000), now);
-        let limiter::Decision::NotUntil { at } = keyed.check(b"key", 1, now) else { panic!("all is used") };
+        let Decision::NotUntil { at } = keyed.check(b"key", 1, now) else { panic!("all is used") };
         assert_eq!(at, limiter::Moment(expected_ns));
         assert!(!keyed.check(b"key", 1, limiter::Moment(at.0 - 1)).is_allowed());
         assert!(keyed.check(b"key", 1, at).is_allowed());
     }
     // The eighth of the ten stamps must have expired, not the first.
     check::<Log>(11_007);
-    // 9.9 units are used, and drain in 334 ns each: 7.9 of them must have, until 2 are left of 3.
-    check::<Gcra>(12_649);
+    // 9.9 units are used: all 3 that there are now, and they come back every 334 ns.
+    check::<Gcra>(10_344);
     // 10 units of the bucket before must weigh 2: after 800 ns of the next bucket.
     check::<Counter>(11_800);
 }
