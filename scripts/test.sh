@@ -23,10 +23,17 @@ run_tests() {
     return "${PIPESTATUS[0]}"
 }
 
+# The limiter's locks and counters are shuttle's in this build, which tries interleavings of them.
+run_interleavings() {
+    cargo test -p limiter --features shuttle --test shuttle --locked 2>&1 | tee -a "$log"
+    return "${PIPESTATUS[0]}"
+}
+
 step "format" cargo fmt --all --check
 step "lints" cargo clippy --workspace --all-targets --locked -- -D warnings
 step "tidy" scripts/tidy.sh
 step "tests" run_tests
+step "interleavings" run_interleavings
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
 passed=$(awk '/^test result:/ { n += $4 } END { print n + 0 }' "$log")

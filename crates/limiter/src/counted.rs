@@ -41,8 +41,10 @@ pub struct Census {
     pub keys: usize,
     /// Stamps for which memory is held.
     pub stamps: usize,
-    /// Keys with a quota of their own.
+    /// Keys with a quota of their own that somebody has set.
     pub overrides: usize,
+    /// Keys with a quota of their own that a hit has brought along.
+    pub brought: usize,
     /// Keys forgotten because they were idle.
     pub forgotten: u64,
     /// Hits denied because they could not be counted.

@@ -144,6 +144,7 @@ impl<S: State> Keyed<S> {
             keys: tally.keys.load(Ordering::Relaxed),
             stamps: tally.stamps.load(Ordering::Relaxed),
             overrides: tally.overrides.load(Ordering::Relaxed),
+            brought: tally.brought.load(Ordering::Relaxed),
             forgotten: tally.forgotten.load(Ordering::Relaxed),
             full_denied: tally.full_denied.load(Ordering::Relaxed),
             full_admitted: tally.full_admitted.load(Ordering::Relaxed),

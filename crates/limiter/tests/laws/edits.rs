@@ -156,9 +156,10 @@ proptest! {
     fn gcra_stays_within_the_largest_of_its_quotas(quotas in prop::collection::vec(quotas(), 3), calls in edited_calls()) {
         let burst = quotas.iter().map(Quota::limit).max().unwrap();
         let interval_ns = quotas.iter().map(|quota| quota.window_ns().div_ceil(quota.limit())).min().unwrap();
-        // What lowerings forgot: at most a burst each.
-        let lowered = |calls: &[(Call, usize)]| calls.iter().filter(|(_, edit)| *edit < quotas.len()).count() as u64;
-        let burst = burst * (1 + lowered(&calls));
+        // What a lowering forgets is less than a burst.
+        let edits: Vec<u64> = calls.iter().filter_map(|(_, edit)| quotas.get(*edit)).map(Quota::limit).collect();
+        let lowerings = std::iter::once(&quotas[0].limit()).chain(&edits).zip(&edits).filter(|(from, to)| to < from).count();
+        let burst = burst * (1 + lowerings as u64);
         let admitted = admitted::<Gcra>(&quotas, &calls);
         for first in 0..admitted.len() {
             let mut units = 0;
