@@ -60,6 +60,7 @@ impl<S: State> Keyed<S> {
     }
 
     /// Looks, and takes `cost` units if they are allowed. A cost of 0 only looks.
+    #[inline]
     pub fn check(&self, key: &[u8], cost: u64, now: Moment) -> Decision {
         let probe = self.probe(key);
         let mut shard = self.lock(self.shard_of(probe.hash));
@@ -176,14 +177,17 @@ impl<S: State> Keyed<S> {
         &self.home
     }
 
+    #[inline]
     pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> Probe<'a> {
         Probe::new(&self.home.spread, key)
     }
 
+    #[inline]
     pub(crate) const fn shard_of(&self, hash: u64) -> usize {
         (hash >> SHARD_BITS_FROM) as usize & (self.shards.len() - 1)
     }
 
+    #[inline]
     pub(crate) fn lock(&self, shard: usize) -> MutexGuard<'_, Shard<S>> {
         lock(&self.shards[shard].0)
     }

@@ -20,11 +20,13 @@ pub(crate) struct Own {
 
 impl Owned {
     #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    #[cold]
     pub(crate) fn find(&self, key: &[u8]) -> Option<&Own> {
-        match &self.0 {
-            None => None,
-            Some(owned) => find_slowly(owned, key),
-        }
+        self.0.as_ref()?.get(key)
     }
 
     pub(crate) fn find_mut(&mut self, key: &[u8]) -> Option<&mut Own> {
@@ -62,10 +64,4 @@ impl Owned {
         let owned = self.0.iter().flat_map(|owned| owned.iter()).filter(|(_, own)| own.stays);
         owned.map(|(key, own)| Override { key: key.clone(), quota: own.quota })
     }
-}
-
-/// Out of the way of the many shards that have none.
-#[cold]
-fn find_slowly<'a>(owned: &'a BTreeMap<Box<[u8]>, Own>, key: &[u8]) -> Option<&'a Own> {
-    owned.get(key)
 }

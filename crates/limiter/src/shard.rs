@@ -39,7 +39,7 @@ impl<S: State> Shard<S> {
     /// The quota by which the key has been counted so far.
     #[inline]
     fn counted_by(&self, key: &[u8]) -> Quota {
-        self.owned.find(key).map_or(&self.quota, |own| &own.quota).to_owned()
+        if self.owned.is_empty() { self.quota } else { self.owned.find(key).map_or(self.quota, |own| own.quota) }
     }
 
     /// Has the memory of a key's state brought.
