@@ -46,6 +46,8 @@ pub const LIMIT_KEYS_MAX: usize = 100_000_000;
 pub const LIMIT_STAMPS_MAX: usize = 2_000_000_000;
 /// Policies of the rate limiter that can be set while the server runs. Every decision looks at all of them.
 pub const LIMIT_POLICIES_MAX: usize = 1_000;
+/// Definitions that a store keeps: those policies, and what the reference API gives by default.
+pub const LIMIT_POLICY_ROWS_MAX: usize = LIMIT_POLICIES_MAX + 1;
 /// Keys with a quota of their own, over all policies. They are read at every start and after every change.
 pub const LIMIT_OVERRIDES_MAX: usize = 100_000;
 /// Longest definition of a policy, in bytes.

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use crate::clock::Reading;
 use crate::counted::{Counted, Held};
+use crate::home::Need;
+use crate::key::Probe;
 use crate::seed::Spread;
-use crate::shard::{Berth, Probe};
 use crate::{Decision, Hit, Moment, Outcome, Part, Quota, Ruling};
 
 /// A hit that a policy is for.
@@ -31,7 +32,8 @@ struct Claim<'a> {
     held: usize,
     quota: Quota,
     decision: Decision,
-    berth: Option<Berth>,
+    /// What was taken of the room for its charge.
+    room: Option<Need>,
 }
 
 /// Locked shards, each with its own time.
@@ -48,7 +50,7 @@ pub(crate) fn check(
     let mut asks = asks_of(set, spread, hits, brought);
     let (mut locks, mut claims) = look(set, &mut asks, now);
     if outcome(set, &claims) == Outcome::Allowed {
-        find_room(set, &mut locks, &mut claims);
+        find_room(&mut locks, &mut claims);
     }
     let outcome = outcome(set, &claims);
     take_or_leave(&mut locks, &mut claims, outcome);
@@ -60,7 +62,7 @@ pub(crate) fn check(
 fn asks_of<'a>(set: &[Counted], spread: &Spread, hits: &[Hit<'a>], brought: &[Option<Quota>]) -> Vec<Ask<'a>> {
     let mut asks = Vec::new();
     for (hit, Hit { class, key, cost }) in hits.iter().enumerate() {
-        let probe = Probe { hash: spread.hash(key), key, brought: brought.get(hit).copied().flatten() };
+        let probe = Probe { brought: brought.get(hit).copied().flatten(), ..Probe::new(spread, key) };
         for (policy, Counted { policy: rule, keys }) in set.iter().enumerate() {
             if rule.class.matches(class.as_bytes()) && rule.key.matches(key) {
                 let shard = keys.shard_of(probe.hash);
@@ -106,7 +108,7 @@ fn look<'s, 'a>(set: &'s [Counted], asks: &mut [Ask<'a>], now: Moment) -> (Locks
 impl<'a> Claim<'a> {
     fn new(ask: &Ask<'a>, held: usize, quota: Quota) -> Self {
         let Ask { policy, probe, cost, .. } = *ask;
-        Self { policy, probe, cost, held, quota, decision: Decision::Never, berth: None }
+        Self { policy, probe, cost, held, quota, decision: Decision::Never, room: None }
     }
 }
 
@@ -125,65 +127,70 @@ fn by_policy<'c, 'a>(claims: &'c mut [Claim<'a>]) -> impl Iterator<Item = &'c mu
     claims.chunk_by_mut(|one, next| one.policy == next.policy)
 }
 
-/// Takes room for all that will be charged, before anything is. Where there is too little, the idle keys behind the locks
-/// make some: first all of that, then all of this again, because the hits' own keys may be among the idle ones.
-fn find_room(set: &[Counted], locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) {
-    if berth_all(locks, claims) {
+/// Takes room for all that will be charged, before anything is. Where there is too little, the idle keys of the locked shards
+/// make some; what has none then is denied or admitted as its policy says.
+fn find_room(locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) {
+    if reserve(locks, claims) {
         return;
     }
-    for claim in claims.iter_mut() {
-        if let Some(Berth::Taken(need)) = claim.berth.take() {
-            locks[claim.held].0.give_back(need);
+    // What is taken is given back first: a key that is charged must not be forgotten between the two.
+    claims.iter_mut().for_each(|claim| claim.give_back(locks));
+    locks.iter_mut().for_each(|(held, reading)| held.forget_idle(reading.now));
+    reserve(locks, claims);
+    for claim in claims.iter_mut().filter(|claim| claim.lacks_room()) {
+        if !locks[claim.held].0.admits_uncounted() {
+            claim.decision = Decision::Full;
         }
     }
-    for (held, reading) in locks.iter_mut() {
-        held.forget_idle(reading.now);
-    }
-    berth_or_refuse(set, locks, claims);
 }
 
-/// Whether there was room for all of them. Where there was not, some may have theirs all the same.
-fn berth_all(locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) -> bool {
-    by_policy(claims).filter(|claims| allows_all(claims)).flatten().filter(|claim| claim.cost > 0).all(|claim| {
-        claim.berth = locks[claim.held].0.berth(claim.probe, claim.cost).map(Berth::Taken);
-        claim.berth.is_some()
-    })
-}
-
-fn berth_or_refuse(set: &[Counted], locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) {
+/// Whether all that need room have it.
+fn reserve(locks: &Locks<'_>, claims: &mut [Claim<'_>]) -> bool {
     for claims in by_policy(claims).filter(|claims| allows_all(claims)) {
-        for claim in claims.iter_mut().filter(|claim| claim.cost > 0) {
-            let held = &mut locks[claim.held].0;
-            let berth = held.berth(claim.probe, claim.cost).map_or_else(|| held.full(), Berth::Taken);
-            claim.berth = Some(berth);
-            if berth == Berth::None {
-                claim.decision = Decision::Full;
-                break;
-            }
-        }
-        let is_full = !allows_all(claims) && !set[claims[0].policy].policy.is_shadow;
-        if is_full {
-            return;
+        for claim in claims.iter_mut().filter(|claim| claim.lacks_room()) {
+            claim.room = locks[claim.held].0.reserve(claim.probe, claim.cost);
         }
     }
+    by_policy(claims).filter(|claims| allows_all(claims)).flatten().all(|claim| !claim.lacks_room())
 }
 
 fn take_or_leave(locks: &mut Locks<'_>, claims: &mut [Claim<'_>], outcome: Outcome) {
     for claims in by_policy(claims) {
         let takes = outcome == Outcome::Allowed && allows_all(claims);
         for claim in claims {
-            let (held, reading) = &mut locks[claim.held];
-            match claim.berth {
-                Some(Berth::Taken(need)) if takes => {
-                    held.charge(claim.probe, claim.cost, reading.now, need);
-                    continue;
-                }
-                Some(Berth::Taken(need)) => held.give_back(need),
-                _ => {}
+            if takes {
+                claim.take(locks);
+            } else {
+                claim.leave(locks);
             }
-            if !takes && claim.decision.is_allowed() {
-                claim.decision = held.look(claim.probe, 0, reading.now).earlier(reading.ahead_ns);
-            }
+        }
+    }
+}
+
+impl Claim<'_> {
+    fn lacks_room(&self) -> bool {
+        self.cost > 0 && self.room.is_none() && self.decision.is_allowed()
+    }
+
+    fn take(&self, locks: &mut Locks<'_>) {
+        let (held, reading) = &mut locks[self.held];
+        if let Some(room) = self.room {
+            held.charge(self.probe, self.cost, reading.now, room);
+        }
+    }
+
+    /// Takes nothing; what would have been allowed says what could be taken now.
+    fn leave(&mut self, locks: &mut Locks<'_>) {
+        self.give_back(locks);
+        if self.decision.is_allowed() {
+            let (held, reading) = &mut locks[self.held];
+            self.decision = held.look(self.probe, 0, reading.now).earlier(reading.ahead_ns);
+        }
+    }
+
+    fn give_back(&mut self, locks: &Locks<'_>) {
+        if let Some(room) = self.room.take() {
+            locks[self.held].0.give_back(room);
         }
     }
 }

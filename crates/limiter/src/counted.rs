@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::clock::Reading;
+use crate::home::{Home, Need};
+use crate::key::Probe;
 use crate::seed::Spread;
-use crate::shard::{Berth, Home, Need, Probe, Shard};
+use crate::shard::Shard;
 use crate::sync::MutexGuard;
 use crate::{Algorithm, Counter, Decision, Gcra, Keyed, Log, Moment, Override, Policy, Quota, Room, TooManyOverrides};
 
@@ -116,8 +118,8 @@ impl Keys {
         of_each!(self, keyed => keyed.inherit(before.overrides()));
     }
 
-    pub(crate) fn sweep(&self, shards: usize, now: Moment) -> usize {
-        of_each!(self, keyed => keyed.sweep(shards, now))
+    pub(crate) fn sweep_shard(&self, shard: usize, now: Moment) -> usize {
+        of_each!(self, keyed => keyed.sweep_shard(shard, now))
     }
 
     pub(crate) fn shards(&self) -> usize {
@@ -142,16 +144,16 @@ impl Held<'_> {
         of_held!(self, shard, _ => shard.look(probe, cost, now))
     }
 
-    pub(crate) fn berth(&mut self, probe: Probe<'_>, cost: u64) -> Option<Need> {
-        of_held!(self, shard, home => shard.berth(home, probe, cost))
+    pub(crate) fn reserve(&self, probe: Probe<'_>, cost: u64) -> Option<Need> {
+        of_held!(self, shard, home => shard.reserve(home, probe, cost))
     }
 
     pub(crate) fn forget_idle(&mut self, now: Moment) {
         of_held!(self, shard, home => shard.forget_idle(home, now));
     }
 
-    pub(crate) fn full(&self) -> Berth {
-        of_held!(self, _shard, home => home.full())
+    pub(crate) fn admits_uncounted(&self) -> bool {
+        of_held!(self, _shard, home => home.admits_uncounted())
     }
 
     pub(crate) fn charge(&mut self, probe: Probe<'_>, cost: u64, now: Moment, need: Need) {

@@ -1,5 +1,7 @@
 //! The generic cell rate algorithm (ITU-T I.371, annex A): one number a key, units come back evenly.
 
+use std::hint::select_unpredictable;
+
 use crate::{Decision, Moment, Quota, State};
 
 /// The theoretical arrival time: when everything used will have come back.
@@ -32,11 +34,30 @@ impl State for Gcra {
         self.tat = self.tat.max(now).plus_ns(cost * quota.interval_ns());
     }
 
-    /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than 1 ns.
+    /// Without a branch on what it decides: half the calls may go either way, and a branch that nobody can foretell waits for
+    /// the memory that the next call could be fetching meanwhile.
+    #[inline]
+    fn take(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
+        if cost == 0 || cost > quota.limit() {
+            return Some(self.decide(now, quota, cost));
+        }
+        let (interval_ns, burst_ns) = (quota.interval_ns(), quota.burst_ns());
+        let wanted_ns = self.tat.ns_since(now).saturating_add(cost * interval_ns);
+        let is_allowed = wanted_ns <= burst_ns;
+        let whole_at = now.plus_ns(wanted_ns);
+        self.tat = select_unpredictable(is_allowed, whole_at, self.tat);
+        // Divided on both ways, and chosen at the end: what is left is nothing where it is denied.
+        let remaining = burst_ns.saturating_sub(wanted_ns) / interval_ns;
+        let at = whole_at.minus_ns(burst_ns);
+        Some(if is_allowed { Decision::Allow { remaining, whole_at } } else { Decision::NotUntil { at } })
+    }
+
+    /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than 1 ns, or
+    /// all that the new limit has: units beyond it would take windows to come back that nobody ever granted.
     fn requote(&mut self, now: Moment, old: Quota, new: Quota) {
         let used_ns = u128::from(self.tat.ns_since(now));
         let used_ns = (used_ns * u128::from(new.interval_ns())).div_ceil(u128::from(old.interval_ns()));
-        self.tat = now.plus_ns(u64::try_from(used_ns).unwrap_or(u64::MAX));
+        self.tat = now.plus_ns(u64::try_from(used_ns).unwrap_or(u64::MAX).min(new.burst_ns()));
     }
 
     #[inline]

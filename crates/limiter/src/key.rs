@@ -1,54 +1,126 @@
-//! A key in the place of an entry: up to 23 bytes lie inline, so that the most common keys cost no allocation and no second
-//! cache miss. Refuses to know what the bytes mean.
+//! A key in three words, so that two are compared without a call and without a branch. Refuses to know what its bytes mean.
 
-/// Longest key that lies inline: `address:255.255.255.255` just does.
-pub(crate) const INLINE_BYTES_MAX: usize = 23;
+use crate::Quota;
+use crate::seed::Spread;
 
-/// 24 bytes: a length and 23 bytes of key, or a box. The box hides behind lengths that do not exist.
-#[derive(Clone, Debug)]
-pub(crate) enum Key {
-    Inline(Length, [u8; INLINE_BYTES_MAX]),
-    Boxed(Box<[u8]>),
+/// Longest key that lies in its slot: `address:255.255.255.255` just does.
+pub(crate) const SHORT_BYTES_MAX: usize = 23;
+
+/// A short key itself, or the fingerprint of a long one. The highest byte tells which; 0 is no key at all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packed([u64; 3]);
+
+/// The highest byte of a fingerprint; of a short key it is the length and 1.
+const LONG: u64 = 0xff << 56;
+
+/// A key on its way to its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Probe<'a> {
+    pub(crate) hash: u64,
+    pub(crate) packed: Packed,
+    pub(crate) key: &'a [u8],
+    /// The quota that its hit has brought along.
+    pub(crate) brought: Option<Quota>,
 }
 
-const _: () = assert!(size_of::<Key>() == 24);
-
-/// A number from 0 to 23, so that the compiler may use the other values of the byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[rustfmt::skip]
-pub(crate) enum Length {
-    L0, L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, L12, L13, L14, L15, L16, L17, L18, L19, L20, L21, L22, L23,
-}
-
-#[rustfmt::skip]
-const LENGTHS: [Length; INLINE_BYTES_MAX + 1] = {
-    use Length::*;
-    [L0, L1, L2, L3, L4, L5, L6, L7, L8, L9, L10, L11, L12, L13, L14, L15, L16, L17, L18, L19, L20, L21, L22, L23]
-};
-
-impl Key {
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        match LENGTHS.get(bytes.len()) {
-            Some(&length) => {
-                let mut inline = [0; INLINE_BYTES_MAX];
-                inline[..bytes.len()].copy_from_slice(bytes);
-                Self::Inline(length, inline)
-            }
-            None => Self::Boxed(bytes.into()),
+impl<'a> Probe<'a> {
+    #[inline]
+    pub(crate) fn new(spread: &Spread, key: &'a [u8]) -> Self {
+        if key.len() > SHORT_BYTES_MAX {
+            return Self::long(spread.hash_bytes(key), key);
         }
+        let packed = Packed::short(key);
+        Self { hash: packed.hash(spread), packed, key, brought: None }
+    }
+
+    /// A long key of which the hash is known.
+    pub(crate) const fn long(hash: u64, key: &'a [u8]) -> Self {
+        Self { hash, packed: Packed::long(hash, key), key, brought: None }
     }
 
     #[inline]
-    pub(crate) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Inline(length, inline) => &inline[..*length as usize],
-            Self::Boxed(bytes) => bytes,
-        }
+    pub(crate) const fn is_short(&self) -> bool {
+        self.key.len() <= SHORT_BYTES_MAX
     }
+}
+
+impl Packed {
+    /// No key.
+    pub(crate) const EMPTY: Self = Self([0; 3]);
 
     #[inline]
-    pub(crate) fn is(&self, bytes: &[u8]) -> bool {
-        self.bytes() == bytes
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0[2] == 0
+    }
+
+    /// Equality without a branch.
+    #[inline]
+    pub(crate) const fn is(&self, other: &Self) -> bool {
+        let ([a, b, c], [x, y, z]) = (self.0, other.0);
+        (a ^ x) | (b ^ y) | (c ^ z) == 0
+    }
+
+    /// Padded with zeros; different keys differ, because the length is part of it.
+    #[inline]
+    fn short(key: &[u8]) -> Self {
+        Self([word(key, 0), word(key, 8), word(key, 16) | (key.len() as u64 + 1) << 56])
+    }
+
+    /// Keys that differ may share it, if chance wills it: whoever finds it compares the keys themselves.
+    const fn long(hash: u64, key: &[u8]) -> Self {
+        Self([hash, key.len() as u64, LONG])
+    }
+
+    /// The hash of a short key.
+    #[inline]
+    pub(crate) fn hash(&self, spread: &Spread) -> u64 {
+        spread.hash_words(self.0)
+    }
+
+    /// The bytes of a short key, as the slot keeps them.
+    pub(crate) fn with_short<R>(&self, with: impl FnOnce(&[u8]) -> R) -> R {
+        let mut bytes = [0; 24];
+        for (word, place) in self.0.iter().zip(bytes.chunks_exact_mut(8)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        with(&bytes[..(self.0[2] >> 56) as usize - 1])
+    }
+}
+
+/// Eight bytes of a key of less than 24, or as many as there are, padded with zeros.
+#[inline]
+fn word(key: &[u8], at: usize) -> u64 {
+    match (key.get(at..), key.last_chunk::<8>()) {
+        (None | Some([]), _) => 0,
+        (Some(rest), _) if rest.len() >= 8 => rest.first_chunk().map_or(0, |word| u64::from_le_bytes(*word)),
+        (Some(rest), Some(last)) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
+        (Some(rest), None) => rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn short() -> impl Strategy<Value = Vec<u8>> {
+        prop::collection::vec(prop_oneof![Just(0), Just(0xff), any::<u8>()], 0..=SHORT_BYTES_MAX)
+    }
+
+    proptest! {
+        #[test]
+        fn short_keys_are_packed_whole(key in short(), other in short()) {
+            let packed = Packed::short(&key);
+            prop_assert!(!packed.is_empty());
+            prop_assert_eq!(packed.with_short(<[u8]>::to_vec), key.clone());
+            prop_assert_eq!(packed.is(&Packed::short(&other)), key == other);
+        }
+
+        #[test]
+        fn a_fingerprint_is_no_short_key(key in short(), hash: u64, long in prop::collection::vec(any::<u8>(), 24..100)) {
+            prop_assert!(!Packed::long(hash, &long).is(&Packed::short(&key)));
+            prop_assert!(!Packed::long(hash, &long).is_empty());
+        }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN};
+use crate::home::{Home, Tally};
+use crate::key::Probe;
+use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN, SHARDS_TOTAL_MAX};
 use crate::seed::Spread;
-use crate::shard::{Home, Probe, Shard, Tally};
+use crate::shard::Shard;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, lock};
 use crate::{Census, Decision, Moment, Override, Quota, Room, Seed, State, TooManyOverrides, WhenFull};
 
@@ -40,7 +42,7 @@ impl<S: State> Keyed<S> {
     /// Nobody has used anything.
     #[must_use]
     pub fn new(quota: Quota, room: Arc<Room>, when_full: WhenFull, seed: Seed) -> Self {
-        let shards = shards_for(room.capacity().keys_max);
+        let shards = shards_for(room.capacity().keys_max, 1);
         Self::with_shards(shards, quota, room, when_full, Spread::new(seed))
     }
 
@@ -71,7 +73,7 @@ impl<S: State> Keyed<S> {
         for shard in 0..self.shards.len() {
             let mut shard = self.lock(shard);
             let now = shard.read_clock(now).now;
-            shard.set_quota(&self.home, quota, now);
+            shard.set_quota(quota, now);
         }
     }
 
@@ -119,12 +121,13 @@ impl<S: State> Keyed<S> {
     /// Forgets the idle keys of the next `shards` shards and gives their memory back; returns how many keys that were. Only
     /// one shard is locked at a time.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
-        (0..shards.min(self.shards.len())).map(|_| self.sweep_next(now)).sum()
+        let shards = shards.min(self.shards.len());
+        let first = self.next.fetch_add(shards, Ordering::Relaxed);
+        (0..shards).map(|n| self.sweep_shard(first.wrapping_add(n) % self.shards.len(), now)).sum()
     }
 
-    fn sweep_next(&self, now: Moment) -> usize {
-        let next = self.next.fetch_add(1, Ordering::Relaxed) % self.shards.len();
-        let mut shard = self.lock(next);
+    pub(crate) fn sweep_shard(&self, shard: usize, now: Moment) -> usize {
+        let mut shard = self.lock(shard);
         let now = shard.read_clock(now).now;
         let forgotten = shard.forget_idle(&self.home, now);
         shard.shrink(&self.home);
@@ -174,7 +177,7 @@ impl<S: State> Keyed<S> {
     }
 
     pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> Probe<'a> {
-        Probe { hash: self.home.spread.hash(key), key, brought: None }
+        Probe::new(&self.home.spread, key)
     }
 
     pub(crate) const fn shard_of(&self, hash: u64) -> usize {
@@ -186,22 +189,35 @@ impl<S: State> Keyed<S> {
     }
 }
 
-impl<S> Drop for Keyed<S> {
-    fn drop(&mut self) {
-        let Tally { keys, stamps, overrides, .. } = &self.home.tally;
-        self.home.room.give_back(keys.load(Ordering::Relaxed), stamps.load(Ordering::Relaxed));
-        self.home.room.give_back_overrides(overrides.load(Ordering::Relaxed));
-    }
+/// How many shards each of some policies gets that may hold so many keys: a power of two.
+pub(crate) fn shards_for(keys: usize, policies: usize) -> usize {
+    let wanted = (keys / SHARD_KEYS).clamp(SHARDS_MIN, SHARDS_MAX).next_power_of_two();
+    let share = (SHARDS_TOTAL_MAX / policies.max(1)).max(SHARDS_MIN);
+    wanted.min(1 << share.ilog2())
 }
 
-/// How many shards so many keys want: a power of two.
-pub(crate) const fn shards_for(keys: usize) -> usize {
-    let wanted = keys / SHARD_KEYS;
-    if wanted <= SHARDS_MIN {
-        SHARDS_MIN
-    } else if wanted >= SHARDS_MAX {
-        SHARDS_MAX
-    } else {
-        wanted.next_power_of_two()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_takes_two_cache_lines() {
+        assert_eq!(size_of::<Berthed<crate::Gcra>>(), 128);
+    }
+
+    #[track_caller]
+    fn check(keys: usize, policies: usize, expected: usize) {
+        assert_eq!(shards_for(keys, policies), expected);
+    }
+
+    #[test]
+    fn shards_are_as_many_as_keys_want_and_policies_leave() {
+        check(0, 0, 16);
+        check(100_000, 1, 16);
+        check(1_000_000, 1, 128);
+        check(10_000_000, 1, 2_048);
+        check(10_000_000, 32, 2_048);
+        check(10_000_000, 1_000, 64);
+        check(usize::MAX, 1, 4_096);
     }
 }

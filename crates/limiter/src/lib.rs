@@ -3,11 +3,13 @@
 //! Everything here is a function of its arguments: the crate has no clock (it is given `now`), no dice (it is given a seed),
 //! no sockets and no threads of its own.
 
+mod batch;
 mod check;
 mod clock;
 mod counted;
 mod counter;
 mod gcra;
+mod home;
 mod key;
 mod keyed;
 mod limiter;
@@ -23,7 +25,9 @@ mod ruling;
 mod seed;
 mod shard;
 mod state;
+mod states;
 mod sync;
+mod table;
 
 pub use counted::Census;
 pub use counter::Counter;

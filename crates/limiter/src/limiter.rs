@@ -19,7 +19,7 @@ pub struct Limiter {
     set: RwLock<Arc<[Counted]>>,
     /// Held by whoever changes policies or overrides, so that no change is lost in another.
     changes: Mutex<()>,
-    /// The policy that is swept next.
+    /// The shard that is swept next, of all policies' in a row.
     next: AtomicUsize,
 }
 
@@ -76,7 +76,7 @@ impl Limiter {
         refuse_bad_sets(&policies)?;
         let _changing = lock(&self.changes);
         let old = self.set();
-        let shards = shards_for(self.room.capacity().keys_max / policies.len().max(1));
+        let shards = shards_for(self.room.capacity().keys_max, policies.len());
         let set = policies.into_iter().map(|policy| self.succeed(&old, policy, shards, now)).collect();
         *self.set.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(())
@@ -152,16 +152,10 @@ impl Limiter {
     /// steadily: [`shards`](Self::shards) says how many there are.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
         let set = self.set();
-        let (mut left, mut forgotten) = (shards, 0);
-        for _ in 0..set.len() {
-            let keys = &set[self.next.fetch_add(1, Ordering::Relaxed) % set.len()].keys;
-            forgotten += keys.sweep(left, now);
-            left = left.saturating_sub(keys.shards());
-            if left == 0 {
-                break;
-            }
-        }
-        forgotten
+        let all: usize = set.iter().map(|one| one.keys.shards()).sum();
+        let shards = shards.min(all);
+        let first = self.next.fetch_add(shards, Ordering::Relaxed);
+        (0..shards).map(|n| sweep_shard(&set, first.wrapping_add(n) % all, now)).sum()
     }
 
     /// How many shards all policies have.
@@ -191,6 +185,17 @@ impl Limiter {
         let found = set.iter().find(|one| *one.policy.name == *policy);
         found.map(|one| Arc::clone(&one.keys)).ok_or_else(|| OverrideError::UnknownPolicy { name: policy.into() })
     }
+}
+
+/// Sweeps one of the shards of all policies in a row.
+fn sweep_shard(set: &[Counted], mut shard: usize, now: Moment) -> usize {
+    for Counted { keys, .. } in set {
+        match shard.checked_sub(keys.shards()) {
+            Some(beyond) => shard = beyond,
+            None => return keys.sweep_shard(shard, now),
+        }
+    }
+    0
 }
 
 fn refuse_bad_sets(policies: &[Policy]) -> Result<(), PoliciesError> {

@@ -20,7 +20,11 @@ pub(crate) const SHARD_KEYS: usize = 8_192;
 pub(crate) const SHARDS_MIN: usize = 16;
 /// Most shards of one policy: their heads still fit into a processor's nearest caches.
 pub(crate) const SHARDS_MAX: usize = 4_096;
+/// Most shards of all policies of a limiter, but for [`SHARDS_MIN`] each: their heads take 8 MiB.
+pub(crate) const SHARDS_TOTAL_MAX: usize = 1 << 16;
 
 // Because ceil(W / L) * L < W + L must not wrap, nor the sum of that and a moment of the first 292 years.
 const _: () = assert!(WINDOW_NS_MAX <= (1 << 62) && LIMIT_MAX <= (1 << 62));
 const _: () = assert!(SHARDS_MIN.is_power_of_two() && SHARDS_MAX.is_power_of_two() && SHARDS_MIN <= SHARDS_MAX);
+// Because a limiter with as many policies as may be still has a choice.
+const _: () = assert!(SHARDS_MIN * POLICIES_MAX <= SHARDS_TOTAL_MAX);

@@ -1,20 +1,17 @@
 //! Keys with a quota of their own, of one shard. Refuses to know what they have used.
 
-use hashbrown::HashTable;
+use std::collections::BTreeMap;
 
-use crate::key::Key;
-use crate::seed::Spread;
-use crate::shard::Probe;
 use crate::{Override, Quota};
 
-/// The quotas of those keys; most shards have none, and pay a pointer for it.
+/// The quotas of those keys.
 #[derive(Debug, Default)]
-pub(crate) struct Owned(Option<Box<HashTable<Own>>>);
+#[expect(clippy::box_collection, reason = "there are thousands of shards, and most have none and pay a pointer for it")]
+pub(crate) struct Owned(Option<Box<BTreeMap<Box<[u8]>, Own>>>);
 
 /// One of them.
 #[derive(Debug)]
 pub(crate) struct Own {
-    key: Key,
     pub(crate) quota: Quota,
     /// Whether somebody has to take it back. What a hit has brought along goes with the key's counts, or with the next hit
     /// that brings another.
@@ -23,53 +20,52 @@ pub(crate) struct Own {
 
 impl Owned {
     #[inline]
-    pub(crate) fn find(&self, probe: Probe<'_>) -> Option<&Own> {
-        self.0.as_ref()?.find(probe.hash, |own| own.key.is(probe.key))
+    pub(crate) fn find(&self, key: &[u8]) -> Option<&Own> {
+        match &self.0 {
+            None => None,
+            Some(owned) => find_slowly(owned, key),
+        }
     }
 
-    pub(crate) fn find_mut(&mut self, probe: Probe<'_>) -> Option<&mut Own> {
-        self.0.as_mut()?.find_mut(probe.hash, |own| own.key.is(probe.key))
+    pub(crate) fn find_mut(&mut self, key: &[u8]) -> Option<&mut Own> {
+        self.0.as_mut()?.get_mut(key)
     }
 
-    /// The quota of a key that is held.
-    pub(crate) fn quota_of(&self, spread: &Spread, key: &Key) -> Option<Quota> {
-        let table = self.0.as_ref()?;
-        Some(table.find(spread.hash(key.bytes()), |own| own.key.is(key.bytes()))?.quota)
+    pub(crate) fn insert(&mut self, key: &[u8], own: Own) {
+        self.0.get_or_insert_default().insert(key.into(), own);
     }
 
-    /// Adds one; there is none of this key yet.
-    pub(crate) fn insert(&mut self, spread: &Spread, probe: Probe<'_>, quota: Quota, stays: bool) {
-        let own = Own { key: Key::new(probe.key), quota, stays };
-        let table = self.0.get_or_insert_default();
-        table.insert_unique(probe.hash, own, |own| spread.hash(own.key.bytes()));
-    }
-
-    pub(crate) fn remove(&mut self, probe: Probe<'_>) -> Option<Own> {
-        let table = self.0.as_mut()?;
-        let (own, _) = table.find_entry(probe.hash, |own| own.key.is(probe.key)).ok()?.remove();
+    pub(crate) fn remove(&mut self, key: &[u8]) -> Option<Own> {
+        let own = self.0.as_mut()?.remove(key);
         self.tidy();
-        Some(own)
+        own
     }
 
     /// Drops what hits have brought along for keys that are not `held` any more; returns how many those were.
     pub(crate) fn forget(&mut self, held: impl Fn(&[u8]) -> bool) -> usize {
-        let Some(table) = &mut self.0 else { return 0 };
-        let before = table.len();
-        table.retain(|own| own.stays || held(own.key.bytes()));
-        let gone = before - table.len();
+        let Some(owned) = &mut self.0 else { return 0 };
+        let before = owned.len();
+        owned.retain(|key, own| own.stays || held(key));
+        let gone = before - owned.len();
         self.tidy();
         gone
     }
 
     fn tidy(&mut self) {
-        if self.0.as_ref().is_some_and(|table| table.is_empty()) {
+        if self.0.as_ref().is_some_and(|owned| owned.is_empty()) {
             self.0 = None;
         }
     }
 
     /// Every key whose quota stays until somebody takes it back.
     pub(crate) fn lasting(&self) -> impl Iterator<Item = Override> {
-        let owned = self.0.iter().flat_map(|table| table.iter()).filter(|own| own.stays);
-        owned.map(|own| Override { key: own.key.bytes().into(), quota: own.quota })
+        let owned = self.0.iter().flat_map(|owned| owned.iter()).filter(|(_, own)| own.stays);
+        owned.map(|(key, own)| Override { key: key.clone(), quota: own.quota })
     }
+}
+
+/// Out of the way of the many shards that have none.
+#[cold]
+fn find_slowly<'a>(owned: &'a BTreeMap<Box<[u8]>, Own>, key: &[u8]) -> Option<&'a Own> {
+    owned.get(key)
 }

@@ -11,6 +11,7 @@ pub struct Room {
     keys: AtomicUsize,
     stamps: AtomicUsize,
     overrides: AtomicUsize,
+    brought: AtomicUsize,
 }
 
 /// As many keys have a quota of their own as may.
@@ -22,8 +23,13 @@ impl Room {
     /// Room for so much.
     #[must_use]
     pub const fn new(capacity: Capacity) -> Self {
-        let (keys, stamps, overrides) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
-        Self { capacity, keys, stamps, overrides }
+        Self {
+            capacity,
+            keys: AtomicUsize::new(0),
+            stamps: AtomicUsize::new(0),
+            overrides: AtomicUsize::new(0),
+            brought: AtomicUsize::new(0),
+        }
     }
 
     /// How much there is room for.
@@ -68,13 +74,27 @@ impl Room {
         if take(&self.overrides, 1, OVERRIDES_MAX) { Ok(()) } else { Err(TooManyOverrides) }
     }
 
+    /// Room for a quota that a hit has brought along: as much as for those that somebody sets, and none of theirs, so that
+    /// nobody who asks can keep anybody from setting one.
+    pub(crate) fn take_brought(&self, quotas: usize) -> bool {
+        take(&self.brought, quotas, OVERRIDES_MAX)
+    }
+
+    pub(crate) fn give_back_brought(&self, quotas: usize) {
+        if quotas > 0 {
+            self.brought.fetch_sub(quotas, Ordering::Relaxed);
+        }
+    }
+
     /// Takes room for overrides that move: whoever holds them gives theirs back at once.
     pub(crate) fn take_moving_overrides(&self, overrides: usize) {
         self.overrides.fetch_add(overrides, Ordering::Relaxed);
     }
 
     pub(crate) fn give_back_overrides(&self, overrides: usize) {
-        self.overrides.fetch_sub(overrides, Ordering::Relaxed);
+        if overrides > 0 {
+            self.overrides.fetch_sub(overrides, Ordering::Relaxed);
+        }
     }
 }
 

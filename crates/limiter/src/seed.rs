@@ -34,8 +34,17 @@ impl Spread {
         Self(ahash::RandomState::with_seeds(a, b, c, d))
     }
 
+    /// Of a short key: no branch on its length.
     #[inline]
-    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+    pub(crate) fn hash_words(&self, [low, middle, high]: [u64; 3]) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        hasher.write_u128(u128::from(middle) << 64 | u128::from(low));
+        hasher.write_u64(high);
+        hasher.finish()
+    }
+
+    /// Of a long key.
+    pub(crate) fn hash_bytes(&self, key: &[u8]) -> u64 {
         let mut hasher = self.0.build_hasher();
         hasher.write(key);
         hasher.finish()

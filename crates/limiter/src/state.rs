@@ -31,7 +31,11 @@ impl Decision {
     }
 
     /// The same decision on a clock that shows less by `by_ns`.
+    #[inline]
     pub(crate) const fn earlier(self, by_ns: u64) -> Self {
+        if by_ns == 0 {
+            return self;
+        }
         match self {
             Self::Allow { remaining, whole_at } => Self::Allow { remaining, whole_at: whole_at.minus_ns(by_ns) },
             Self::NotUntil { at } => Self::NotUntil { at: at.minus_ns(by_ns) },
@@ -51,6 +55,18 @@ pub trait State: Clone + Default + Send {
 
     /// Takes `cost` units, after `decide` has allowed them at the same moment.
     fn charge(&mut self, now: Moment, quota: Quota, cost: u64);
+
+    /// Both at once: looks, and takes what is allowed. None, and nothing taken, if that needs further memory.
+    fn take(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
+        let decision = self.decide(now, quota, cost);
+        if cost > 0 && decision.is_allowed() {
+            if self.stamps_wanted(quota, cost) > 0 {
+                return None;
+            }
+            self.charge(now, quota, cost);
+        }
+        Some(decision)
+    }
 
     /// The quota is another from now on; what was used stays used.
     fn requote(&mut self, now: Moment, old: Quota, new: Quota);
@@ -78,7 +94,7 @@ pub trait State: Clone + Default + Send {
 /// The single decision: looks, and takes what is allowed.
 pub fn decide<S: State>(state: &mut S, now: Moment, quota: Quota, cost: u64) -> Decision {
     let decision = state.decide(now, quota, cost);
-    if decision.is_allowed() && cost > 0 {
+    if cost > 0 && decision.is_allowed() {
         state.charge(now, quota, cost);
     }
     decision

@@ -1,11 +1,12 @@
 //! Many policies, hit by hit: what each says, and all or nothing.
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 use std::time::Duration;
 
 use limiter::limits::OVERRIDES_MAX;
 use limiter::{
-    Algorithm, Capacity, Decision, Hit, Limiter, Moment, Outcome, OverrideError, Pattern, PoliciesError, Policy, Quota,
-    Seed, WhenFull,
+    Algorithm, Capacity, Decision, Hit, Limiter, Moment, Outcome, Override, OverrideError, Pattern, PoliciesError,
+    Policy, Quota, Seed, TooManyOverrides, WhenFull,
 };
 
 /// When, what, the outcome, and the remaining units of parts that allow.
@@ -18,7 +19,7 @@ fn ms(ms: u64) -> Moment {
 }
 
 fn quota(limit: u64, window_ms: u64) -> Quota {
-    Quota::new(limit, Duration::from_millis(window_ms)).expect("a limit and a window")
+    Quota::new(limit, Duration::from_millis(window_ms)).unwrap()
 }
 
 fn policy(name: &str, algorithm: Algorithm, quota: Quota) -> Policy {
@@ -35,7 +36,7 @@ fn policy(name: &str, algorithm: Algorithm, quota: Quota) -> Policy {
 
 fn limiter(policies: &[Policy]) -> Limiter {
     let limiter = Limiter::new(CAPACITY, Seed::new([3; 32]));
-    limiter.set_policies(policies.to_vec(), Moment::ZERO).expect("names that differ");
+    limiter.set_policies(policies.to_vec(), Moment::ZERO).unwrap();
     limiter
 }
 
@@ -263,4 +264,97 @@ fn quotas_that_are_brought_need_room_too() {
     assert_eq!(with(None), Outcome::Allowed);
     limiter.remove_override("one", &0_usize.to_le_bytes(), Moment::ZERO).unwrap();
     assert_eq!(with(Some(quota(5, 60_000))), Outcome::Allowed);
+}
+
+/// A hit that finds no room takes nothing, also not for its neighbours, nor the room that they would have had.
+#[test]
+fn no_room_for_one_is_no_room_for_all() {
+    let limiter = Limiter::new(Capacity { keys_max: 2, stamps_max: 100 }, Seed::new([3; 32]));
+    let [burst, _] = burst_and_daily();
+    limiter.set_policies(vec![burst], Moment::ZERO).unwrap();
+    check(
+        &limiter,
+        &[
+            (0, &[hit("a")], Outcome::Allowed, &[Some(1)]),
+            (400, &[hit("b")], Outcome::Allowed, &[Some(1)]),
+            (400, &[hit("a"), hit("c")], Outcome::Full, &[Some(1), None]),
+            (400, &[hit("c"), hit("d")], Outcome::Full, &[None, None]),
+        ],
+    );
+    assert_eq!((limiter.room().keys(), limiter.census()[0].full_denied), (2, 3));
+    // At 500 ms the first key is idle, and makes way for itself and another: there is room for one of the two.
+    let ruling = limiter.check(&[hit("a"), hit("c")], ms(500));
+    assert_eq!((ruling.outcome, limiter.room().keys()), (Outcome::Full, 1));
+    check(&limiter, &[(500, &[hit("a")], Outcome::Allowed, &[Some(1)])]);
+    assert_eq!(limiter.room().keys(), 2);
+}
+
+/// A policy that admits what it cannot count does so beside others that count.
+#[test]
+fn what_cannot_be_counted_is_admitted_if_the_policy_says_so() {
+    let limiter = Limiter::new(Capacity { keys_max: 100, stamps_max: 2 }, Seed::new([3; 32]));
+    let [burst, mut daily] = burst_and_daily();
+    daily.when_full = WhenFull::Admit;
+    limiter.set_policies(vec![burst, daily], Moment::ZERO).unwrap();
+    check(
+        &limiter,
+        &[
+            (0, &[hit("a")], Outcome::Allowed, &[Some(1), Some(2)]),
+            (0, &[hit("a")], Outcome::Allowed, &[Some(0), Some(2)]),
+            (0, &[hit("a")], Outcome::NotUntil(ms(500)), &[None, Some(3)]),
+        ],
+    );
+    let [burst, daily] = &limiter.census()[..] else { panic!("two policies") };
+    assert_eq!((burst.keys, burst.full_admitted, daily.keys, daily.full_admitted), (1, 0, 0, 2));
+}
+
+/// Stamps that a log needs no longer are given back with its next unit.
+#[test]
+fn a_log_shrinks() {
+    let limiter = limiter(&[policy("log", Algorithm::Log, quota(1_000, 1_000))]);
+    let many = Hit { cost: 500, ..hit("a") };
+    check(&limiter, &[(0, &[many], Outcome::Allowed, &[Some(500)])]);
+    assert_eq!((limiter.room().stamps(), limiter.census()[0].stamps), (500, 500));
+    check(&limiter, &[(1_000, &[hit("a")], Outcome::Allowed, &[Some(999)])]);
+    assert!(limiter.room().stamps() <= 8, "{:?}", limiter.room());
+    assert_eq!(limiter.room().stamps(), limiter.census()[0].stamps);
+}
+
+/// As many overrides as may be; they move with their policy to another algorithm, and go with it.
+#[test]
+fn overrides_are_bounded() {
+    let limiter =
+        limiter(&[policy("one", Algorithm::Gcra, quota(3, 1_000)), policy("two", Algorithm::Log, quota(3, 1_000))]);
+    let own = quota(9, 1_000);
+    let set = |name: &str, key: usize| limiter.set_override(name, key.to_string().as_bytes(), own, Moment::ZERO);
+    for key in 0..OVERRIDES_MAX {
+        set("one", key).unwrap();
+    }
+    set("one", 0).unwrap();
+    assert_eq!(set("two", 0), Err(OverrideError::TooMany(TooManyOverrides)));
+    let counter = policy("one", Algorithm::Counter, quota(3, 1_000));
+    limiter.set_policies(vec![counter, policy("two", Algorithm::Log, quota(3, 1_000))], Moment::ZERO).unwrap();
+    assert_eq!(limiter.census()[0].overrides, OVERRIDES_MAX);
+    check(&limiter, &[(0, &[hit("77")], Outcome::Allowed, &[Some(8), Some(2)])]);
+    assert_eq!(set("two", 0), Err(OverrideError::TooMany(TooManyOverrides)));
+    assert_eq!(limiter.remove_override("one", b"5", Moment::ZERO), Ok(true));
+    set("two", 0).unwrap();
+    assert_eq!(limiter.overrides("two").unwrap(), [Override { key: (*b"0").into(), quota: own }]);
+    limiter.set_policies(vec![policy("two", Algorithm::Log, quota(3, 1_000))], Moment::ZERO).unwrap();
+    set("two", 1).unwrap();
+}
+
+/// The same set again, with another quota and another rule for what cannot be counted.
+#[test]
+fn a_set_may_change_what_happens_when_full() {
+    let limiter = Limiter::new(Capacity { keys_max: 1, stamps_max: 0 }, Seed::new([3; 32]));
+    let mut one = policy("one", Algorithm::Gcra, quota(1, 1_000));
+    limiter.set_policies(vec![one.clone()], Moment::ZERO).unwrap();
+    check(&limiter, &[(0, &[hit("a")], Outcome::Allowed, &[Some(0)]), (0, &[hit("b")], Outcome::Full, &[None])]);
+    one.when_full = WhenFull::Admit;
+    limiter.set_policies(vec![one], Moment::ZERO).unwrap();
+    check(
+        &limiter,
+        &[(0, &[hit("b")], Outcome::Allowed, &[Some(0)]), (0, &[hit("a")], Outcome::NotUntil(ms(1_000)), &[None])],
+    );
 }

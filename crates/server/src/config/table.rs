@@ -169,7 +169,7 @@ pub const SETTINGS: &[Setting] = &[
         "TCP port on which proxies ask the rate limiter over gRPC (Envoy's rate limit service, version 3)."),
     row("limiter.keys_max", "limiter-keys-max", ("keys", 1_024..=limits::LIMIT_KEYS_MAX as u64), "2000000",
         |c| Slot::Size(&mut c.limiter_keys_max),
-        "Keys that the rate limiter counts at the same time, over all policies; each takes at most 64 bytes and itself."),
+        "Keys that are counted at the same time, each at most 64 bytes and itself: so many for the gateway, for other policies, and for /api/v1."),
     row("limiter.stamps_max", "limiter-stamps-max", ("time stamps", 1_024..=limits::LIMIT_STAMPS_MAX as u64), "50000000",
         |c| Slot::Size(&mut c.limiter_stamps_max),
         "Time stamps that exact logs keep at the same time, over all policies; each takes 8 bytes."),

@@ -46,6 +46,20 @@ pub enum Thing {
     Override,
 }
 
+impl Thing {
+    /// Several of them.
+    fn many(self) -> &'static str {
+        match self {
+            Self::Game => "games",
+            Self::Snake => "snakes",
+            Self::Token => "tokens",
+            Self::Account => "accounts",
+            Self::Policy => "policies",
+            Self::Override => "overrides",
+        }
+    }
+}
+
 impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -146,10 +160,10 @@ pub enum ApiError {
     #[error("a {0} of this name exists already: choose another name")]
     DuplicateName(Thing),
     /// The account has as many as it may have.
-    #[error("this account has as many {0}s as an account may have: delete one first")]
+    #[error("this account has as many {} as an account may have: delete one first", .0.many())]
     TooMany(Thing),
     /// There are as many of them as there may be, whoever asks.
-    #[error("there are as many {0}s as there may be: delete one first")]
+    #[error("there are as many {} as there may be: delete one first", .0.many())]
     HouseFull(Thing),
     /// It stands in a file that requests do not change.
     #[error(

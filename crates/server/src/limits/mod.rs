@@ -16,9 +16,9 @@ pub use reference::{Reference, Verdict};
 
 use crate::clock::random_bytes;
 use crate::config::Config;
-use crate::metrics::{Decided, Metrics, Page};
+use crate::metrics::{Decided, Metrics, OWN_CLASSES, Page};
 use limiter::limits::LIMIT_MAX;
-use limiter::{Capacity, Decision, Hit, Limiter, Moment, Outcome, Part, Quota, Ruling, Seed};
+use limiter::{Capacity, Decision, Hit, Limiter, Moment, Part, Policy, Quota, Ruling, Seed};
 use rules::{Book, Change, ChangeError, Message, REFERENCE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -38,7 +38,11 @@ const SWEEPS: u128 = SWEEP_ROUND.as_millis() / SWEEP_EVERY.as_millis();
 /// The rate limiter of one process.
 pub struct Limits {
     clock: LimitClock,
-    limiter: Limiter,
+    /// Policies whose class begins with [`OWN_CLASSES`], and their counts. Apart from the others, so that nobody who asks
+    /// from outside can use up what the gateway counts, or the room in which it counts.
+    gateway: Limiter,
+    /// All other policies.
+    outside: Limiter,
     reference: Reference,
     /// Decides and counts, and refuses nobody.
     is_shadow: bool,
@@ -66,12 +70,13 @@ impl Limits {
     #[must_use]
     pub fn with_clock(config: &Config, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
         let capacity = Capacity { keys_max: config.limiter_keys_max, stamps_max: config.limiter_stamps_max };
-        let limiter = Limiter::new(capacity, Seed::new(random_bytes()));
-        let reference = Reference::new(&limiter, &metrics, config.limiter_shadow);
+        let limiter = || Limiter::new(capacity, Seed::new(random_bytes()));
+        let reference = Reference::new(capacity, &metrics, config.limiter_shadow);
         let (to_keeper, inbox) = mpsc::channel(rules::WAITING_MAX);
         Self {
             clock,
-            limiter,
+            gateway: limiter(),
+            outside: limiter(),
             reference,
             is_shadow: config.limiter_shadow,
             rules: RwLock::default(),
@@ -87,7 +92,17 @@ impl Limits {
         self.clock.now()
     }
 
-    /// Judges these hits together, all or nothing, under every policy that they match, and counts what was decided.
+    /// The limiter for classes, or class patterns, such as this one.
+    fn of_class(&self, class: &str) -> &Limiter {
+        if class.starts_with(OWN_CLASSES) { &self.gateway } else { &self.outside }
+    }
+
+    fn limiters(&self) -> [&Limiter; 2] {
+        [&self.gateway, &self.outside]
+    }
+
+    /// Judges these hits together, all or nothing, under every policy that they match, and counts what was decided. The hits of
+    /// one question are all the gateway's own, or all from outside: the first one's class says which.
     pub fn check(&self, hits: &[Hit<'_>]) -> Ruling {
         self.check_with(hits, &[])
     }
@@ -95,22 +110,20 @@ impl Limits {
     /// The same for hits that bring quotas along, in their order: see [`Limiter::check_with`].
     pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
         let began = Instant::now();
-        let mut ruling = self.limiter.check_with(hits, brought, self.clock.at(began));
+        let limiter = self.of_class(hits.first().map_or("", |hit| hit.class));
+        let ruling = limiter.check_with(hits, brought, self.clock.at(began));
         if !ruling.parts.is_empty() {
-            let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, self.decided(part)));
+            let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, Self::decided(part)));
             self.metrics.decisions().count(said);
             self.metrics.limiter_decided(began.elapsed());
-        }
-        if self.is_shadow {
-            ruling.outcome = Outcome::Allowed;
         }
         ruling
     }
 
-    fn decided(&self, part: &Part) -> Decided {
+    fn decided(part: &Part) -> Decided {
         match part.decision {
             Decision::Allow { .. } => Decided::Allowed,
-            _ if self.is_shadow || part.policy.is_shadow => Decided::Shadow,
+            _ if part.policy.is_shadow => Decided::Shadow,
             Decision::NotUntil { .. } => Decided::Denied,
             Decision::Never => Decided::Exceeds,
             Decision::Full => Decided::Full,
@@ -155,7 +168,8 @@ impl Limits {
     /// Keys counted now, by policy.
     #[must_use]
     pub fn keys_by_policy(&self) -> BTreeMap<Box<str>, u64> {
-        self.limiter.census().into_iter().map(|census| (census.policy, census.keys as u64)).collect()
+        let census = self.limiters().into_iter().flat_map(Limiter::census);
+        census.map(|census| (census.policy, census.keys as u64)).collect()
     }
 
     /// Changes a rule: durable and in force here when this returns, within a second on other nodes.
@@ -212,12 +226,18 @@ impl Limits {
 
     /// Hands the policies to the limiter; the names of those that it knew nothing of before.
     fn set_policies(&self, book: &Book, now: Moment) -> Result<BTreeSet<Box<str>>, String> {
-        let known: BTreeMap<_, _> =
-            self.limiter.policies().into_iter().map(|policy| (policy.name.clone(), policy.algorithm)).collect();
-        let policies = book.policies();
-        let is_new = |policy: &&limiter::Policy| known.get(&policy.name) != Some(&policy.algorithm);
-        let new = policies.iter().filter(is_new).map(|policy| policy.name.clone()).collect();
-        self.limiter.set_policies(policies, now).map_err(|error| error.to_string())?;
+        let mut new = BTreeSet::new();
+        let is_the_gateways = |policy: &Policy| policy.class.as_str().starts_with(OWN_CLASSES);
+        let (gateway, outside): (Vec<_>, Vec<_>) = book.policies().into_iter().partition(is_the_gateways);
+        for (limiter, mut policies) in [(&self.gateway, gateway), (&self.outside, outside)] {
+            // A limiter that refuses nobody is one whose policies are all in shadow.
+            policies.iter_mut().for_each(|policy| policy.is_shadow |= self.is_shadow);
+            let known: BTreeMap<_, _> =
+                limiter.policies().into_iter().map(|policy| (policy.name.clone(), policy.algorithm)).collect();
+            let is_new = |policy: &&Policy| known.get(&policy.name) != Some(&policy.algorithm);
+            new.extend(policies.iter().filter(is_new).map(|policy| policy.name.clone()));
+            limiter.set_policies(policies, now).map_err(|error| error.to_string())?;
+        }
         Ok(new)
     }
 
@@ -254,16 +274,24 @@ impl Limits {
             _ if policy == REFERENCE => {
                 self.reference.set_override(key, quota, now).err().map(|error| error.to_string())
             }
-            Some(quota) => self.limiter.set_override(policy, key, quota, now).err().map(|error| error.to_string()),
+            Some(quota) => {
+                self.holder_of(policy).set_override(policy, key, quota, now).err().map(|error| error.to_string())
+            }
             // A policy that is gone took its keys' quotas along.
             None => {
-                let _ = self.limiter.remove_override(policy, key, now);
+                let _ = self.holder_of(policy).remove_override(policy, key, now);
                 None
             }
         };
         if let Some(why) = failed {
             tracing::error!(policy, why, "a key's own quota could not be put into force");
         }
+    }
+
+    /// The limiter that has the policy of this name in force.
+    fn holder_of(&self, policy: &str) -> &Limiter {
+        let is_gateways = self.gateway.policies().iter().any(|known| *known.name == *policy);
+        if is_gateways { &self.gateway } else { &self.outside }
     }
 
     /// Forgets idle keys for as long as it is polled.
@@ -285,13 +313,15 @@ impl Limits {
     fn sweep_some(&self) {
         let share = |shards: usize| shards.div_ceil(SWEEPS as usize);
         let now = self.now();
-        self.limiter.sweep(share(self.limiter.shards()), now);
+        for limiter in self.limiters() {
+            limiter.sweep(share(limiter.shards()), now);
+        }
         self.reference.sweep(share(self.reference.shards()), now);
     }
 
     /// Writes the figures that only the limiter knows.
     pub fn put_figures(&self, page: &mut Page) {
-        let mut census = self.limiter.census();
+        let mut census: Vec<_> = self.limiters().into_iter().flat_map(Limiter::census).collect();
         census.push(self.reference.census());
         let mut family = |name: &str, help: &str, kind: &str, of: &dyn Fn(&limiter::Census) -> u64| {
             page.head(name, help, kind);

@@ -6,7 +6,7 @@ use super::headers::RETRY_WHEN_FULL_S;
 use super::rules::{self, REFERENCE};
 use crate::clock::random_bytes;
 use crate::metrics::{Decided, Metrics, Verdicts};
-use limiter::{Census, Decision, Keyed, Limiter, Log, Moment, Quota, Seed, TooManyOverrides, WhenFull};
+use limiter::{Capacity, Census, Decision, Keyed, Log, Moment, Quota, Room, Seed, TooManyOverrides, WhenFull};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::api::LimitQuota;
@@ -44,9 +44,10 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Nobody has used anything. Keys and stamps count towards the room of `limiter`.
-    pub(super) fn new(limiter: &Limiter, metrics: &Metrics, is_shadow: bool) -> Self {
-        let clients = Keyed::new(default_quota(), limiter.room().clone(), WhenFull::Deny, Seed::new(random_bytes()));
+    /// Nobody has used anything. The room is these clients' own: they cannot use up what policies count in.
+    pub(super) fn new(capacity: Capacity, metrics: &Metrics, is_shadow: bool) -> Self {
+        let room = Arc::new(Room::new(capacity));
+        let clients = Keyed::new(default_quota(), room, WhenFull::Deny, Seed::new(random_bytes()));
         Self { clients, verdicts: metrics.decisions().of(REFERENCE, CLASS), is_shadow }
     }
 

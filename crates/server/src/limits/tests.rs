@@ -186,5 +186,41 @@ fn a_full_limiter_says_so() {
     let outcomes: Vec<_> = (0..1_025).map(|number| house.hit(&format!("key-{number}"), 1).0).collect();
     assert_eq!((outcomes[1_023], outcomes[1_024]), (Outcome::Allowed, Outcome::Full));
     assert_eq!(house.hit("key-new", 1).1.retry_after_s, Some(10));
+    // The reference API's clients have room of their own.
+    for number in 0..1_024_u32 {
+        assert_eq!(house.limits.check_reference(&number.to_le_bytes()), Verdict::Allowed { remaining: 99 });
+    }
     assert_eq!(house.limits.check_reference(b"ann"), Verdict::Denied { retry_after_s: 10 });
+}
+
+/// Whether the gateway lets one more through, for this key.
+fn gateway_lets_in(house: &House, key: &str) -> bool {
+    let hit = Hit { class: "gateway.player.read", key: key.as_bytes(), cost: 1 };
+    house.limits.check(&[hit]).outcome == Outcome::Allowed
+}
+
+#[test]
+fn nobody_outside_uses_up_what_the_gateway_counts() {
+    let file = policy("door", 2, "60s", "class = \"gateway.*\"") + &policy("all", 1, "60s", "");
+    let house = house(&file, |config| config.limiter_keys_max = 1_024);
+    for key in 0..2_000 {
+        let _ = house.hit(&format!("token:{key}"), 1);
+    }
+    assert_eq!(house.hit("new", 1).0, Outcome::Full, "the room outside is used up");
+    assert!(
+        gateway_lets_in(&house, "token:1") && gateway_lets_in(&house, "token:1"),
+        "a policy for all is not the gateway's"
+    );
+    assert!(!gateway_lets_in(&house, "token:1"));
+    assert_eq!(house.limits.keys_by_policy()["door"], 1);
+}
+
+#[test]
+fn a_limiter_in_shadow_tells_nobody_to_slow_down() {
+    let house = house(&policy("burst", 1, "60s", ""), |config| config.limiter_shadow = true);
+    for _ in 0..2 {
+        assert_eq!(house.hit("k", 1), (Outcome::Allowed, RateHeaders::default()));
+    }
+    let shadowed = r#"gauntlet_limiter_decisions_total{policy="burst",class="api",outcome="shadow"}"#;
+    assert_eq!(house.sample(shadowed).as_deref(), Some("1"));
 }

@@ -238,7 +238,7 @@ async fn a_limiter_in_shadow_denies_nobody() {
     let house = House::open(BURST, TERMS, |config| config.limiter_shadow = true).await;
     let too_much = but(&["user=1"], |request| request.hits_addend = 4);
     let response = house.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
-    assert_eq!(text(&response), "OK: OK 0 of 3 per MINUTE (burst)");
+    assert_eq!(text(&response), "OK: OK");
 }
 
 #[tokio::test]

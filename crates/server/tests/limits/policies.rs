@@ -78,7 +78,8 @@ async fn what_is_set_covers_the_file_until_it_is_deleted() {
 async fn whoever_made_a_policy_too_strict_can_mend_it() {
     let house = House::open("").await;
     let here = "/api/limits/policies/all";
-    check(&house, &format!("PUT {here}"), json!({"limit": 1, "window_ms": 86_400_000}), "201").await;
+    check(&house, &format!("PUT {here}"), json!({"class": "gateway.*", "limit": 1, "window_ms": 86_400_000}), "201")
+        .await;
     assert_eq!(house.send(&Request::new("GET /api/games").by_admin()).await.status, 200);
     check(&house, "GET /api/games", Value::Null, "429 rate_limited").await;
     assert_eq!(house.send(&Request::new(&format!("GET {here}"))).await.status, 429, "strangers mend nothing");
@@ -98,6 +99,7 @@ async fn bad_policies_are_refused_and_leave_nothing() {
     };
     for (body, want) in [
         (json!({}), "422 bad_shape"),
+        (with("sahdow", json!(true)), "422 bad_shape"),
         (json!([]), "422 bad_shape"),
         (with("limit", json!(0)), "400 bad_value"),
         (with("limit", json!(-1)), "422 bad_shape"),

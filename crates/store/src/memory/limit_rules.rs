@@ -2,13 +2,13 @@
 
 use super::tables::Tables;
 use engine::commands::Outcome;
-use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
+use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICY_ROWS_MAX};
 use engine::rows::{LimitOverride, LimitPolicy, LimitRules};
 
 impl Tables {
     pub(super) fn put_limit_policy(&mut self, policy: &LimitPolicy) -> Outcome {
         let is_new = !self.limit_policies.contains_key(&policy.name);
-        if is_new && self.limit_policies.len() >= LIMIT_POLICIES_MAX {
+        if is_new && self.limit_policies.len() >= LIMIT_POLICY_ROWS_MAX {
             return Outcome::TooMany;
         }
         self.limit_policies.insert(policy.name.clone(), policy.clone());

@@ -5,7 +5,7 @@ use super::rows::Session;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use engine::commands::Outcome;
-use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
+use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICY_ROWS_MAX};
 use engine::rows::{LimitOverride, LimitPolicy, LimitRules};
 
 pub(super) const VERSION: &str = "SELECT version FROM limit_figures WHERE id = 1";
@@ -15,7 +15,7 @@ impl Batch<'_> {
         let changed = "UPDATE limit_policies SET definition = ?2 WHERE name = ?1";
         if self.session.run(changed, (&policy.name, &policy.definition))? == 0 {
             let counted = "UPDATE limit_figures SET policies = policies + 1 WHERE id = 1 AND policies < ?1";
-            if self.session.run(counted, [LIMIT_POLICIES_MAX as i64])? == 0 {
+            if self.session.run(counted, [LIMIT_POLICY_ROWS_MAX as i64])? == 0 {
                 return Ok(Outcome::TooMany);
             }
             let added = "INSERT INTO limit_policies (name, definition) VALUES (?1, ?2)";

@@ -2,7 +2,7 @@
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
-use engine::limits::LIMIT_POLICIES_MAX;
+use engine::limits::LIMIT_POLICY_ROWS_MAX;
 use engine::rows::{LimitOverride, LimitPolicy, LimitRules};
 use store::Database;
 
@@ -89,13 +89,13 @@ pub(crate) fn every_change_is_a_new_version(database: &dyn Database) {
 
 pub(crate) fn policies_are_bounded(database: &dyn Database) {
     let mut held = Held::new(database);
-    let commands: Vec<_> = (0..=LIMIT_POLICIES_MAX).map(|n| put(&format!("p{n}"), "")).collect();
+    let commands: Vec<_> = (0..=LIMIT_POLICY_ROWS_MAX).map(|n| put(&format!("p{n}"), "")).collect();
     let outcomes = held.commit(&commands);
-    assert!(outcomes[..LIMIT_POLICIES_MAX].iter().all(|outcome| *outcome == Outcome::Done));
-    assert_eq!(outcomes[LIMIT_POLICIES_MAX], Outcome::TooMany);
+    assert!(outcomes[..LIMIT_POLICY_ROWS_MAX].iter().all(|outcome| *outcome == Outcome::Done));
+    assert_eq!(outcomes[LIMIT_POLICY_ROWS_MAX], Outcome::TooMany);
     held.did(put("p7", "changed"), Outcome::Done);
     held.did(put_override("p7", b"k", 1), Outcome::Done);
     held.did(forget("p7"), Outcome::Done);
-    held.did(put("p1000", ""), Outcome::Done);
-    held.did(put("p1001", ""), Outcome::TooMany);
+    held.did(put("another", ""), Outcome::Done);
+    held.did(put("one too many", ""), Outcome::TooMany);
 }

@@ -126,6 +126,7 @@ pub struct LimitBatchAnswer<'a> {
 
 /// What a policy says, but for its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LimitPolicyDefinition {
     /// Classes that it is about: text in which `*` stands for anything.
     #[serde(default = "everything")]

@@ -16,6 +16,8 @@ use std::borrow::Cow;
 use wire::api::{LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitPart, LimitProblem};
 use wire::problem::{PROBLEM_JSON, Problem};
 
+/// Policies of one answer: a thousand questions under a thousand policies would be a million answers.
+const PARTS_MAX: usize = 16;
 const JSON: &str = "application/json";
 const NS_PER_MS: u64 = 1_000_000;
 /// The route's documentation is all that this stands for: the desk answers it.
@@ -148,7 +150,7 @@ fn refusal(outcome: &Outcome) -> Option<(StatusCode, &'static str, &'static str)
         Outcome::Full => Some((
             StatusCode::TOO_MANY_REQUESTS,
             "limiter_full",
-            "as many keys are counted as may be, and none is idle: try again later, or raise limiter.keys_max",
+            "there is no room to count this: try again later, or raise limiter.keys_max (limiter.stamps_max for exact logs)",
         )),
         Outcome::Never => Some((
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -178,6 +180,7 @@ fn remaining(ruling: &Ruling) -> Option<u64> {
     ruling.parts.iter().filter(|part| !part.policy.is_shadow).map(left).min()
 }
 
+/// What each policy said, refusals first.
 fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
     let view = |part: &'_ Part| {
         let (remaining, retry_after_ms) = match part.decision {
@@ -187,9 +190,11 @@ fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
         };
         (part.quota, remaining, retry_after_ms)
     };
-    ruling
-        .parts
-        .iter()
+    let mut parts: Vec<&Part> = ruling.parts.iter().collect();
+    parts.sort_by_key(|part| part.decision.is_allowed());
+    parts
+        .into_iter()
+        .take(PARTS_MAX)
         .map(|part| {
             let (quota, remaining, retry_after_ms) = view(part);
             LimitPart {

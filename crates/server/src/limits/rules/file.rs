@@ -61,6 +61,9 @@ struct Reader<'t> {
     mistakes: Vec<String>,
 }
 
+/// Longest name that a mistake repeats, in bytes.
+const NAME_SHOWN_BYTES_MAX: usize = 80;
+
 /// A table with what it is called in a mistake.
 struct Place<'a> {
     table: &'a DeTable<'a>,
@@ -75,7 +78,11 @@ impl Reader<'_> {
                 _ if key.get_ref() == "policy" => {
                     self.refuse(&value.span(), "policy", "expected tables that begin with [[policy]]");
                 }
-                _ => self.refuse(&key.span(), key.get_ref(), "no such key: expected [[policy]]"),
+                _ => self.refuse(
+                    &key.span(),
+                    &format!("{:?}", shortened(key.get_ref())),
+                    "no such key: expected [[policy]]",
+                ),
             }
         }
     }
@@ -98,7 +105,10 @@ impl Reader<'_> {
     }
 
     fn policy(&mut self, span: &Range<usize>, table: &DeTable<'_>) {
-        let named = table.get("name").and_then(|name| name.get_ref().as_str()).map(|name| format!("policy {name:?}"));
+        let named = table
+            .get("name")
+            .and_then(|name| name.get_ref().as_str())
+            .map(|name| format!("policy {:?}", shortened(name)));
         let place = Place { table, what: named.unwrap_or_else(|| "policy".to_owned()) };
         let before = self.mistakes.len();
         self.refuse_unknown(&place, &POLICY_KEYS);
@@ -232,7 +242,7 @@ impl Reader<'_> {
 
     fn refuse_unknown(&mut self, place: &Place<'_>, known: &[&str]) {
         for key in place.table.keys().filter(|key| !known.contains(&&**key.get_ref())) {
-            let why = format!("no such key: {}; expected {}", key.get_ref(), known.join(", "));
+            let why = format!("no such key: {:?}; expected {}", shortened(key.get_ref()), known.join(", "));
             self.refuse(&key.span(), &place.what, &why);
         }
     }
@@ -252,6 +262,11 @@ impl Reader<'_> {
         let line = self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
         self.mistakes.push(format!("line {line}: {what}: {why}"));
     }
+}
+
+/// So much of a text as a log line can hold.
+fn shortened(text: &str) -> &str {
+    &text[..text.floor_char_boundary(NAME_SHOWN_BYTES_MAX)]
 }
 
 /// A span such as `60s` in milliseconds.

@@ -9,12 +9,14 @@ use super::file::{self, FileRules};
 use crate::limits::Limits;
 use engine::commands::Outcome;
 use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// How often a shared database is asked whether there is something new: a change is in force everywhere within a second.
 const LOOK_EVERY: Duration = Duration::from_millis(400);
@@ -22,6 +24,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(400);
 const BATCH_MAX: usize = 256;
 /// Changes that wait for the keeper; whoever comes then waits at the door.
 pub(crate) const WAITING_MAX: usize = 1_024;
+/// Time in which a file has been read, wherever it lies. Changes wait meanwhile.
+const READ_MAX: Duration = Duration::from_secs(5);
 /// Longest file of policies: a thousand policies and a hundred thousand quotas fit twice.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
@@ -220,6 +224,9 @@ impl Keeper {
             self.limits.adopt(Book { file, stored }).map(|()| count)
         });
         match &adopted {
+            Ok(0) => {
+                tracing::warn!(file = %path.display(), "the file of policies was read again and has none: it limits nothing");
+            }
             Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
             Err(why) => {
                 tracing::error!("the file of policies was not taken over, the old policies stay: {why}");
@@ -246,14 +253,23 @@ async fn read_file(path: PathBuf) -> Result<FileRules, String> {
         let text = read_text(&path)?;
         file::read(&text).map_err(|error| format!("{} has {error}", path.display()))
     });
-    read.await.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned()))
+    match timeout(READ_MAX, read).await {
+        Ok(read) => read.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned())),
+        Err(_) => Err(format!("the file of policies could not be read within {READ_MAX:?}: is its disk there?")),
+    }
 }
 
 fn read_text(path: &Path) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("{} cannot be read: {error}", path.display());
-    let bytes = std::fs::metadata(path).map_err(cannot)?.len();
-    if bytes > FILE_BYTES_MAX {
-        return Err(format!("{} has {bytes} bytes: expected at most {FILE_BYTES_MAX}", path.display()));
+    let found = std::fs::metadata(path).map_err(cannot)?;
+    if !found.is_file() {
+        return Err(format!("{} is not a file: expected a file of policies in TOML", path.display()));
     }
-    std::fs::read_to_string(path).map_err(cannot)
+    // Read with a bound of its own: a file may grow while it is read.
+    let mut text = String::new();
+    File::open(path).map_err(cannot)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(cannot)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(format!("{} has more than {FILE_BYTES_MAX} bytes: expected at most so many", path.display()));
+    }
+    Ok(text)
 }

@@ -59,11 +59,11 @@ fn refused(text: &str, want: &[&str]) {
 #[test]
 fn every_mistake_is_named_with_its_line() {
     refused("policy = 3", &["line 1: policy: expected tables that begin with [[policy]]"]);
-    refused("[[policies]]\n", &["line 1: policies: no such key: expected [[policy]]"]);
+    refused("[[policies]]\n", &["line 1: \"policies\": no such key: expected [[policy]]"]);
     refused(
         "[[policy]]\nname = \"a\"\nlimt = 5\n",
         &[
-            "line 3: policy \"a\": no such key: limt; expected name, class, key, algorithm, limit, window, shadow, when_full, override",
+            "line 3: policy \"a\": no such key: \"limt\"; expected name, class, key, algorithm, limit, window, shadow, when_full, override",
             "line 1: policy \"a\": limit is missing",
             "line 1: policy \"a\": window is missing",
         ],

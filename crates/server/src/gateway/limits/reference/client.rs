@@ -42,7 +42,13 @@ pub(super) fn key<'a>(param: Option<&Param<'a>>) -> Result<Cow<'a, [u8]>, NoClie
             canonical(json, 0)?
         }
         Param::Text(text) => Cow::Owned(of_text(text)),
-        Param::Tree(tree) => canonical(&tree.to_string(), 0).map(|text| Cow::Owned(text.into_owned()))?,
+        Param::Tree(tree) => {
+            let json = tree.to_string();
+            if json.len() > CLIENT_BYTES_MAX {
+                return Err(NoClient::TooLong);
+            }
+            Cow::Owned(canonical(&json, 0)?.into_owned())
+        }
     };
     match text.len() {
         _ if text == "null" => Err(NoClient::Missing),

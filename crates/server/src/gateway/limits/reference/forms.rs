@@ -11,9 +11,14 @@ use std::convert::Infallible;
 
 /// Brackets in one name that are looked into.
 const DEPTH_MAX: usize = 16;
+/// Fields of a form, or of a query. The requests of this API have five members at most.
+const FIELDS_MAX: usize = 1_000;
 
 /// The fields of a URL-encoded form, or of a query.
 pub(super) fn urlencoded(form: &[u8]) -> Result<Params<'_>, Unreadable> {
+    if form.iter().filter(|byte| **byte == b'&').count() >= FIELDS_MAX {
+        return Err(Unreadable);
+    }
     let mut params = Params::default();
     for pair in form.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
         let at = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
@@ -28,8 +33,13 @@ pub(super) fn multipart<'a>(boundary: &str, body: &[u8]) -> Result<Params<'a>, U
     let whole = stream::iter([Ok::<_, Infallible>(Bytes::copy_from_slice(body))]);
     let mut parts = Multipart::new(whole, boundary);
     let mut params = Params::default();
+    let mut fields = 0;
     // All of it is here: nothing ever has to be waited for.
     while let Some(field) = parts.next_field().now_or_never().ok_or(Unreadable)?.map_err(|_| Unreadable)? {
+        fields += 1;
+        if fields > FIELDS_MAX {
+            return Err(Unreadable);
+        }
         let name = field.name().unwrap_or_default().to_owned();
         let is_file = field.file_name().is_some();
         let value = field.bytes().now_or_never().ok_or(Unreadable)?.map_err(|_| Unreadable)?;

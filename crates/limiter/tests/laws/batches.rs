@@ -1,0 +1,33 @@
+//! Many keys at once are told what they would be told one by one.
+
+use limiter::{Moment, State};
+use proptest::prelude::*;
+
+use crate::for_each_algorithm;
+use crate::support::{keyed, quota};
+
+fn many_are_one_by_one<S: State>(batches: &[(u64, Vec<(u8, u64)>)]) -> Result<(), TestCaseError> {
+    let (together, alone) = (keyed::<S>(quota(5, 100)), keyed::<S>(quota(5, 100)));
+    together.set_override(&[7; 30], quota(1, 100), Moment(0)).unwrap();
+    alone.set_override(&[7; 30], quota(1, 100), Moment(0)).unwrap();
+    let mut now = Moment(1_000);
+    for (gap, asks) in batches {
+        now = Moment(now.0 + gap);
+        // Short and long keys.
+        let keys: Vec<Vec<u8>> = asks.iter().map(|(key, _)| vec![*key; if *key % 2 == 0 { 16 } else { 30 }]).collect();
+        let asks: Vec<(&[u8], u64)> = keys.iter().zip(asks).map(|(key, (_, cost))| (key.as_slice(), *cost)).collect();
+        let mut told = Vec::new();
+        together.check_many(&asks, now, &mut told);
+        let expected: Vec<_> = asks.iter().map(|(key, cost)| alone.check(key, *cost, now)).collect();
+        prop_assert_eq!(told, expected);
+        prop_assert_eq!(together.keys(), alone.keys());
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn many_at_once(batches in prop::collection::vec((0_u64..60, prop::collection::vec((0_u8..60, 0_u64..7), 0..100)), 1..6)) {
+        for_each_algorithm!(many_are_one_by_one(&batches));
+    }
+}
