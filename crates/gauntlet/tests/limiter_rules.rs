@@ -87,8 +87,11 @@ fn a_hangup_reads_the_file_again_as_a_whole_or_not_at_all() {
     server.signal(Signal::HUP);
     until("the mistake is in the log", || {
         let log = server.log();
-        (log.contains("no such key: limt") && log.contains("line 6") && log.contains("the old policies stay"))
-            .then_some(())
+        (log.contains("no such key: ")
+            && log.contains("limt")
+            && log.contains("line 6")
+            && log.contains("the old policies stay"))
+        .then_some(())
     });
     assert_eq!(server.limits(), want);
     assert!(!server.may("k"));

@@ -184,7 +184,7 @@ async fn a_death_without_an_order_is_one_also_after_orders() {
 async fn a_process_stops_and_goes_on() {
     let mut house = House::new();
     let mut fleet = Fleet::default();
-    let script = "trap 'echo on >&3' CONT; echo up >&3; while :; do sleep 0.01; done";
+    let script = "trap 'echo on >&3' CONT; echo up >&3; while :; do :; done";
     let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
     assert_eq!(house.word().await.as_deref(), Some("up"));
     let rows = tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
@@ -206,7 +206,8 @@ async fn await_stopped(pid: u32) {
 async fn a_stopped_process_hears_that_the_trial_is_over() {
     let mut house = House::new();
     let mut fleet = Fleet::default();
-    let script = "trap 'echo bye >&3; exit 0' TERM; echo up >&3; while :; do sleep 0.01; done";
+    // It waits without starting anything: a shell whose child is stopped before it became another program does not stop itself.
+    let script = "trap 'echo bye >&3; exit 0' TERM; echo up >&3; while :; do :; done";
     let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
     assert_eq!(house.word().await.as_deref(), Some("up"));
     tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;

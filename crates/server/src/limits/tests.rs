@@ -3,6 +3,7 @@
 use super::headers::RateHeaders;
 use super::rules::{FileRules, Stored, read};
 use super::*;
+use limiter::Outcome;
 use std::sync::Arc;
 
 struct House {

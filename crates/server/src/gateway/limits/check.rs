@@ -191,7 +191,7 @@ fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
         (part.quota, remaining, retry_after_ms)
     };
     let mut parts: Vec<&Part> = ruling.parts.iter().collect();
-    parts.sort_by_key(|part| part.decision.is_allowed());
+    parts.sort_by_key(|part| part.decision.is_allowed() || part.policy.is_shadow);
     parts
         .into_iter()
         .take(PARTS_MAX)

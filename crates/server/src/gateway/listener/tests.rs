@@ -12,6 +12,9 @@ use tokio::task::JoinHandle;
 const NEVER: Duration = Duration::from_secs(60);
 const SOON: Duration = Duration::from_millis(30);
 
+/// More than the system keeps of an answer for a client that does not take it.
+const BIG_BYTES: usize = 64 * 1024 * 1024;
+
 /// A house with its door open.
 struct Open {
     address: SocketAddr,
@@ -39,7 +42,9 @@ fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
             |body| (StatusCode::OK, body.len().to_string()),
         )
     };
-    Router::new().route("/fast", get(|| async { "fast" })).route("/slow", get(slow)).route("/read", post(read))
+    let big = || async { vec![b'x'; BIG_BYTES] };
+    let router = Router::new().route("/fast", get(|| async { "fast" })).route("/big", get(big));
+    router.route("/slow", get(slow)).route("/read", post(read))
 }
 
 impl Open {
@@ -146,6 +151,17 @@ async fn a_silent_connection_is_closed() {
     check_put_out(limits, FAST, "HTTP/1.1 200 OK").await;
     // Half a request that came together with a whole one has the time of a silence: nothing more is heard of it.
     check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\n\r\nGET /fa", "HTTP/1.1 200 OK").await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_take_its_answer_is_put_out() {
+    let house = Open::new(Limits { idle_timeout: SOON, ..PATIENT }).await;
+    let client = house.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    while house.sample("gauntlet_http_timeouts_total ") != "1" {
+        tokio::task::yield_now().await;
+    }
+    let heard = rest(client).await;
+    assert!(heard.starts_with("HTTP/1.1 200") && heard.len() < BIG_BYTES);
 }
 
 #[tokio::test]
