@@ -29,14 +29,27 @@ fn joined<T: 'static>(threads: Vec<thread::JoinHandle<T>>) -> Vec<T> {
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
-/// Three threads ask for one key, two units each, while one sweeps, one edits the quota there and back, and one gives the key
-/// a quota of its own and takes it back: the largest quota is never exceeded.
-fn checks_sweeps_and_edits<S: State + Sync + 'static>() {
-    let (keyed, room) = keyed::<S>(3, 100);
+/// The quotas that are in force one after another while others ask.
+#[derive(Clone, Copy)]
+struct Edits {
+    policy: [u64; 3],
+    own: u64,
+    takes_back: bool,
+}
+
+/// There and back: what the log and the counter remember through every edit.
+const DOWN_AND_UP: Edits = Edits { policy: [3, 2, 4], own: 1, takes_back: true };
+/// Only upwards: what GCRA remembers, which forgets what is beyond a lowered limit.
+const UP: Edits = Edits { policy: [2, 3, 4], own: 5, takes_back: false };
+
+/// Three threads ask for one key, two units each, while one sweeps, one edits the quota, and one gives the key a quota of its
+/// own: the largest quota is never exceeded.
+fn checks_sweeps_and_edits<S: State + Sync + 'static>(edit: Edits) {
+    let (keyed, room) = keyed::<S>(edit.policy[0], 100);
     let checks: Vec<_> = (0..3)
         .map(|_| {
             let keyed = Arc::clone(&keyed);
-            thread::spawn(move || (0..2).filter(|_| keyed.check(b"key", 1, NOW).is_allowed()).count())
+            thread::spawn(move || (0..2).filter(|_| keyed.check(b"key", 1, NOW).is_allowed()).count() as u64)
         })
         .collect();
     let sweeps = Arc::clone(&keyed);
@@ -46,29 +59,32 @@ fn checks_sweeps_and_edits<S: State + Sync + 'static>() {
         thread::spawn(move || {
             sweeps.sweep(sweeps.shards(), NOW);
         }),
+        thread::spawn(move || edit.policy[1..].iter().for_each(|limit| edits.set_quota(quota(*limit), NOW))),
         thread::spawn(move || {
-            edits.set_quota(quota(2), NOW);
-            edits.set_quota(quota(4), NOW);
-        }),
-        thread::spawn(move || {
-            overrides.set_override(b"key", quota(1), NOW).unwrap();
-            overrides.remove_override(b"key", NOW);
+            overrides.set_override(b"key", quota(edit.own), NOW).unwrap();
+            if edit.takes_back {
+                overrides.remove_override(b"key", NOW);
+            }
         }),
     ];
-    let allowed: usize = joined(checks).into_iter().sum();
+    let allowed: u64 = joined(checks).into_iter().sum();
     joined(others);
-    assert!(allowed <= 4, "{allowed} of at most 4");
-    assert_eq!(keyed.quota_of(b"key"), quota(4));
+    let most = edit.own.max(edit.policy[2]);
+    assert!(allowed <= most, "{allowed} of at most {most}");
+    let last = if edit.takes_back { edit.policy[2] } else { edit.own };
+    assert_eq!(keyed.quota_of(b"key"), quota(last));
     let Decision::Allow { remaining, .. } = keyed.check(b"key", 0, NOW) else { panic!("a look is allowed") };
-    assert!(remaining <= 4 - allowed as u64, "{remaining} left after {allowed}");
+    assert_eq!(remaining, last.saturating_sub(allowed), "left after {allowed}");
     assert_eq!((room.keys(), room.stamps()), (keyed.keys(), keyed.stamps()));
 }
 
 #[test]
 fn nobody_gets_more_than_the_largest_quota() {
-    shuttle::check_random(checks_sweeps_and_edits::<Log>, SCHEDULES);
-    shuttle::check_random(checks_sweeps_and_edits::<Gcra>, SCHEDULES);
-    shuttle::check_random(checks_sweeps_and_edits::<Counter>, SCHEDULES);
+    for edits in [DOWN_AND_UP, UP] {
+        shuttle::check_random(move || checks_sweeps_and_edits::<Log>(edits), SCHEDULES);
+        shuttle::check_random(move || checks_sweeps_and_edits::<Counter>(edits), SCHEDULES);
+    }
+    shuttle::check_random(|| checks_sweeps_and_edits::<Gcra>(UP), SCHEDULES);
 }
 
 /// Threads whose clocks differ: the moments that a shard counts by never fall, and the limit holds in each window of them.
