@@ -1,0 +1,5 @@
+//! Stories: hands, pictures, points. Functions of values.
+
+mod card;
+
+pub use card::Card;
