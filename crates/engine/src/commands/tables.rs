@@ -4,7 +4,7 @@ use super::Idempotency;
 use crate::ids::{GameId, PlayerId, TableId, WorkerId};
 use crate::rows::{GameRow, SeatRole, TableLogRow};
 use crate::time::UnixMs;
-use rules::stories::Card;
+use rules::chance::Seed;
 
 /// A table to be opened, and the answer to repeat should the same request come again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct TableAppend {
     pub expected_version: u32,
     /// The entries, in order; the first one's version is `expected_version`. There may be none.
     pub rows: Vec<TableLogRow>,
-    /// Changes of the lists. Games come first, then seats, then ends, then scores; among one kind the order given counts.
+    /// Changes of the lists. Games come first, then seats, then ends, then awards; among one kind the order given counts.
     pub index: Vec<Index>,
     /// A new base, when it moves.
     pub base: Option<Base>,
@@ -78,15 +78,17 @@ pub enum Index {
         /// Who won.
         winners: Vec<PlayerId>,
     },
-    /// A player was scored. What is kept is brought forward by [`crate::tables::Standing::scored`] and not replaced: somebody
-    /// may sit at two tables at once.
-    Scored {
+    /// A player was scored. What is kept is brought forward by [`Standing::award`] and not replaced: somebody may sit at two
+    /// tables at once, and which cards he earns depends on the sum.
+    ///
+    /// [`Standing::award`]: crate::tables::Standing::award
+    Award {
         /// Who.
         player: PlayerId,
         /// What the game brought.
         points: u32,
-        /// Cards that he earned with it.
-        cards: Vec<Card>,
+        /// What decides which cards he earns with it.
+        seed: Seed,
     },
 }
 
@@ -97,9 +99,9 @@ pub struct ClaimedTable {
     pub id: TableId,
     /// The fencing token of this claim.
     pub epoch: u32,
-    /// The base's bytes; empty as long as it has not moved.
+    /// The base's bytes; empty when none was ever given.
     pub base: Vec<u8>,
-    /// Entries under the base; 0 as long as it has not moved.
+    /// Entries under the base; 0 when none was ever given.
     pub base_version: u32,
     /// The entries after it, in order.
     pub rows: Vec<TableLogRow>,

@@ -1,7 +1,6 @@
-//! Tables: who sits there, and what is played there, one game after the other.
+//! A table at which stories are told: who sits there, the game that is played, what everybody may see of it.
 
-mod phase;
-mod standing;
+pub mod life;
 
-pub use phase::Phase;
-pub use standing::Standing;
+pub use life::Phase;
+pub use rules::stories::Standing;
