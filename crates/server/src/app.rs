@@ -4,6 +4,7 @@ use crate::bell::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -33,6 +34,8 @@ pub struct App {
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
     pub bootstrap: Option<Bootstrap>,
+    /// What guests' tokens are made and checked with.
+    pub guests: Guests,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
 }
@@ -54,6 +57,7 @@ impl App {
             limits,
             drain: Drain::default(),
             bootstrap,
+            guests: Guests::default(),
             spectators,
         }
     }

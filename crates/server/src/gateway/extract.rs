@@ -119,7 +119,7 @@ fn json_error(error: &serde_json::Error) -> ApiError {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
         return false;
     };

@@ -12,6 +12,7 @@ mod cors;
 pub mod extract;
 mod front;
 mod games;
+pub mod guests;
 mod idempotency;
 mod limits;
 pub mod listener;
@@ -20,8 +21,10 @@ pub mod ops;
 mod page;
 pub mod problem;
 mod request_id;
+mod session;
 pub mod shed;
 mod snakes;
+mod stories;
 mod text;
 mod tokens;
 mod trace;
@@ -68,6 +71,8 @@ fn documented() -> OpenApiRouter<App> {
         .merge(games::routes())
         .merge(snakes::routes())
         .merge(tokens::routes())
+        .merge(session::routes())
+        .merge(stories::routes())
         .merge(admin::routes())
         .merge(limits::routes())
 }

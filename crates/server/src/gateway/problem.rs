@@ -82,6 +82,17 @@ pub enum ApiError {
     /// A token was sent that nobody has.
     #[error("this token is unknown: it was mistyped or deleted; ask for another one")]
     TokenUnknown,
+    /// A guest's token that has ended.
+    #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
+    TokenExpired,
+    /// A guest asks for what only accounts have.
+    #[error("guests only play Stories: this needs the token of an account")]
+    AccountNeeded,
+    /// A cookie came with a request that a page of another site can make a browser send.
+    #[error(
+        "a request with a cookie must come from a page of this site, and one that changes something must say `Content-Type: application/json` or `X-Requested-With`: send one of them, or the token as `Authorization: Bearer`"
+    )]
+    ForeignPage,
     /// The token is good, but not for this.
     #[error("this needs the role {} or more; the token's role is {}", need.name(), have.name())]
     RoleTooWeak {
@@ -268,6 +279,9 @@ impl ApiError {
         match self {
             Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
+            Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
+            Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
+            Self::ForeignPage => (StatusCode::FORBIDDEN, "foreign_page"),
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),

@@ -68,19 +68,19 @@ pub struct StorySettings {
     /// Cards that each player is dealt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 6)]
-    pub hand_cards: Option<i64>,
-    /// Cards of the deck, which earned ones join.
+    pub hand: Option<i64>,
+    /// Cards of the base deck that are played with; a player's earned ones join them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 36)]
-    pub deck_cards: Option<i64>,
+    pub deck: Option<i64>,
     /// Cards on the board, the storyteller's included, from which voting may be opened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 3)]
-    pub picks_min: Option<i64>,
+    pub picked_min: Option<i64>,
     /// Votes from which a game may be completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 2)]
-    pub votes_min: Option<i64>,
+    pub voted_min: Option<i64>,
     /// How long the countdown is that begins once there are enough picks or votes, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 60_000)]
