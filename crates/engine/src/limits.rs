@@ -25,6 +25,12 @@ pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 pub const SHOUT_CHARS_MAX: usize = 256;
 /// Longest name of a bot, an account or a token, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
+/// Longest name of a guest, in characters: it stands in the guest's token, which every request carries.
+pub const GUEST_NAME_CHARS_MAX: usize = 32;
+/// How long a guest's token is good.
+pub const GUEST_TOKEN_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How long a browser keeps the token of an account.
+pub const SESSION_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;
 /// Bots of one account.

@@ -166,14 +166,15 @@ fn purpose_code(purpose: Purpose) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Metrics;
+    use store::StoreConfig;
     use store::memory::MemoryDatabase;
-    use store::{StoreConfig, testing::Unobserved};
 
     const NOW: UnixMs = UnixMs(1_700_000_000_000);
 
     fn store() -> Store {
         let database = Arc::new(MemoryDatabase::new());
-        Store::open(database, StoreConfig { readers: 1 }, Arc::new(Unobserved)).unwrap()
+        Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap()
     }
 
     fn ann() -> Guest {

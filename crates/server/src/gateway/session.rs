@@ -21,7 +21,7 @@ use wire::api::SessionView;
 use wire::time::Timestamp;
 
 /// The cookie's name.
-const COOKIE: &str = "gauntlet_session";
+pub(super) const COOKIE: &str = "gauntlet_session";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_session, begin_session, end_session))

@@ -106,11 +106,7 @@ fn own_key(identity: &Identity) -> Option<String> {
         Identity::Known(Caller { token: Some(id), .. }) => Some(format!("token:{id}")),
         Identity::Known(Caller { token: None, .. }) => Some(BOOTSTRAP_KEY.to_owned()),
         Identity::Guest(guest) => Some(format!("guest:{}", guest.player)),
-        Identity::Nobody
-        | Identity::Unknown
-        | Identity::Expired
-        | Identity::Untold(_)
-        | Identity::Foreign => None,
+        Identity::Nobody | Identity::Unknown | Identity::Expired | Identity::Untold(_) | Identity::Foreign => None,
     }
 }
 

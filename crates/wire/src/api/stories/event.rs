@@ -52,7 +52,7 @@ pub struct StoryEvent {
     pub seq: u64,
     /// When it happened.
     pub at: Timestamp,
-    /// The game in which it happened; null for the table's own events.
+    /// The game during or after which it happened; null before the first.
     #[schema(required)]
     pub game: Option<String>,
     /// What happened.
@@ -60,34 +60,20 @@ pub struct StoryEvent {
     pub kind: StoryEventKind,
 }
 
-/// What happened. A card is null for those who may not know it.
+/// What happened. A card is null for those who may not know it; `countdown_at` is when the running countdown ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoryEventKind {
-    /// A game was opened.
-    Opened {
+    /// A game began.
+    Started {
         /// The storyteller's id.
         storyteller: String,
         /// The storyteller's name.
         name: String,
+        /// Who sat at the table without having played in the last game, and is a visitor again.
+        unseated: Vec<String>,
     },
-    /// The storyteller chose a card.
-    CardChosen {
-        /// Which; the storyteller's to see.
-        #[schema(required)]
-        card: Option<u8>,
-    },
-    /// The story was told: others may join and pick.
-    SentenceTold {
-        /// The sentence.
-        sentence: String,
-    },
-    /// Players were invited; the storyteller's and theirs to see.
-    Invited {
-        /// Their ids.
-        players: Vec<String>,
-    },
-    /// Somebody sat down.
+    /// Somebody sat down to the game.
     Joined {
         /// Their id.
         player: String,
@@ -103,6 +89,25 @@ pub enum StoryEventKind {
     Left {
         /// Their id.
         player: String,
+        /// When the running countdown ends.
+        #[schema(required)]
+        countdown_at: Option<Timestamp>,
+    },
+    /// The storyteller chose a card.
+    CardChosen {
+        /// Which; the storyteller's to see.
+        #[schema(required)]
+        card: Option<u8>,
+    },
+    /// The story was told: others may pick.
+    StoryTold {
+        /// The sentence.
+        sentence: String,
+    },
+    /// Others were asked to play; only the storyteller gets this.
+    Invited {
+        /// Their ids.
+        players: Vec<String>,
     },
     /// A player picked a card.
     Picked {
@@ -111,61 +116,75 @@ pub enum StoryEventKind {
         /// Which; theirs and the storyteller's to see.
         #[schema(required)]
         card: Option<u8>,
+        /// When the running countdown ends.
+        #[schema(required)]
+        countdown_at: Option<Timestamp>,
     },
-    /// Voting has begun.
+    /// The storyteller chose how long countdowns take.
+    CountdownSet {
+        /// How long, in milliseconds; null for the table's own.
+        #[schema(required)]
+        countdown_ms: Option<i64>,
+        /// When the running countdown ends.
+        #[schema(required)]
+        countdown_at: Option<Timestamp>,
+    },
+    /// The vote has begun.
     VotingOpened {
-        /// The cards on the table.
+        /// The cards on the table, in order.
         board: Vec<u8>,
-        /// Players who had picked none, and are out of the game.
+        /// Players who had not picked, and are out of the game.
         removed: Vec<String>,
+        /// Why: `storyteller`, `countdown` or `inactivity`.
+        because: String,
     },
     /// A player voted.
     Voted {
         /// Their id.
         player: String,
-        /// For which card; theirs and the storyteller's to see.
+        /// For what; theirs and the storyteller's to see.
         #[schema(required)]
         card: Option<u8>,
+        /// When the running countdown ends.
+        #[schema(required)]
+        countdown_at: Option<Timestamp>,
     },
-    /// The game is over: everything is everybody's to see.
+    /// The votes were counted: everybody may know now who picked and voted what.
     Completed {
-        /// The storyteller's card.
-        winner_card: u8,
-        /// What everybody did.
+        /// What everybody did and got, the storyteller first.
         results: Vec<StoryResult>,
+        /// Why: `storyteller`, `countdown` or `inactivity`.
+        because: String,
     },
     /// The game ended without a result.
-    Canceled,
-    /// A countdown began, or began anew, or ended.
-    Countdown {
-        /// When it ends; null when none runs any more.
-        #[schema(required)]
-        ends_at: Option<Timestamp>,
+    Canceled {
+        /// Why: `inactivity`, `countdown`, `storyteller_left` or `storyteller_late`.
+        because: String,
     },
-    /// Bots were let in, or no more.
-    Bots {
-        /// Whether they may take free seats.
-        are_on: bool,
-    },
-    /// Somebody said something.
+    /// Somebody said something; only those who sit at the table get this.
     Said {
         /// Their id.
         player: String,
-        /// What.
+        /// Plain text; whoever shows it escapes it.
         text: String,
     },
-    /// Somebody was asked to open the next game.
+    /// Bots were let in, or no more of them.
+    BotsSet {
+        /// Whether they may take free seats.
+        are_on: bool,
+    },
+    /// Somebody may begin the next game.
     NextStoryteller {
-        /// Their id.
+        /// Their id; null for anybody at the table.
         #[schema(required)]
         player: Option<String>,
-        /// When somebody else will be asked.
+        /// Until when.
         #[schema(required)]
         until: Option<Timestamp>,
     },
 }
 
-/// What a player did in a game that is over.
+/// What a player did in a game that is over, and got for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoryResult {
     /// Their id.
@@ -176,6 +195,9 @@ pub struct StoryResult {
     /// The card that was voted for.
     #[schema(required)]
     pub vote: Option<u8>,
+    /// What it brought; null for those who did not vote.
+    #[schema(required)]
+    pub points: Option<u32>,
     /// Whether they won.
     pub has_won: bool,
 }

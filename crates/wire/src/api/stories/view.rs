@@ -16,20 +16,24 @@ pub struct StoryState {
     /// behind.
     #[schema(required)]
     pub seq: Option<u64>,
-    /// When the last change that this shows was saved, in microseconds since 1970-01-01T00:00:00Z; null when none was since
-    /// this server took the table up.
+    /// When the change that this answers was saved, in microseconds since 1970-01-01T00:00:00Z; null where nothing changed.
     #[schema(required)]
     pub committed_at_us: Option<i64>,
     /// The game asked for, or the table's last one.
     #[schema(required)]
     pub game: Option<StoryGame>,
+    /// What the viewer is here: `storyteller`, `player`, `member` (sits at the table and does not play in this game) or
+    /// `visitor`.
+    pub role: String,
     /// Who sits at the table, in the order in which they came.
     pub members: Vec<StoryMember>,
-    /// Who is to open the next game.
+    /// Who is to open the next game; null while one is played, and when anybody at the table may.
     #[schema(required)]
     pub next_storyteller: Option<StoryNext>,
     /// Whether bots may take free seats.
     pub bots: bool,
+    /// What was said lately; empty for those who do not sit there.
+    pub chat: Vec<StoryLine>,
     /// The table's rules; null for a game that the table has left behind.
     #[schema(required)]
     pub settings: Option<StorySettings>,
@@ -44,8 +48,25 @@ pub struct StoryMember {
     pub player: String,
     /// Their name.
     pub name: String,
+    /// The level of their score.
+    pub level: u32,
     /// Whether it is one of the house's bots.
     pub is_bot: bool,
+}
+
+/// A line of the chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryLine {
+    /// When.
+    pub at: Timestamp,
+    /// During, or after, which game.
+    pub game: String,
+    /// Who.
+    pub player: String,
+    /// `said`, or `story_told`: the house says that a story was told, and the text is its sentence.
+    pub kind: String,
+    /// Plain text; whoever shows it escapes it.
+    pub text: String,
 }
 
 /// Who is to open the next game, and until when.
@@ -68,8 +89,15 @@ pub struct StoryGame {
     pub number: u32,
     /// `create`, `invitation`, `vote`, `complete` or `canceled`.
     pub phase: String,
+    /// The phase in which it was canceled: what may be seen of it is what could be seen then.
+    #[schema(required)]
+    pub canceled_in: Option<String>,
+    /// Why it ended: `storyteller`, `countdown`, `inactivity`, `storyteller_left` or `storyteller_late`.
+    #[schema(required)]
+    pub because: Option<String>,
     /// The storyteller's id.
-    pub storyteller: String,
+    #[schema(required)]
+    pub storyteller: Option<String>,
     /// What the storyteller told.
     #[schema(required)]
     pub sentence: Option<String>,
@@ -87,12 +115,21 @@ pub struct StoryGame {
     /// Who is invited; the storyteller's to see.
     #[schema(required)]
     pub invited: Option<Vec<String>>,
-    /// Whether there are enough picks (in `invitation`) or votes (in `vote`) to go on; null in other phases.
-    #[schema(required)]
-    pub is_ready: Option<bool>,
+    /// Whether there are enough picks (in `invitation`) or votes (in `vote`) to go on.
+    pub is_ready: bool,
     /// When the running countdown ends.
     #[schema(required)]
     pub countdown_at: Option<Timestamp>,
+    /// How long a countdown takes in this phase, in milliseconds.
+    pub countdown_ms: i64,
+    /// When the game goes on, or is canceled, if nobody does anything.
+    #[schema(required)]
+    pub inactive_at: Option<Timestamp>,
+    /// By when the storyteller of a next game must take the next step towards the story.
+    #[schema(required)]
+    pub tell_by: Option<Timestamp>,
+    /// How many may play.
+    pub players_max: u8,
     /// What only the viewer knows; null for a visitor.
     #[schema(required)]
     pub own: Option<StoryOwn>,
@@ -125,8 +162,12 @@ pub struct StorySeat {
     pub player: String,
     /// Their name.
     pub name: String,
+    /// The level of their score.
+    pub level: u32,
     /// Whether it is one of the house's bots.
     pub is_bot: bool,
+    /// Whether they left during the vote: their card and vote stay.
+    pub has_left: bool,
     /// Whether a card was picked (or chosen, by the storyteller).
     pub has_picked: bool,
     /// Which, for those who may know.
@@ -143,6 +184,9 @@ pub struct StorySeat {
     /// Whether this player won; null before the game is complete.
     #[schema(required)]
     pub has_won: Option<bool>,
+    /// What the game brought; null before it is complete, and for those who did not vote.
+    #[schema(required)]
+    pub points: Option<u32>,
     /// Where this player stands, for themselves alone.
     #[schema(required)]
     pub standing: Option<StoryStanding>,
