@@ -258,7 +258,11 @@ impl ApiError {
             | Outcome::Retired(_)
             | Outcome::Fenced
             | Outcome::VersionIs(_)
-            | Outcome::LeaseLost => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
+            | Outcome::LeaseLost
+            | Outcome::TableClaimed(_)
+            | Outcome::TableElsewhere { .. }
+            | Outcome::TablesClaimed(_)
+            | Outcome::SecretIs(_) => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
         }
     }
 
