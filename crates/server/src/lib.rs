@@ -17,3 +17,4 @@ pub mod process;
 pub mod rls;
 pub mod runner;
 pub mod spectate;
+pub mod tables;
