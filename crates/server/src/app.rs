@@ -8,6 +8,7 @@ use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::tables::{self, Tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
@@ -36,6 +37,8 @@ pub struct App {
     pub bootstrap: Option<Bootstrap>,
     /// What guests' tokens are made and checked with.
     pub guests: Guests,
+    /// The card tables.
+    pub tables: Tables,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
 }
@@ -46,6 +49,7 @@ impl App {
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
         let shedder = Arc::new(Shedder::new(&config));
+        let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
@@ -58,6 +62,7 @@ impl App {
             drain: Drain::default(),
             bootstrap,
             guests: Guests::default(),
+            tables,
             spectators,
         }
     }

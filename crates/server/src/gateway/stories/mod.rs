@@ -4,7 +4,6 @@
 //! one door (`engine::tables`): nothing in this room adds to it, or knows a card that the viewer may not know.
 
 mod act;
-mod cards;
 mod enter;
 mod lists;
 mod open;
@@ -28,5 +27,4 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .merge(read::routes())
         .merge(lists::routes())
         .routes(routes!(players::get_player))
-        .merge(cards::routes())
 }

@@ -1,8 +1,7 @@
 //! `POST /api/stories/games`: a game at a new table, or the next one at a table.
 
-use super::settings::settings;
 use super::who::Sitter;
-use super::{read, show};
+use super::{read, settings, show};
 use crate::app::App;
 use crate::clock::random_bytes;
 use crate::gateway::extract::RawJson;
@@ -50,7 +49,7 @@ pub(super) async fn create_game(State(app): State<App>, sitter: Sitter, request:
 }
 
 async fn open_table(app: &App, sitter: &Sitter, wanted: &CreateStory, key: Option<Key>) -> ApiResult<StoryState> {
-    let settings = settings(engine::tables::Settings::default(), &wanted.settings.clone().unwrap_or_default())?;
+    let settings = settings::settings(settings::defaults(&app.config), &wanted.settings.clone().unwrap_or_default())?;
     let id = TableId::new(app.clock.now(), random_bytes());
     let game = GameId { table: id, number: FIRST };
     let opening = Opening {

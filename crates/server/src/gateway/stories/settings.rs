@@ -1,10 +1,21 @@
 //! A table's rules, as they are asked for and as they are shown.
 
 use super::show::ms;
+use crate::config::Config;
 use crate::gateway::problem::{ApiError, ApiResult};
 use engine::tables::Settings;
 use std::time::Duration;
 use wire::api::StorySettings;
+
+/// What this server gives a table that asks for nothing.
+pub(super) fn defaults(config: &Config) -> Settings {
+    Settings {
+        countdown: config.stories_countdown,
+        game_timeout: config.stories_game_timeout,
+        next_storyteller_timeout: config.stories_next_storyteller_timeout,
+        ..Settings::default()
+    }
+}
 
 /// The defaults, with what was asked for in their place.
 ///
