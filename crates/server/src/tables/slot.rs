@@ -322,7 +322,7 @@ impl Slot {
     fn tell<O: Outside>(&self, ways: &Ways<O>, committed_at_us: Option<i64>) -> Deed {
         let (Some(table), Some(room)) = (&self.table, &self.room) else { return Ok(()) };
         let told = guarded(self.id, || {
-            room.know(table.members(), table.committed_at_us());
+            room.know(table.members());
             let online = room.online();
             // Visitors who know as much get the same, and there may be many of them.
             let mut visitors: Option<(u64, Option<Answer>)> = None;
@@ -548,7 +548,7 @@ impl Slot {
         self.room.get_or_insert_with(|| {
             let room = Room::new(self.id, ways.hall.clone());
             if let Some(table) = &self.table {
-                room.know(table.members(), table.committed_at_us());
+                room.know(table.members());
             }
             room
         })

@@ -36,7 +36,7 @@ async fn a_change_wakes_everybody_who_waits_with_his_own_cut() {
     for wait in waits {
         let answer = wait.await.unwrap();
         let Feed::News(news) = &answer.feed else { panic!("{answer:?}") };
-        assert_eq!(Some(news.committed_at_us), acted.committed_at_us);
+        assert_eq!(news.committed_at_us, acted.committed_at_us);
         assert_eq!(answer.online, [player(1), player(2), player(3)], "those who wait");
         match &events(&answer)[..] {
             [(at, EventKind::Picked { player: who, card, .. })] => {
