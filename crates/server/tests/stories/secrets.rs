@@ -4,6 +4,8 @@
 use crate::house::House;
 use crate::oracle::Viewer;
 use crate::play::{Person, Stage, Story};
+use axum::body::Body;
+use axum::http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::io;
@@ -108,10 +110,10 @@ impl Watched {
 /// What a stream of server-sent events gives from the beginning on, as far as the table has come.
 async fn stream(house: &House, table: &str, token: &str) -> String {
     let seq = house.call(&format!("GET /api/stories/tables/{table}")).by(token).check("200").await.body["seq"].as_u64();
-    let request = axum::http::Request::get(format!("/api/stories/tables/{table}/feed?after=0"))
+    let request = Request::get(format!("/api/stories/tables/{table}/feed?after=0"))
         .header("accept", "text/event-stream");
     let request = if token.is_empty() { request } else { request.header("authorization", format!("Bearer {token}")) };
-    let mut body = house.answer(request.body(axum::body::Body::empty()).unwrap()).await.into_body();
+    let mut body = house.answer(request.body(Body::empty()).unwrap()).await.into_body();
     let (mut text, last) = (String::new(), format!("id: {}\n", seq.unwrap()));
     while !text.replace("id:", "id: ").replace("id:  ", "id: ").contains(&last) {
         let frame = body.frame().await.expect("the stream goes on").unwrap();
