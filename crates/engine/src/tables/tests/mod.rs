@@ -3,5 +3,12 @@
 
 mod desk;
 mod games;
+mod laws;
+mod oracle;
+mod refusals;
+mod secrecy;
+mod storytellers;
+mod timers;
+mod window;
 
 use desk::{Desk, Scripted, player};
