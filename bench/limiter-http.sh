@@ -87,13 +87,29 @@ allowed() { # server, port: decisions so far: allowed, denied
     esac
 }
 
+# wrk sleeps its time out even when its thread has stopped, so it is ended when the server has no more to decide. What was under
+# way when the thread stopped is lost: some tens of keys.
+fill() { # server, port
+    local filler decided=0 before=-1
+    (load "$1" "$2" 120 1) >"$work/fill.out" &
+    filler=$!
+    while [ "$decided" -lt "$((keys * 49 / 100))" ] || [ "$decided" -ne "$before" ]; do
+        kill -0 "$filler" || { echo "wrk ended before it had sent all keys to $1: $work/fill.out" >&2; exit 1; }
+        sleep 0.5
+        before=$decided
+        decided=$(allowed "$1" "$2" | awk '{ print $1 + $2 }')
+    done
+    kill "$filler"
+    wait "$filler" || true
+}
+
 for round in $(seq "$rounds"); do
     for turn in $(seq 0 $((${#servers[@]} - 1))); do
         # Each round begins with another one.
         name=${servers[$(((turn + round) % ${#servers[@]}))]}
         port=$(free_port)
         start "$name" "$port"
-        [ "$name" = echo ] || (load "$name" "$port" 120 1) >"$work/fill.out"
+        [ "$name" = echo ] || fill "$name" "$port"
         read -r allowed_before denied_before < <(allowed "$name" "$port")
         (load "$name" "$port" "$seconds" 0) >"$work/wrk.out" &
         generator=$!

@@ -4,7 +4,11 @@
 //! Commands carry the fences: a writer of a match names its `epoch` and the `version` that it expects. A refusal is an
 //! outcome, never an error: an error means that nothing at all of the batch was saved, or that nobody knows.
 
-use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+mod tables;
+
+pub use tables::{Base, ClaimedTable, Index, OpenTable, TableAppend};
+
+use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use crate::matches::life::State;
 use crate::matches::outcome::MatchResult;
 use crate::matches::spec::MatchSpec;
@@ -151,6 +155,60 @@ pub enum Command {
         /// Whose quota.
         key: Vec<u8>,
     },
+    /// Open a table with its first entries, owned by this worker under epoch 1. → `Done` | `Replayed` | `KeyReused` |
+    /// `Duplicate` (the id is known) | `VersionIs(0)` (the entries do not begin a log) | `LeaseLost` (before all others)
+    OpenTable(OpenTable),
+    /// Add entries to a table's log, and change the lists with them. → `Done` | `Fenced` | `VersionIs`
+    AppendTable(TableAppend),
+    /// Take one table over: it is free when nobody owns it or its owner's lease has ended. Whoever holds it already gets it
+    /// again under a new epoch: so a claim whose answer was lost is simply repeated. → [`Outcome::TableClaimed`] |
+    /// [`Outcome::TableElsewhere`] | `Missing` | `LeaseLost` (this worker's own lease does not hold at `now`)
+    ClaimTable {
+        /// Which.
+        id: TableId,
+        /// For whom.
+        worker: WorkerId,
+        /// When.
+        now: UnixMs,
+    },
+    /// Take over up to `max` live tables that nobody owns or whose owner's lease has ended, oldest first. A repetition under
+    /// the same number takes nothing new: its answer is what the first one took and the worker still holds live.
+    /// → [`Outcome::TablesClaimed`] | `LeaseLost`
+    ClaimTables {
+        /// For whom.
+        worker: WorkerId,
+        /// The worker's own count of its claims of tables, from 1 and apart from that of [`Command::Claim`].
+        number: u64,
+        /// When.
+        now: UnixMs,
+        /// How many at most.
+        max: usize,
+    },
+    /// Give a table up, so that any worker may take it over at once. Given up twice is given up. → `Done` | `Fenced`
+    ReleaseTable {
+        /// Which.
+        id: TableId,
+        /// The owner's fencing token.
+        epoch: u32,
+    },
+    /// Forget ended games of tables, oldest first; then tables that have no game left, are not live and are owned by nobody;
+    /// and idempotency keys of openings past their time. At most `max` games and `max` tables a call.
+    /// → [`Outcome::Retired`], the games alone
+    RetireGames {
+        /// When.
+        now: UnixMs,
+        /// Games that ended longer ago than this are forgotten.
+        keep_for: Option<Duration>,
+        /// Games forgotten by one call, so that nobody waits long behind it.
+        max: usize,
+    },
+    /// Keep a secret of the whole database under a name, unless there is one. → [`Outcome::SecretIs`]
+    EnsureSecret {
+        /// Its name.
+        name: String,
+        /// What it shall be if it is the first of its name.
+        bytes: Vec<u8>,
+    },
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.
@@ -169,7 +227,7 @@ pub struct CreateMatches {
 /// An idempotency key with what it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {
-    /// The caller's key, unique within the account.
+    /// The caller's key, unique among his own.
     pub key: String,
     /// A digest of the request: the same key with another request is a mistake of the caller's.
     pub fingerprint: [u8; 32],
@@ -218,7 +276,7 @@ pub enum Outcome {
     KeyReused,
     /// These matches are the worker's now, in the order in which they should start.
     Claimed(Vec<Claimed>),
-    /// So many matches were forgotten.
+    /// So many matches, or games, were forgotten.
     Retired(usize),
     /// There is no such thing (or not for this account).
     Missing,
@@ -234,4 +292,15 @@ pub enum Outcome {
     VersionIs(u32),
     /// The worker's lease has ended: it must stop and begin a new life.
     LeaseLost,
+    /// The table is the worker's now.
+    TableClaimed(ClaimedTable),
+    /// The table is another worker's, whose lease holds.
+    TableElsewhere {
+        /// Where that worker can be reached.
+        address: String,
+    },
+    /// These tables are the worker's now, in the order of their ids.
+    TablesClaimed(Vec<ClaimedTable>),
+    /// The secret of that name.
+    SecretIs(Vec<u8>),
 }

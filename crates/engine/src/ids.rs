@@ -117,6 +117,69 @@ id! {
     WorkerId
 }
 
+id! {
+    /// Who sits at tables. A signed-in player has the number of his account, a guest one of his own.
+    PlayerId
+}
+id! {
+    /// A table: who sits there, what is played there, one game after the other.
+    TableId
+}
+
+impl From<AccountId> for PlayerId {
+    fn from(account: AccountId) -> Self {
+        Self(account.0)
+    }
+}
+
+/// A game names its table: whoever has the one knows where to find the other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GameId {
+    /// Where it is played.
+    pub table: TableId,
+    /// Which of the table's games.
+    pub number: u32,
+}
+
+/// A text that is not the id of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not the id of a game: expected the id of its table, a hyphen and a decimal number without leading zeros, such as \
+     0190b5a4-7c1e-7000-8000-000000000001-1"
+)]
+pub struct NotAGameId;
+
+/// Characters of a hyphenated id.
+const HYPHENATED_CHARS: usize = 36;
+
+/// A decimal number as we write it: digits, no sign, no leading zeros.
+fn parse_plain<T: FromStr>(text: &str) -> Option<T> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if is_plain { text.parse().ok() } else { None }
+}
+
+impl fmt::Display for GameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.table, self.number)
+    }
+}
+
+impl fmt::Debug for GameId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for GameId {
+    type Err = NotAGameId;
+    fn from_str(text: &str) -> Result<Self, NotAGameId> {
+        let (table, rest) = text.split_at_checked(HYPHENATED_CHARS).ok_or(NotAGameId)?;
+        let table = table.parse().map_err(|_| NotAGameId)?;
+        let number = rest.strip_prefix('-').and_then(parse_plain).ok_or(NotAGameId)?;
+        Ok(Self { table, number })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -137,6 +200,30 @@ mod tests {
         check("0190b5a4-7c1e-7000-8000+000000000001", Err(NotAnId));
         check("+190b5a4-7c1e-7000-8000-000000000001", Err(NotAnId));
         check("é190b5a4-7c1e-7000-8000-00000000001", Err(NotAnId));
+    }
+
+    #[track_caller]
+    fn check_game(text: &str, want: Option<(u128, u32)>) {
+        let read = text.parse::<GameId>();
+        assert_eq!(read.ok().map(|id| (id.table.0, id.number)), want, "{text}");
+        assert!(read.is_err() || read.is_ok_and(|id| id.to_string() == text.to_lowercase()), "{text}");
+    }
+
+    #[test]
+    fn a_game_names_its_table() {
+        check_game("00000000-0000-0000-0000-00000000000a-7", Some((10, 7)));
+        check_game("00000000-0000-0000-0000-00000000000A-0", Some((10, 0)));
+        check_game("00000000-0000-0000-0000-00000000000a-4294967295", Some((10, u32::MAX)));
+        check_game("00000000-0000-0000-0000-00000000000a-4294967296", None);
+        check_game("00000000-0000-0000-0000-00000000000a-07", None);
+        check_game("00000000-0000-0000-0000-00000000000a-+7", None);
+        check_game("00000000-0000-0000-0000-00000000000a--7", None);
+        check_game("00000000-0000-0000-0000-00000000000a-", None);
+        check_game("00000000-0000-0000-0000-00000000000a7", None);
+        check_game("00000000-0000-0000-0000-00000000000a", None);
+        check_game("00000000-0000-0000-0000-0000000000é0-7", None);
+        check_game("00000000-0000-0000-0000-00000000000é-7", None);
+        check_game("", None);
     }
 
     #[test]

@@ -8,4 +8,5 @@ pub mod ids;
 pub mod limits;
 pub mod matches;
 pub mod rows;
+pub mod tables;
 pub mod time;

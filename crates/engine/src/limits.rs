@@ -25,6 +25,12 @@ pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 pub const SHOUT_CHARS_MAX: usize = 256;
 /// Longest name of a bot, an account or a token, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
+/// Longest name of a guest, in characters: it stands in the guest's token, which every request carries.
+pub const GUEST_NAME_CHARS_MAX: usize = 32;
+/// How long a guest's token is good.
+pub const GUEST_TOKEN_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How long a browser keeps the token of an account.
+pub const SESSION_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;
 /// Bots of one account.
@@ -109,6 +115,25 @@ pub const SPECTATORS_MAX: usize = 10_000;
 /// Frames that one page of a game's frames holds: the viewer API's own limit.
 pub const FRAMES_PAGE_MAX: usize = 100;
 
+/// Card tables that one process may hold in memory at once: some kilobytes each.
+pub const TABLES_MAX: usize = 4_000_000;
+/// Keepers among which a process's card tables may be divided.
+pub const TABLE_KEEPERS_MAX: usize = 256;
+/// Waits for news of card tables that one process may hold at once: a connection each.
+pub const TABLE_WAITERS_MAX: usize = 1_000_000;
+/// Longest time that a poll may ask to wait for news.
+pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// Messages that wait for one keeper of card tables; one more is refused as busy.
+pub const TABLE_MAILBOX_MAX: usize = 16_384;
+/// Requests that wait at one card table for a commit under way or for the table itself; one more is refused as busy.
+pub const TABLE_QUEUE_MAX: usize = 64;
+/// Players that count as present at one card table without a wait of theirs: those of short polls.
+pub const TABLE_PRESENT_MAX: usize = 4_096;
+/// Card tables that one claim of tables nobody owns may take.
+pub const TABLE_CLAIM_MAX: usize = 256;
+/// A draining process answers those who wait for news spread over this time, and serves its card tables meanwhile.
+pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
+
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
@@ -134,5 +159,8 @@ const _: () = assert!(
 );
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
+const _: () = assert!(TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(), "who waits is answered, and what is under way ends");
+const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
+const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");

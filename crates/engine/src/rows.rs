@@ -1,5 +1,9 @@
 //! What the house remembers, as the engine sees it: the rows that a store gives back, free of SQL and of JSON.
 
+mod stories;
+
+pub use stories::{GameCursor, GameRow, NotACursor, SeatRole, SeatedGame, TableLogRow, TableWhere};
+
 use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use crate::matches::life::State;
 use crate::matches::outcome::MatchResult;

@@ -24,6 +24,16 @@ pub enum Purpose {
     Food = 3,
     /// The sides from which a shrinking board shrinks.
     Hazards = 4,
+    /// The hand of a player who sits down to a game of stories.
+    StoriesDeal = 5,
+    /// The order of the board in a game of stories.
+    StoriesBoard = 6,
+    /// The cards that new levels bring.
+    StoriesEarned = 7,
+    /// How long a bot hesitates at a table of stories.
+    StoriesBotDelay = 8,
+    /// What a bot chooses at a table of stories.
+    StoriesBotChoice = 9,
 }
 
 /// Bytes 16..32 of every key: keeps our streams apart from any other use of the same seed.

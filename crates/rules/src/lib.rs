@@ -6,3 +6,4 @@
 
 pub mod chance;
 pub mod snake;
+pub mod stories;

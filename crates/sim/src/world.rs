@@ -10,6 +10,7 @@ use engine::matches::entry::Face;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{LogPage, LogRow};
 use engine::time::UnixMs;
+use server::lease::Tenant;
 use server::metrics::Metrics;
 use server::runner::{Answer, Call, Outside, Path};
 use std::collections::BTreeMap;
@@ -202,7 +203,7 @@ impl Node {
     }
 }
 
-impl Outside for Node {
+impl Tenant for Node {
     fn now(&self) -> UnixMs {
         UnixMs(self.world.now().0 + self.skew_ms)
     }
@@ -240,7 +241,9 @@ impl Outside for Node {
         self.world.oracle(|oracle| oracle.acknowledged(&command, &outcome));
         Ok(outcome)
     }
+}
 
+impl Outside for Node {
     async fn log(&self, id: MatchId) -> Result<Vec<LogRow>, StoreError> {
         self.reach_store().await?;
         Ok(self.world.page(id).rows)

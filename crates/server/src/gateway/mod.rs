@@ -8,10 +8,12 @@ mod admission;
 pub mod auth;
 mod body;
 mod bot_url;
+mod coding;
 mod cors;
 pub mod extract;
 mod front;
 mod games;
+pub mod guests;
 mod idempotency;
 mod limits;
 pub mod listener;
@@ -20,8 +22,10 @@ pub mod ops;
 mod page;
 pub mod problem;
 mod request_id;
+mod session;
 pub mod shed;
 mod snakes;
+mod stories;
 mod text;
 mod tokens;
 mod trace;
@@ -50,6 +54,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(document)))
+        .layer(from_fn(coding::refuse))
         .layer(from_fn(cors::cors))
         .layer(from_fn(trace::trace))
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
@@ -68,6 +73,8 @@ fn documented() -> OpenApiRouter<App> {
         .merge(games::routes())
         .merge(snakes::routes())
         .merge(tokens::routes())
+        .merge(session::routes())
+        .merge(stories::routes())
         .merge(admin::routes())
         .merge(limits::routes())
 }

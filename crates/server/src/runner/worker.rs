@@ -1,7 +1,7 @@
 //! A worker: one lease, many rooms. It claims while it has space, and ends its life when it must: on a drain it gives back
 //! what it holds; when its lease is lost it drops everything and begins again as another worker.
 
-use super::lease::{Keeper, Lease};
+use crate::lease::{Keeper, Lease};
 use super::outside::Outside;
 use super::room::{self, Ending};
 use crate::app::Drain;

@@ -86,7 +86,14 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::PutLimitPolicy(_)
         | Command::DeleteLimitPolicy { .. }
         | Command::PutLimitOverride(_)
-        | Command::DeleteLimitOverride { .. } => Vec::new(),
+        | Command::DeleteLimitOverride { .. }
+        | Command::OpenTable(_)
+        | Command::AppendTable(_)
+        | Command::ClaimTable { .. }
+        | Command::ClaimTables { .. }
+        | Command::ReleaseTable { .. }
+        | Command::RetireGames { .. }
+        | Command::EnsureSecret { .. } => Vec::new(),
     }
 }
 

@@ -94,6 +94,15 @@ impl Batch<'_> {
             Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
             Command::PutLimitOverride(quota) => self.put_limit_override(quota),
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
+            Command::OpenTable(_)
+            | Command::AppendTable(_)
+            | Command::ClaimTable { .. }
+            | Command::ClaimTables { .. }
+            | Command::ReleaseTable { .. }
+            | Command::RetireGames { .. }
+            | Command::EnsureSecret { .. } => {
+                Err(StoreError::Unavailable { why: "tables are not kept here yet".to_owned() })
+            }
         }
     }
 

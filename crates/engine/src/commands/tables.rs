@@ -1,0 +1,108 @@
+//! What may be asked of a store about tables: entries for a table's log, the lists that follow from them, and who owns it.
+
+use super::Idempotency;
+use crate::ids::{GameId, PlayerId, TableId, WorkerId};
+use crate::rows::{GameRow, SeatRole, TableLogRow};
+use crate::time::UnixMs;
+use rules::chance::Seed;
+
+/// A table to be opened, and the answer to repeat should the same request come again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenTable {
+    /// Who owns it from the start.
+    pub worker: WorkerId,
+    /// When.
+    pub now: UnixMs,
+    /// Who asks and what to remember about the request, when it came with an idempotency key. The key is his own.
+    pub idempotency: Option<(PlayerId, Idempotency)>,
+    /// Its first entries: epoch 1, expected version 0.
+    pub append: TableAppend,
+}
+
+/// Entries for a table's log, what follows from them for the lists, and the two fences that guard all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableAppend {
+    /// Which table.
+    pub id: TableId,
+    /// The owner's fencing token: a later claim makes it void.
+    pub epoch: u32,
+    /// How many entries were ever added before these, those under the base included.
+    pub expected_version: u32,
+    /// The entries, in order; the first one's version is `expected_version`. There may be none.
+    pub rows: Vec<TableLogRow>,
+    /// Changes of the lists. Games come first, then seats, then ends, then awards; among one kind the order given counts.
+    pub index: Vec<Index>,
+    /// A new base, when it moves.
+    pub base: Option<Base>,
+    /// Whether the table has something to do by itself from here on, and so must always be owned by somebody.
+    pub is_live: bool,
+}
+
+/// What a load of a table starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// Entries that it holds already, counted from the beginning: rows with a lower version are forgotten. Never lower than
+    /// that of the base before, never higher than what the log holds with this append.
+    pub version: u32,
+    /// The state after them, as the table's machine writes it.
+    pub bytes: Vec<u8>,
+}
+
+/// A change of the lists, in the same commit as the entries that it follows from. Games are those of the table appended to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Index {
+    /// Insert or replace the row of a game.
+    Game(GameRow),
+    /// Insert a seat of a known game, or replace its role.
+    Seat {
+        /// In which game.
+        game: GameId,
+        /// Whose.
+        player: PlayerId,
+        /// As what.
+        role: SeatRole,
+    },
+    /// Take a seat away, if there is one.
+    Unseat {
+        /// In which game.
+        game: GameId,
+        /// Whose.
+        player: PlayerId,
+    },
+    /// A known game has ended. Its record is kept, seats of the invited are taken away, the others know whether they won.
+    Archive {
+        /// Which.
+        game: GameId,
+        /// Everything that may be asked about it later, as the table's machine packs it.
+        record: Vec<u8>,
+        /// Who won.
+        winners: Vec<PlayerId>,
+    },
+    /// A player was scored. What is kept is brought forward by [`Standing::award`] and not replaced: somebody may sit at two
+    /// tables at once, and which cards he earns depends on the sum.
+    ///
+    /// [`Standing::award`]: crate::tables::Standing::award
+    Award {
+        /// Who.
+        player: PlayerId,
+        /// What the game brought.
+        points: u32,
+        /// What decides which cards he earns with it.
+        seed: Seed,
+    },
+}
+
+/// A table in a worker's hands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedTable {
+    /// Which.
+    pub id: TableId,
+    /// The fencing token of this claim.
+    pub epoch: u32,
+    /// The base's bytes; empty when none was ever given.
+    pub base: Vec<u8>,
+    /// Entries under the base; 0 when none was ever given.
+    pub base_version: u32,
+    /// The entries after it, in order.
+    pub rows: Vec<TableLogRow>,
+}

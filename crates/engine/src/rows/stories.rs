@@ -1,0 +1,161 @@
+//! Rows about tables and their games: what lists and look-ups are answered from. Who may see which of it is decided elsewhere.
+
+use crate::ids::{GameId, PlayerId, WorkerId};
+use crate::tables::Phase;
+use crate::time::UnixMs;
+use std::fmt;
+use std::str::FromStr;
+
+/// A game as it is listed and looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameRow {
+    /// Which.
+    pub id: GameId,
+    /// Whose story it is.
+    pub storyteller: PlayerId,
+    /// How far it is.
+    pub phase: Phase,
+    /// The story, once it is told. Stores keep the character U+0000 as a space: PostgreSQL's texts cannot hold it.
+    pub sentence: Option<String>,
+    /// Who plays, the storyteller included.
+    pub players: u8,
+    /// How many may play.
+    pub players_max: u8,
+    /// When it was opened.
+    pub created_at: UnixMs,
+    /// When it was complete or canceled; present exactly in those phases.
+    pub ended_at: Option<UnixMs>,
+}
+
+/// What somebody is in a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SeatRole {
+    /// Tells the story.
+    Storyteller,
+    /// Plays.
+    Player,
+    /// Was asked to play and has not come yet.
+    Invited,
+}
+
+impl SeatRole {
+    /// Every role.
+    pub const ALL: [Self; 3] = [Self::Storyteller, Self::Player, Self::Invited];
+
+    /// The name on the wire and in the store.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Storyteller => "storyteller",
+            Self::Player => "player",
+            Self::Invited => "invited",
+        }
+    }
+
+    /// The role of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// A game in the list of somebody who has a seat in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeatedGame {
+    /// The game.
+    pub game: GameRow,
+    /// What he is in it.
+    pub role: SeatRole,
+    /// Whether he won; known once the game has ended.
+    pub is_won: Option<bool>,
+}
+
+/// A place in a list of games, newest first: the list goes on with what is older. It needs no row, so it stays good when the
+/// game that it was made from is forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GameCursor {
+    /// The time that the list is ordered by.
+    pub at: UnixMs,
+    /// The game, among those of one millisecond.
+    pub id: GameId,
+}
+
+impl GameCursor {
+    /// In lists ordered by when games were opened: the lobby, and somebody's own games.
+    #[must_use]
+    pub fn by_creation(row: &GameRow) -> Self {
+        Self { at: row.created_at, id: row.id }
+    }
+
+    /// In the list ordered by when games ended, the history; `None` for a game that has not.
+    #[must_use]
+    pub fn by_end(row: &GameRow) -> Option<Self> {
+        row.ended_at.map(|at| Self { at, id: row.id })
+    }
+}
+
+/// A text that is not a [`GameCursor`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor of a list of games: use one that such a list gave")]
+pub struct NotACursor;
+
+impl fmt::Display for GameCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.at.0, self.id)
+    }
+}
+
+impl FromStr for GameCursor {
+    type Err = NotACursor;
+    fn from_str(text: &str) -> Result<Self, NotACursor> {
+        let (at, id) = text.split_once('_').ok_or(NotACursor)?;
+        Ok(Self { at: UnixMs(at.parse().map_err(|_| NotACursor)?), id: id.parse().map_err(|_| NotACursor)? })
+    }
+}
+
+/// One entry of a table's log as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableLogRow {
+    /// Its place in the log, from 0, without gaps.
+    pub version: u32,
+    /// The entry, as the table's machine writes it.
+    pub bytes: Vec<u8>,
+}
+
+/// Who answers for a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TableWhere {
+    /// A worker whose lease holds.
+    At {
+        /// Who.
+        worker: WorkerId,
+        /// Where it can be reached: the address in its lease.
+        address: String,
+    },
+    /// Nobody: whoever needs the table may claim it.
+    Nobody,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::TableId;
+
+    #[track_caller]
+    fn check(text: &str, want: Option<(i64, u128, u32)>) {
+        let read = text.parse::<GameCursor>();
+        assert_eq!(read.ok().map(|cursor| (cursor.at.0, cursor.id.table.0, cursor.id.number)), want, "{text}");
+    }
+
+    #[test]
+    fn a_cursor_is_read_back() {
+        let cursor = GameCursor { at: UnixMs(-5), id: GameId { table: TableId(10), number: 3 } };
+        assert_eq!(cursor.to_string(), "-5_00000000-0000-0000-0000-00000000000a-3");
+        check(&cursor.to_string(), Some((-5, 10, 3)));
+        check("17_00000000-0000-0000-0000-00000000000a-0", Some((17, 10, 0)));
+        check("17-00000000-0000-0000-0000-00000000000a-0", None);
+        check("_00000000-0000-0000-0000-00000000000a-0", None);
+        check("17_", None);
+        check("", None);
+    }
+}

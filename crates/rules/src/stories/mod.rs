@@ -1,0 +1,19 @@
+//! The game of stories: one player tells a sentence about a card, the others pick cards that might be meant, all vote.
+//!
+//! What a game is made of, as functions of values: [`deal`] a hand, shuffle a [`board`], [`score`] the votes, and what the points
+//! make of a player ([`Standing`]). Who may do what and when is not known here, nor are time and players' names: a player is
+//! a number of a seat.
+
+mod card;
+mod deal;
+mod level;
+mod score;
+mod settings;
+mod standing;
+
+pub use card::{BASE_CARDS, CARDS, Card, CardSet};
+pub use deal::{board, deal};
+pub use level::{Level, points_to_reach};
+pub use score::{Ballot, Points, Scored, score};
+pub use settings::{Mistake, Settings};
+pub use standing::Standing;

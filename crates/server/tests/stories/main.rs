@@ -1,0 +1,17 @@
+//! Stories from outside: real requests to the real router, tables and keepers over the memory store; and what of it nobody may
+//! see who must not.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
+
+#[path = "../api/house.rs"]
+mod house;
+
+mod enter;
+mod input;
+mod lists;
+mod oracle;
+mod play;
+mod races;
+mod rights;
+mod secrets;
+mod statements;
