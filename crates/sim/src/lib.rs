@@ -8,10 +8,14 @@
 
 mod bots;
 mod chance;
+mod faults;
+mod matches;
 mod oracle;
 mod plan;
+mod process;
 mod run;
 mod world;
 
+pub use faults::Faults;
 pub use plan::Plan;
 pub use run::{Report, run};

@@ -22,13 +22,21 @@ pub(super) struct Logged {
 }
 packed!(Logged { at, entry });
 
-/// What a game brought one of its players.
+/// How a game ended for one of its players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Brought {
-    pub(super) points: Option<u32>,
-    pub(super) has_won: bool,
+pub struct Counted {
+    /// Who.
+    pub player: PlayerId,
+    /// What he picked.
+    pub picked: Option<Card>,
+    /// What he voted for.
+    pub vote: Option<Card>,
+    /// What the game brought him; `None` for those who did not vote.
+    pub points: Option<u32>,
+    /// Whether he won.
+    pub has_won: bool,
 }
-packed!(Brought { points, has_won });
+packed!(Counted { player, picked, vote, points, has_won });
 
 /// Something that happened at a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +61,8 @@ pub(super) enum Entry {
     VotingOpened { board: Vec<Card>, removed: Vec<PlayerId>, bots_due: Vec<UnixMs>, because: Because },
     /// A player voted, perhaps instead of another vote; the countdown as it is after that.
     Voted { player: PlayerId, card: Card, countdown: Option<UnixMs> },
-    /// The votes were counted; what they brought, in the order of the seats.
-    Completed { brought: Vec<Brought>, because: Because },
+    /// The votes were counted; in the order of the seats.
+    Completed { results: Vec<Counted>, because: Because },
     /// The game ended without a result.
     Canceled { because: Because },
     /// Somebody said something.
@@ -75,7 +83,7 @@ packed_variants!(Entry {
     8 => CountdownSet { chosen, countdown },
     9 => VotingOpened { board, removed, bots_due, because },
     10 => Voted { player, card, countdown },
-    11 => Completed { brought, because },
+    11 => Completed { results, because },
     12 => Canceled { because },
     13 => Said { player, text },
     14 => BotsSet { are_on },

@@ -111,8 +111,22 @@ pub(super) struct Game {
     pub(super) history: Vec<u8>,
 }
 packed!(Game {
-    number, phase, canceled_in, because, sentence, board, players, invited, countdown_chosen, countdown, inactive_at, tell_by,
-    bots_since, created_at, ended_at, history,
+    number,
+    phase,
+    canceled_in,
+    because,
+    sentence,
+    board,
+    players,
+    invited,
+    countdown_chosen,
+    countdown,
+    inactive_at,
+    tell_by,
+    bots_since,
+    created_at,
+    ended_at,
+    history,
 });
 
 impl Game {
@@ -124,6 +138,11 @@ impl Game {
 
     pub(super) fn storyteller(&self) -> Option<PlayerId> {
         self.players.first().map(|player| player.id)
+    }
+
+    /// The storyteller, unless he has left.
+    pub(super) fn present_storyteller(&self) -> Option<PlayerId> {
+        self.storyteller().filter(|id| self.player(*id).is_some())
     }
 
     /// The storyteller's card.

@@ -44,11 +44,7 @@ impl Settings {
         let spans = [
             span("countdown_ms", self.countdown, STORY_COUNTDOWN_MAX),
             span("game_timeout_ms", self.game_timeout, STORY_GAME_TIMEOUT_MAX),
-            span(
-                "next_storyteller_timeout_ms",
-                self.next_storyteller_timeout,
-                STORY_NEXT_STORYTELLER_TIMEOUT_MAX,
-            ),
+            span("next_storyteller_timeout_ms", self.next_storyteller_timeout, STORY_NEXT_STORYTELLER_TIMEOUT_MAX),
         ];
         self.rules.mistakes().into_iter().chain(spans.into_iter().flatten()).collect()
     }

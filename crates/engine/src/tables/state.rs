@@ -1,6 +1,6 @@
 //! The state of a table after some entries of its log, and how one more entry changes it. No decision falls here.
 
-use super::entry::{Brought, Entry, Logged};
+use super::entry::{Counted, Entry, Logged};
 use super::game::{Because, Game, Player};
 use super::life::Phase;
 use super::pack::{Pack, packed, packed_variants};
@@ -128,7 +128,7 @@ impl State {
             Entry::Left { player, countdown } => self.leave(*player, *countdown),
             Entry::Said { player, text } => self.say(*player, text, *at),
             Entry::Named { next, until } => self.name(*next, *until),
-            Entry::Completed { brought, because } => self.complete(brought, *because, *at)?,
+            Entry::Completed { results, because } => self.complete(results, *because, *at)?,
             Entry::Canceled { because } => self.cancel(*because, *at)?,
             Entry::Told { sentence } => self.tell(sentence, *at)?,
             Entry::BotsSet { are_on } => {
@@ -237,14 +237,14 @@ impl State {
         self.next.until = until;
     }
 
-    fn complete(&mut self, brought: &[Brought], because: Because, at: UnixMs) -> Result<(), Misfit> {
+    fn complete(&mut self, results: &[Counted], because: Because, at: UnixMs) -> Result<(), Misfit> {
         let version = self.version;
         let game = self.game.as_deref().ok_or(NO_GAME)?;
-        if brought.len() != game.players.len() {
+        if !game.players.iter().map(|player| player.id).eq(results.iter().map(|result| result.player)) {
             return Err("it counts other players than play");
         }
-        let awards: Vec<_> = (game.players.iter().zip(brought).enumerate())
-            .filter_map(|(seat, (player, got))| Some((player.id, got.points?, self.award_seed(version, seat))))
+        let awards: Vec<_> = (results.iter().enumerate())
+            .filter_map(|(seat, result)| Some((result.player, result.points?, self.award_seed(version, seat))))
             .collect();
         for (player, points, seed) in awards {
             if let Some(person) = self.people.get_mut(player) {
@@ -252,9 +252,9 @@ impl State {
             }
         }
         let game = self.game_mut()?;
-        for (player, got) in game.players.iter_mut().zip(brought) {
-            player.points = got.points;
-            player.has_won = got.has_won;
+        for (player, result) in game.players.iter_mut().zip(results) {
+            player.points = result.points;
+            player.has_won = result.has_won;
         }
         self.end(Phase::Complete, because, at)
     }

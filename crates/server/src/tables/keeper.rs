@@ -259,10 +259,7 @@ impl<O: Outside> Keeper<O> {
 
     fn look_around(&mut self) {
         for table in self.ways.hall.take_changed() {
-            self.with(table, |slot, ways| {
-                slot.presence_changed(ways);
-                Ok(())
-            });
+            self.with(table, Slot::presence_changed);
         }
     }
 

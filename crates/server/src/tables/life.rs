@@ -8,7 +8,7 @@
 use super::keeper::{End, Keeper};
 use super::message::Message;
 use super::outside::Outside;
-use super::{Shared, Tables, keeper_of};
+use super::{Shared, Tables};
 use crate::app::Drain;
 use crate::lease::{self, Lease};
 use engine::commands::{Command, Outcome};
@@ -169,6 +169,13 @@ impl<O: Outside> Life<O> {
     }
 }
 
+/// However a life ends, nobody asks keepers that are gone.
+impl<O: Outside> Drop for Life<O> {
+    fn drop(&mut self) {
+        self.shared.is_serving.store(false, Ordering::Release);
+    }
+}
+
 fn last_of(ended: &Result<End, tokio::task::JoinError>) -> Last {
     match ended {
         Ok(End::LeaseLost) => Last::LeaseLost,
@@ -177,24 +184,5 @@ fn last_of(ended: &Result<End, tokio::task::JoinError>) -> Last {
             tracing::error!(%error, "a keeper of tables ended, by a defect of this program; a new life begins");
             Last::Broken
         }
-    }
-}
-
-/// Keepers own whole tables, and every table belongs to one of them.
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use engine::ids::TableId;
-    use engine::time::UnixMs;
-
-    #[test]
-    fn tables_are_spread_over_the_keepers() {
-        let mut tables = [0; 3];
-        for at in 0..3_000u32 {
-            let mut random = [0; 10];
-            random[6..].copy_from_slice(&at.wrapping_mul(0x9e37_79b9).to_be_bytes());
-            tables[keeper_of(TableId::new(UnixMs(1), random), 3)] += 1;
-        }
-        assert!(tables.iter().all(|count| *count > 900), "{tables:?}");
     }
 }

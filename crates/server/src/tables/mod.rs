@@ -116,6 +116,8 @@ pub struct Acted {
 pub struct Seen {
     /// What this viewer may know.
     pub view: Box<TableView>,
+    /// When the table last changed, in microseconds since the Unix epoch.
+    pub committed_at_us: i64,
     /// Members that are present.
     pub online: Vec<PlayerId>,
 }
@@ -310,7 +312,8 @@ impl Tables {
         let (reply, answer) = oneshot::channel();
         self.shared.desk_of(table).sender.try_send(message(reply)).map_err(|_| TableError::Busy)?;
         self.shared.metrics.table_mail_came();
-        answer.await.unwrap_or_else(|_| Err(self.shared.why_not_serving()))
+        // The keeper ended with it under way: nobody knows what became of it.
+        answer.await.unwrap_or(Err(TableError::NotServing))
     }
 }
 

@@ -75,7 +75,6 @@ struct State {
     present: Vec<Present>,
     /// Whose presence is told: those who sit at the table.
     members: Vec<PlayerId>,
-    committed_at_us: Option<i64>,
 }
 
 enum Seat {
@@ -92,6 +91,10 @@ struct Present {
 }
 
 impl Room {
+    /// What one who waits takes in it.
+    #[cfg(test)]
+    pub(super) const SEAT_BYTES: usize = size_of::<Seat>();
+
     pub(super) fn new(table: TableId, hall: Arc<Hall>) -> Arc<Self> {
         Arc::new(Self { table, hall, state: Mutex::default() })
     }
@@ -172,12 +175,11 @@ impl Room {
         self.tell(|_, _| Some(Err(why.clone())));
     }
 
-    /// Whose presence is told, and when the table last changed.
-    pub(super) fn know(&self, members: impl Iterator<Item = PlayerId>, committed_at_us: Option<i64>) {
+    /// Whose presence is told.
+    pub(super) fn know(&self, members: impl Iterator<Item = PlayerId>) {
         let mut state = self.lock();
         state.members.clear();
         state.members.extend(members);
-        state.committed_at_us = committed_at_us.or(state.committed_at_us);
     }
 
     /// Whether this player is here, or was a moment ago.
@@ -301,8 +303,7 @@ impl Waiting {
                 let state = room.lock();
                 match &state.seats[*at as usize] {
                     Seat::Waits { after, .. } => {
-                        let committed_at_us = state.committed_at_us.unwrap_or(0);
-                        let feed = Feed::News(News { events: Vec::new(), seq: *after, committed_at_us });
+                        let feed = Feed::News(News { events: Vec::new(), seq: *after, committed_at_us: None });
                         Some(Arc::new(FeedAnswer { feed, online: room.online_of(&state) }))
                     }
                     Seat::Answered { answer, .. } => answer.as_ref().ok().cloned(),

@@ -43,6 +43,8 @@ pub(super) struct Slot {
     timer: Option<(UnixMs, Timer)>,
     /// When somebody last asked for it.
     asked_at: UnixMs,
+    /// Until then everybody counts as present: those who were here before the table was loaded must find it again first.
+    assumed_until: Option<UnixMs>,
     /// No timer fires before: the last one could not do its work.
     not_before: UnixMs,
     rest: Duration,
@@ -84,6 +86,7 @@ impl Slot {
             room: None,
             timer: None,
             asked_at: UnixMs(0),
+            assumed_until: None,
             not_before: UnixMs(0),
             rest: REST_MIN,
         }
@@ -180,7 +183,7 @@ impl Slot {
                 drop(act.reply.send(Ok(Acted { view: seen.view, committed_at_us: None, online: seen.online })));
             }
             Ok(change) => {
-                ways.commit(self.id, vec![Command::AppendTable(self.append(&change))]);
+                ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
                 self.doing = Some(Box::new(Doing::Acting { act, change }));
             }
         }
@@ -194,7 +197,7 @@ impl Slot {
         }
         let (now, seed, opener) = (ways.outside.now(), ways.outside.seed(), opening.opener.id);
         let opened = guarded(self.id, || {
-            Table::open(opening.id, opening.settings, seed, opening.opener, opening.bots, now)
+            Table::open(opening.id, opening.settings, seed, opening.bots, &opening.opener, now)
         });
         let (table, change) = match opened {
             Ok(Ok(opened)) => opened,
@@ -209,7 +212,7 @@ impl Slot {
         };
         self.asked_at = now;
         self.epoch = 1;
-        let append = append(self.id, self.epoch, table.version(), &change);
+        let append = append(self.id, self.epoch, &change);
         let idempotency = opening.idempotency.map(|idempotency| (opener, idempotency));
         ways.commit(self.id, vec![Command::OpenTable(OpenTable { worker: ways.worker, now, idempotency, append })]);
         self.doing = Some(Box::new(Doing::Opening { table: Box::new(table), change, opener, reply }));
@@ -319,7 +322,7 @@ impl Slot {
     fn tell<O: Outside>(&self, ways: &Ways<O>, committed_at_us: Option<i64>) -> Deed {
         let (Some(table), Some(room)) = (&self.table, &self.room) else { return Ok(()) };
         let told = guarded(self.id, || {
-            room.know(table.members(), committed_at_us);
+            room.know(table.members());
             let online = room.online();
             // Visitors who know as much get the same, and there may be many of them.
             let mut visitors: Option<(u64, Option<Answer>)> = None;
@@ -413,6 +416,7 @@ impl Slot {
         self.table = Some(Box::new(table));
         self.rest = REST_MIN;
         self.asked_at = ways.outside.now();
+        self.assumed_until = Some(self.asked_at.after(ways.shared.settings.presence_grace));
         self.tell(ways, None)?;
         self.go_on(ways)
     }
@@ -434,8 +438,9 @@ impl Slot {
         let somebody_went = self.room.as_ref().is_some_and(|room| room.forget_absent());
         self.leave_empty_room();
         let now = ways.outside.now();
+        let is_assumed_no_more = self.assumed_until.take_if(|until| *until <= now).is_some();
         let is_due = self.next_due().is_some_and(|due| due <= now);
-        if (is_due || somebody_went) && self.tick(ways, now)? {
+        if (is_due || somebody_went || is_assumed_no_more) && self.tick(ways, now)? {
             return Ok(());
         }
         if self.retires_at(ways).is_some_and(|at| at <= now) {
@@ -456,7 +461,7 @@ impl Slot {
         };
         let change = guarded(self.id, || table.tick(now, &|player| self.is_present(player)))?;
         let Some(change) = change else { return Ok(false) };
-        ways.commit(self.id, vec![Command::AppendTable(self.append(&change))]);
+        ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
         self.doing = Some(Box::new(Doing::Ticking { change }));
         Ok(true)
     }
@@ -469,11 +474,7 @@ impl Slot {
         let Some(table) = &self.table else { return Ok(()) };
         let change = guarded(self.id, || table.retire())?;
         let release = Command::ReleaseTable { id: self.id, epoch: self.epoch };
-        let commands = match change.is_empty() {
-            true => vec![release],
-            false => vec![Command::AppendTable(self.append(&change)), release],
-        };
-        ways.commit(self.id, commands);
+        ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change)), release]);
         ways.shared.metrics.table_retired();
         (self.table, self.room) = (None, None);
         self.doing = Some(Box::new(Doing::Retiring));
@@ -481,13 +482,16 @@ impl Slot {
     }
 
     /// Somebody came or went.
-    pub(super) fn presence_changed<O: Outside>(&mut self, ways: &mut Ways<O>) {
+    pub(super) fn presence_changed<O: Outside>(&mut self, ways: &mut Ways<O>) -> Deed {
         if let Some(room) = &self.room {
             room.looked_at();
         }
-        if self.doing.is_none() && self.table.is_some() {
+        let Some(table) = self.table.as_ref().filter(|_| self.doing.is_none()) else { return Ok(()) };
+        // While a game is played, nothing depends on who is here.
+        if table.live_game().is_some() || !self.tick(ways, ways.outside.now())? {
             self.arm(ways);
         }
+        Ok(())
     }
 
     /// Sets the timer to the first thing that will happen by itself.
@@ -495,7 +499,7 @@ impl Slot {
         self.leave_empty_room();
         let absence = self.room.as_ref().and_then(|room| room.next_absence());
         let absence = absence.map(|at| ways.outside.now().after(at.saturating_duration_since(Instant::now())));
-        let due = [self.next_due(), absence, self.retires_at(ways)].into_iter().flatten().min();
+        let due = [self.next_due(), absence, self.assumed_until, self.retires_at(ways)].into_iter().flatten().min();
         let due = due.map(|due| due.max(self.not_before));
         if due == self.timer.map(|(due, _)| due) {
             return;
@@ -544,7 +548,7 @@ impl Slot {
         self.room.get_or_insert_with(|| {
             let room = Room::new(self.id, ways.hall.clone());
             if let Some(table) = &self.table {
-                room.know(table.members(), None);
+                room.know(table.members());
             }
             room
         })
@@ -555,26 +559,21 @@ impl Slot {
     }
 
     fn is_present(&self, player: PlayerId) -> bool {
-        self.room.as_ref().is_some_and(|room| room.is_present(player))
+        self.assumed_until.is_some() || self.room.as_ref().is_some_and(|room| room.is_present(player))
     }
 
     fn seen(&self, viewer: Option<PlayerId>) -> Result<Seen, TableError> {
         let table = self.table.as_ref().ok_or(TableError::NotServing)?;
         let view = guarded(self.id, || Box::new(table.view(viewer)))?;
-        Ok(Seen { view, online: self.online() })
-    }
-
-    fn append(&self, change: &Change) -> TableAppend {
-        let version = self.table.as_ref().map_or(0, |table| table.version());
-        append(self.id, self.epoch, version, change)
+        Ok(Seen { view, committed_at_us: table.committed_at_us(), online: self.online() })
     }
 }
 
-fn append(id: TableId, epoch: u32, expected_version: u32, change: &Change) -> TableAppend {
+fn append(id: TableId, epoch: u32, change: &Change) -> TableAppend {
     TableAppend {
         id,
         epoch,
-        expected_version,
+        expected_version: change.expected_version,
         rows: change.rows.clone(),
         index: change.index.clone(),
         base: change.base.clone(),

@@ -1,0 +1,7 @@
+//! Tables played in memory: a desk that commits what a table decides as a store would, and checks after every commit what must
+//! hold at any time.
+
+mod desk;
+mod games;
+
+use desk::{Desk, Scripted, player};
