@@ -130,6 +130,9 @@ pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);
 pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
 /// A draining process has released everything and ended after this time.
 pub const DRAIN_MAX: Duration = Duration::from_secs(5);
+/// Time over which a draining process spreads the answers to requests that are held, so that their clients do not come back in
+/// one instant.
+pub const DRAIN_JITTER_MAX: Duration = Duration::from_millis(800);
 
 /// Commands that wait for the store's writer; one more is refused as overloaded.
 pub const COMMANDS_WAITING_MAX: usize = 65_536;
@@ -165,6 +168,16 @@ pub const TABLE_QUEUE_MAX: usize = 64;
 pub const TABLE_PRESENT_MAX: usize = 4_096;
 /// Card tables that one claim of tables nobody owns may take.
 pub const TABLE_CLAIM_MAX: usize = 256;
+/// A stream or a socket on which nothing was sent for so long is sent something that says nothing: proxies close what is silent.
+pub const FEED_HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// Requests that one process passes on to other nodes at the same time.
+pub const FORWARDS_MAX: usize = 4_096;
+/// Longest body of a request that may be passed on, in bytes.
+pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
+/// Time to reach another node.
+pub const FORWARD_CONNECT_MAX: Duration = Duration::from_secs(1);
+/// Time for another node to answer, beside what a poll waits.
+pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A draining process answers those who wait for news spread over this time, and serves its card tables meanwhile.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
@@ -175,6 +188,10 @@ const _: () = assert!(
 const _: () = assert!(
     LEASE_MARGIN.as_millis() >= 1_000,
     "the owner stops well before a rival with a clock a little ahead starts"
+);
+const _: () = assert!(
+    DRAIN_JITTER_MAX.as_millis() * 2 < DRAIN_MAX.as_millis(),
+    "whoever is sent away last has as long again to take the answer"
 );
 const _: () = assert!(
     TABLE_PEOPLE_MAX > 3 * rules::stories::Settings::PLAYERS_MAX as usize,
@@ -195,6 +212,7 @@ const _: () = assert!(
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
 const _: () = assert!(TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(), "who waits is answered, and what is under way ends");
+const _: () = assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables stay until the last is sent away");
 const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);

@@ -9,6 +9,7 @@ use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
+use engine::limits::FORWARDS_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
@@ -41,6 +42,8 @@ pub struct App {
     pub tables: Tables,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
+    /// Places for requests on their way to other nodes.
+    pub forwards: Arc<Semaphore>,
 }
 
 impl App {
@@ -64,6 +67,7 @@ impl App {
             guests: Guests::default(),
             tables,
             spectators,
+            forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
         }
     }
 }

@@ -11,6 +11,7 @@ mod bot_url;
 mod coding;
 mod cors;
 pub mod extract;
+mod forward;
 mod front;
 mod games;
 pub mod guests;
@@ -51,6 +52,7 @@ pub fn router(app: App) -> Router {
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(app.clone(), forward::forward))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(document)))

@@ -4,6 +4,7 @@
 //! unreachable) is logged here, once, and never sent.
 
 use super::stories::refusal;
+use super::forward::ForwardError;
 use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
 use crate::tables::TableError;
@@ -35,7 +36,6 @@ pub(super) struct TurnedAway;
 #[derive(Clone, Debug)]
 pub(super) struct Elsewhere {
     /// `host:port`.
-    #[expect(dead_code, reason = "read by the layer that forwards")]
     pub(super) address: String,
 }
 
@@ -251,6 +251,9 @@ pub enum ApiError {
     /// A table cannot be had now.
     #[error("{0}")]
     Tables(TableError),
+    /// A request was not answered by the node that owns its table.
+    #[error("{0}")]
+    Forward(ForwardError),
     /// What lasts cannot be read or written.
     #[error("{}", public_store_text(.0))]
     Store(#[from] StoreError),
@@ -362,6 +365,10 @@ impl ApiError {
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Self::Forward(ForwardError::Unreachable | ForwardError::TooMany) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere")
+            }
+            Self::Forward(ForwardError::Silent) => (StatusCode::GATEWAY_TIMEOUT, "table_silent"),
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
             Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
             Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {

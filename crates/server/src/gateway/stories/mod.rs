@@ -5,6 +5,7 @@
 
 mod act;
 mod enter;
+pub(super) mod feed;
 mod lists;
 mod open;
 mod players;
@@ -25,6 +26,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(open::create_game))
         .merge(act::routes())
         .merge(read::routes())
+        .merge(feed::routes())
         .merge(lists::routes())
         .routes(routes!(players::get_player))
 }

@@ -21,6 +21,16 @@ pub struct StoryFeed {
     pub timed_out: bool,
 }
 
+/// What a stream or a socket says: one at a time, each whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum StoryMessage {
+    /// Everything that the viewer may know: first if there was no cursor, and whenever the cursor was too old.
+    View(Box<StoryState>),
+    /// What happened.
+    News(StoryFeed),
+}
+
 /// The cursor is older than what the table remembers, or from the future: begin again from this.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoryFeedTooOld {

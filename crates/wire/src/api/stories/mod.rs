@@ -6,7 +6,7 @@ mod list;
 mod request;
 mod view;
 
-pub use event::{StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryPresence, StoryResult};
+pub use event::{StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryMessage, StoryPresence, StoryResult};
 pub use list::{StoryHistory, StoryListed, StoryMine, StoryPlayer, StoryStanding};
 pub use request::{
     CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
