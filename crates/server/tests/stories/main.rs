@@ -9,6 +9,7 @@ mod house;
 
 mod enter;
 mod input;
+mod lines;
 mod lists;
 mod oracle;
 mod play;

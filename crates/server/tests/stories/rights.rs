@@ -166,9 +166,8 @@ async fn when_a_game_is_over() {
 #[tokio::test]
 async fn only_ones_own_cards_are_played_and_none_of_them_voted_for() {
     let story = Story::at(Stage::Chosen).await;
-    let play = |who: &crate::play::Person, action: &str, card: u64| {
-        story.post(who, action, Some(json!({ "card": card })))
-    };
+    let play =
+        |who: &crate::play::Person, action: &str, card: u64| story.post(who, action, Some(json!({ "card": card })));
     let (anns, bens) = (story.hand(&story.ann).await, story.hand(&story.ben).await);
     play(&story.ann, "card", bens[0]).check("409 not_in_hand").await;
     story.go_on_to(Stage::Told).await;
