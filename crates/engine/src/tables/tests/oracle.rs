@@ -35,8 +35,8 @@ impl Oracle {
                     self.hands.remove(player);
                 }
             }
-            Entry::VotingOpened { removed, .. } => {
-                self.hands.retain(|player, _| !removed.contains(player));
+            Entry::VotingOpened { opening } => {
+                self.hands.retain(|player, _| !opening.removed.contains(player));
                 self.is_board_open = true;
             }
             Entry::Voted { player, card, .. } => {
