@@ -13,6 +13,7 @@ pub mod lease;
 pub mod limits;
 pub mod logs;
 pub mod metrics;
+mod oneline;
 pub mod process;
 pub mod rls;
 pub mod runner;

@@ -62,10 +62,10 @@ pub(super) fn index_of(before: &State, entry: &Entry, after: &State) -> Vec<Inde
         Entry::Invited { players } => {
             out.extend(players.iter().filter_map(|player| seat(after, *player, SeatRole::Invited)));
         }
-        Entry::VotingOpened { removed, .. } => {
+        Entry::VotingOpened { opening } => {
             out.push(game_row(after, game));
             let invited = before.game.iter().flat_map(|game| &game.invited);
-            out.extend(removed.iter().chain(invited).filter_map(|player| unseat(after, *player)));
+            out.extend(opening.removed.iter().chain(invited).filter_map(|player| unseat(after, *player)));
         }
         Entry::Completed { .. } | Entry::Canceled { .. } => {
             out.push(game_row(after, game));
