@@ -93,8 +93,10 @@ fn decide(criterion: &mut Criterion) {
     each(&mut group, "gcra std, 1000 keys", &keys[..1_000], |key| _ = black_box(gcra.check(key, 1, std())));
     many(&mut group, "gcra std, batches of 64", &keys, &gcra, std);
     drop(gcra);
-    let gcra = keyed::<Gcra>(five);
+    let mut gcra = keyed::<Gcra>(five);
     each(&mut group, "gcra tsc", &keys, |key| _ = black_box(gcra.check(key, 1, tsc())));
+    each(&mut group, "gcra tsc, alone", &keys, |key| _ = black_box(gcra.check_mut(key, 1, tsc())));
+    each(&mut group, "gcra std, alone", &keys, |key| _ = black_box(gcra.check_mut(key, 1, std())));
     drop(gcra);
     let sliding = keyed::<Counter>(five);
     each(&mut group, "counter tsc", &keys, |key| _ = black_box(sliding.check(key, 1, tsc())));

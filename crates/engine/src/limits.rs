@@ -65,6 +65,43 @@ pub const RLS_MESSAGE_BYTES_MAX: usize = 128 * 1024;
 /// Connections of gRPC clients. A proxy needs one for each of its threads, and sends its requests side by side.
 pub const RLS_CONNECTIONS_MAX: usize = 1_024;
 
+/// Shortest of all times that a table of stories may be set to wait: below it, a journey over a network does not fit in.
+pub const STORY_TIMEOUT_MIN: Duration = Duration::from_millis(100);
+/// Longest countdown, and the one that runs when nobody chose.
+pub const STORY_COUNTDOWN_MAX: Duration = Duration::from_secs(24 * 3_600);
+/// See [`STORY_COUNTDOWN_MAX`].
+pub const STORY_COUNTDOWN_DEFAULT: Duration = Duration::from_secs(60);
+/// Longest time after which a game in which nobody does anything goes on or is canceled, and the usual one.
+pub const STORY_GAME_TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// See [`STORY_GAME_TIMEOUT_MAX`].
+pub const STORY_GAME_TIMEOUT_DEFAULT: Duration = Duration::from_secs(24 * 3_600);
+/// Longest time that a next storyteller may take for a step towards the story, and the usual one.
+pub const STORY_NEXT_STORYTELLER_TIMEOUT_MAX: Duration = Duration::from_secs(3_600);
+/// See [`STORY_NEXT_STORYTELLER_TIMEOUT_MAX`].
+pub const STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT: Duration = Duration::from_secs(60);
+/// Longest story, in characters: a sentence.
+pub const STORY_CHARS_MAX: usize = 80;
+/// Players whom a game has invited and who have not come yet.
+pub const STORY_INVITED_MAX: usize = 50;
+/// Longest line of a table's chat, in characters.
+pub const CHAT_CHARS_MAX: usize = 500;
+/// Lines of chat of one person: one in this time at a steady rate …
+pub const CHAT_EVERY: Duration = Duration::from_secs(1);
+/// … and so many at once after a silence.
+pub const CHAT_BURST: u32 = 5;
+/// How long a line of chat is kept in views.
+pub const CHAT_KEPT: Duration = Duration::from_secs(3_600);
+/// Lines of chat that a view has.
+pub const CHAT_LINES_MAX: usize = 50;
+/// People that a table remembers: those who sit there and those who did, with how many events each got.
+pub const TABLE_PEOPLE_MAX: usize = 64;
+/// Entries of a table's log after which its state is marked as a base to come, should no game end before. Two marks apart are
+/// what a reader may be behind without needing a full view.
+pub const TABLE_MARK_ENTRIES: u32 = 256;
+/// The most that the steps of one game may take in its record, in bytes; later picks and votes are still played, but not written
+/// there.
+pub const GAME_HISTORY_BYTES_MAX: usize = 16 * 1024;
+
 /// Shortest and longest time that a bot may be given for an answer.
 pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 /// See [`BOT_TIMEOUT_MIN`].
@@ -114,6 +151,11 @@ const _: () = assert!(
     LEASE_MARGIN.as_millis() >= 1_000,
     "the owner stops well before a rival with a clock a little ahead starts"
 );
+const _: () = assert!(
+    TABLE_PEOPLE_MAX > 3 * rules::stories::Settings::PLAYERS_MAX as usize,
+    "those of this game and of the one before sit there, some have just left, and there is still room for one who comes"
+);
+const _: () = assert!(CHAT_LINES_MAX < TABLE_MARK_ENTRIES as usize, "what a view shows, a feed still remembers");
 const _: () = assert!(BOT_TIMEOUT_MIN.as_millis() < BOT_TIMEOUT_DEFAULT.as_millis());
 const _: () = assert!(BOT_TIMEOUT_DEFAULT.as_millis() < BOT_TIMEOUT_MAX.as_millis());
 const _: () = assert!(

@@ -10,7 +10,7 @@ use house::viewer::Viewer;
 use house::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::testing::Cluster;
 
 const THINK: Duration = Duration::from_millis(20);
@@ -103,6 +103,41 @@ fn a_viewer_sees_live_what_another_node_plays() {
     let heard = viewer.hear_out();
     assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
     assert_eq!(heard.frames, nodes.a.frames(elsewhere));
+}
+
+/// A change that one node answered is in force at the other within this time: most of it is the pause between two looks.
+const IN_FORCE: Duration = Duration::from_secs(1);
+
+#[test]
+fn a_policy_that_one_node_sets_is_in_force_at_the_other_within_a_second() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let url = as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
+    let (a, b) = (folder.host("--only limiter"), folder.host("--only limiter"));
+    let may = |server: &Server| server.call("POST /api/limits/check", &json!({"key": "k", "class": "app"})).status;
+    assert_eq!((may(&a), may(&b)), (200, 200));
+    // One unit: allowed once, and then not for a day. Each node counts for itself.
+    let mut took: Vec<Duration> = [(&a, &b), (&b, &a), (&a, &b), (&b, &a), (&a, &b)]
+        .into_iter()
+        .enumerate()
+        .map(|(turn, (here, there))| {
+            let path = format!("/api/limits/policies/turn-{turn}");
+            let policy = json!({"class": "app", "limit": 1, "window_ms": 86_400_000});
+            here.ask(&format!("PUT {path}"), &policy);
+            let answered = Instant::now();
+            assert_eq!((may(here), may(here)), (200, 429), "in force here when it is answered");
+            until("it denies at the other node", || (may(there) == 429).then_some(()));
+            let took = answered.elapsed();
+            here.call(&format!("DELETE {path}"), &Value::Null);
+            until("it is gone from the other node", || (may(there) == 200).then_some(()));
+            took
+        })
+        .collect();
+    took.sort_unstable();
+    // The median: a machine that is busy with other tests may be late once.
+    assert!(took[2] < IN_FORCE, "{took:?}");
+    let shown = b.ask("GET /api/limits/policies", &Value::Null);
+    assert_eq!((&shown["scope"], &shown["policies"]), (&json!("process"), &json!([])));
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::clock::Reading;
 use crate::counted::{Counted, Held};
 use crate::home::Need;
 use crate::key::Probe;
+use crate::limits::ROOM_KEYS_MAX;
 use crate::seed::Spread;
 use crate::{Decision, Hit, Moment, Outcome, Part, Quota, Ruling};
 
@@ -135,12 +136,24 @@ fn find_room(locks: &mut Locks<'_>, claims: &mut [Claim<'_>]) {
     }
     // What is taken is given back first: a key that is charged must not be forgotten between the two.
     claims.iter_mut().for_each(|claim| claim.give_back(locks));
-    locks.iter_mut().for_each(|(held, reading)| held.forget_idle(reading.now));
+    make_room(locks);
     reserve(locks, claims);
     for claim in claims.iter_mut().filter(|claim| claim.lacks_room()) {
         if !locks[claim.held].0.admits_uncounted() {
             claim.decision = Decision::Full;
         }
+    }
+}
+
+/// Forgets idle keys of the locked shards. A question to many policies has many of them locked, and everybody waits meanwhile:
+/// it does not look through them all.
+fn make_room(locks: &mut Locks<'_>) {
+    let mut looked_at = 0;
+    for (held, reading) in locks {
+        if looked_at >= ROOM_KEYS_MAX {
+            return;
+        }
+        looked_at += held.make_room(reading.now);
     }
 }
 

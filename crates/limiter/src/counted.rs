@@ -150,8 +150,8 @@ impl Held<'_> {
         of_held!(self, shard, home => shard.reserve(home, probe, cost))
     }
 
-    pub(crate) fn forget_idle(&mut self, now: Moment) {
-        of_held!(self, shard, home => shard.forget_idle(home, now));
+    pub(crate) fn make_room(&mut self, now: Moment) -> usize {
+        of_held!(self, shard, home => shard.make_room(home, now))
     }
 
     pub(crate) fn admits_uncounted(&self) -> bool {

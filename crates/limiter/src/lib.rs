@@ -10,7 +10,7 @@
 //!
 //! | | admits | keeps | says `at` |
 //! |---|---|---|---|
-//! | [`Log`] | at most L in any (t − W, t] | 8 bytes for each unit of the window | when enough units are W old |
+//! | [`Log`] | at most L in any (t − W, t] | 8 bytes for each unit of the window; nothing beside the key for one unit | when enough units are W old |
 //! | [`Gcra`] | at most L + L·d/W in any span d | 8 bytes | when enough units have come back, one each W/L |
 //! | [`Counter`] | at most 2 L in any window; near L (see there) | 24 bytes | when the bucket before weighs little enough |
 //!
@@ -96,6 +96,7 @@ mod room;
 mod ruling;
 mod seed;
 mod shard;
+mod stamps;
 mod state;
 mod states;
 mod sync;

@@ -16,6 +16,9 @@ pub const PATTERN_BYTES_MAX: usize = 256;
 pub(crate) const STRAGGLER_NS_MAX: u64 = 1_000_000_000;
 /// Keys that one shard holds when a limiter is full: sweeping so many takes some tens of microseconds.
 pub(crate) const SHARD_KEYS: usize = 8_192;
+/// Keys that one question looks at, of the shards that it has locked, to find idle ones where a limiter is full; it finishes the
+/// shard that it has begun with. Others' idle keys go with the next sweep.
+pub(crate) const ROOM_KEYS_MAX: usize = SHARD_KEYS;
 /// Fewest shards: threads rarely meet at one.
 pub(crate) const SHARDS_MIN: usize = 16;
 /// Most shards of one policy: their heads still fit into a processor's nearest caches.

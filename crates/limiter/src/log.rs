@@ -1,7 +1,6 @@
 //! The exact sliding window: a stamp for every unit. The dearest in memory, and the only one that is never wrong.
 
-use std::collections::VecDeque;
-
+use crate::stamps::{STAMPS_MAX, Stamps};
 use crate::{Decision, Moment, Quota, State};
 
 /// When each unit of the last window was taken, oldest first.
@@ -9,7 +8,7 @@ use crate::{Decision, Moment, Quota, State};
 /// At most L units in any (t - W, t]: a stamp that is exactly W old has expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    stamps: VecDeque<Moment>,
+    stamps: Stamps,
 }
 
 /// Smallest step of memory.
@@ -17,14 +16,14 @@ const STAMPS_MIN: usize = 4;
 
 impl Log {
     fn expire(&mut self, now: Moment, window_ns: u64) {
-        while self.stamps.front().is_some_and(|stamp| stamp.plus_ns(window_ns) <= now) {
-            self.stamps.pop_front();
+        while self.stamps.oldest().is_some_and(|stamp| stamp.plus_ns(window_ns) <= now) {
+            self.stamps.forget_oldest();
         }
     }
 
     /// The memory that a log of `wanted` stamps gets: an eighth to spare, but never beyond what the limit can use.
     fn room_for(&self, wanted: usize, limit: u64) -> usize {
-        let held = self.stamps.capacity();
+        let held = self.stamps.reserved();
         let spare = held + STAMPS_MIN.max(held / 8);
         spare.min(usize::try_from(limit).unwrap_or(usize::MAX)).max(wanted)
     }
@@ -32,8 +31,8 @@ impl Log {
     /// Gives back what a busier time needed.
     fn shrink(&mut self) {
         let len = self.stamps.len();
-        if self.stamps.capacity() > STAMPS_MIN.max(4 * len) {
-            self.stamps.shrink_to(2 * len);
+        if self.stamps.reserved() > STAMPS_MIN.max(4 * len) {
+            self.stamps.resize(2 * len);
         }
     }
 }
@@ -52,16 +51,16 @@ impl State for Log {
             return Decision::Allow { remaining: limit - used - cost, whole_at: now.plus_ns(quota.window_ns()) };
         };
         // So many of the oldest stamps, and this one, must have expired; it is one of ours, because cost <= limit.
-        Decision::NotUntil { at: self.stamps[over as usize].plus_ns(quota.window_ns()) }
+        let last = self.stamps.get(over as usize).unwrap_or(now);
+        Decision::NotUntil { at: last.plus_ns(quota.window_ns()) }
     }
 
     fn charge(&mut self, now: Moment, quota: Quota, cost: u64) {
         let wanted = self.stamps.len() + cost as usize;
-        if wanted > self.stamps.capacity() {
-            let room = self.room_for(wanted, quota.limit());
-            self.stamps.reserve_exact(room - self.stamps.len());
+        if !self.stamps.fits(wanted) {
+            self.stamps.resize(self.room_for(wanted, quota.limit()));
         }
-        self.stamps.extend(std::iter::repeat_n(now, cost as usize));
+        self.stamps.add(now, cost as usize);
         self.shrink();
     }
 
@@ -71,15 +70,21 @@ impl State for Log {
     }
 
     fn whole_at(&self, quota: Quota) -> Moment {
-        self.stamps.back().map_or(Moment::ZERO, |last| last.plus_ns(quota.window_ns()))
+        self.stamps.latest().map_or(Moment::ZERO, |last| last.plus_ns(quota.window_ns()))
     }
 
     fn stamps(&self) -> usize {
-        self.stamps.capacity()
+        self.stamps.reserved()
     }
 
     fn stamps_wanted(&self, quota: Quota, cost: u64) -> usize {
         let wanted = self.stamps.len().saturating_add(usize::try_from(cost).unwrap_or(usize::MAX));
-        if wanted <= self.stamps.capacity() { 0 } else { self.room_for(wanted, quota.limit()) - self.stamps.capacity() }
+        if self.stamps.fits(wanted) {
+            0
+        } else if wanted > STAMPS_MAX {
+            usize::MAX
+        } else {
+            self.room_for(wanted, quota.limit()) - self.stamps.reserved()
+        }
     }
 }

@@ -139,6 +139,13 @@ impl<S: State> Shard<S> {
         self.requote(probe, before, quota, now);
     }
 
+    /// Forgets idle keys where there may be any; returns how many keys it has looked at for that.
+    pub(crate) fn make_room(&mut self, home: &Home, now: Moment) -> usize {
+        let held = if now < self.idle_from { 0 } else { self.states.len() };
+        self.forget_idle(home, now);
+        held
+    }
+
     /// Forgets every key that is as good as new, and returns how many those were.
     pub(crate) fn forget_idle(&mut self, home: &Home, now: Moment) -> usize {
         if now < self.idle_from {

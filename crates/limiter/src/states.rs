@@ -86,6 +86,11 @@ impl<S: Default> States<S> {
         self.long.shrink(|slot| hash_long(spread, slot));
     }
 
+    /// Keys held.
+    pub(crate) const fn len(&self) -> usize {
+        self.short.len() + self.long.len()
+    }
+
     pub(crate) fn for_each(&mut self, mut with: impl FnMut(&[u8], &mut S)) {
         for Slot { packed, value: state } in self.short.iter_mut() {
             packed.with_short(|key| with(key, state));

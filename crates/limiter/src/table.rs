@@ -49,6 +49,10 @@ impl<V> Default for Table<V> {
 }
 
 impl<V: Default> Table<V> {
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
     /// Where a key is; `is` compares what a fingerprint cannot tell.
     #[inline]
     pub(crate) fn find(&self, probe: Probe<'_>, is: impl Fn(&V) -> bool) -> Option<Place> {

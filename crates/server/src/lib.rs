@@ -12,6 +12,7 @@ pub mod gateway;
 pub mod limits;
 pub mod logs;
 pub mod metrics;
+mod oneline;
 pub mod process;
 pub mod rls;
 pub mod runner;

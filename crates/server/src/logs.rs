@@ -1,9 +1,17 @@
 //! Log lines: text for people or JSON for programs, on the error output, so that standard output stays free for answers.
+//!
+//! An event is one line, whatever stands in it: names, paths and messages come from outside, and a line break among them would
+//! forge a line of its own.
 
 use crate::config::{Config, LogFormat};
+use crate::oneline::Escaping;
+use std::fmt::{Debug, Write};
 use std::io;
+use tracing::field::Field;
+use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Registry, fmt};
 
@@ -21,8 +29,20 @@ where
     let level: LevelFilter = config.log_level.name().parse().expect("the names of levels are those that filters know");
     let lines = fmt::layer().with_writer(writer).with_target(false);
     match config.log_format {
-        LogFormat::Text => Box::new(Registry::default().with(level).with(lines.with_ansi(is_colored))),
+        LogFormat::Text => {
+            let lines = lines.with_ansi(is_colored).fmt_fields(debug_fn(put).delimited(" "));
+            Box::new(Registry::default().with(level).with(lines))
+        }
         LogFormat::Json => Box::new(Registry::default().with(level).with(lines.json().flatten_event(true))),
+    }
+}
+
+/// A part of an event as text: the message as it is, everything else under its name. (JSON escapes by itself.)
+fn put(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    let mut writer = Escaping(writer);
+    match field.name() {
+        "message" => write!(writer, "{value:?}"),
+        name => write!(writer, "{name}={value:?}"),
     }
 }
 
@@ -63,6 +83,34 @@ mod tests {
         for (line, parts) in lines.iter().zip(want) {
             assert!(parts.iter().all(|part| line.contains(part)), "{line}");
         }
+    }
+
+    /// An event with such texts in it must leave one line behind, with these parts.
+    #[track_caller]
+    fn check_forgery(format: LogFormat, want: &[&str]) {
+        let forged = "x\n2026-01-01T00:00:00Z ERROR forged\r\u{1b}[2J";
+        let written = Written::default();
+        let writer = written.clone();
+        let mut config = Config::default();
+        config.log_format = format;
+        tracing::subscriber::with_default(subscriber(&config, move || writer.clone(), false), || {
+            let span = tracing::info_span!("request", request.id = %forged);
+            let _inside = span.enter();
+            let error = io::Error::other(forged);
+            tracing::warn!(what = forged, how = %forged, error = &error as &dyn std::error::Error, "refused: {forged}");
+        });
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        // JSON names the span twice.
+        assert!(text.matches("forged").count() >= 5, "{text}");
+        assert_eq!(text.find(|char: char| char.is_control()), Some(text.len() - 1), "{text:?}");
+        assert!(want.iter().all(|part| text.contains(part)), "{text}");
+    }
+
+    #[test]
+    fn nothing_from_outside_forges_a_line() {
+        let escaped = r"x\n2026-01-01T00:00:00Z ERROR forged\r\u{1b}[2J";
+        check_forgery(LogFormat::Text, &[&format!("refused: {escaped} "), &format!("how={escaped}")]);
+        check_forgery(LogFormat::Json, &[r"x\n2026-01-01T00:00:00Z ERROR forged\r\u001b[2J"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! protocol buffers; it does not know what any of it means.
 
 pub mod api;
+pub mod health;
 pub mod problem;
 pub mod rls;
 pub mod time;

@@ -167,6 +167,9 @@ pub const SETTINGS: &[Setting] = &[
     row("limiter.grpc_port", "grpc-port", ("port; 0 for any free one", 0..=65_535), "off",
         |c| Slot::PortOrOff(&mut c.limiter_grpc_port),
         "TCP port on which proxies ask the rate limiter over gRPC (Envoy's rate limit service, version 3)."),
+    row("limiter.grpc_token", "", ("characters", 16..=128), "off", |c| Slot::Secret(&mut c.limiter_grpc_token),
+        "Secret that every request to the gRPC port must bring (authorization: Bearer ...), but for health checks.")
+        .without_flag("GAUNTLET_LIMITER_GRPC_TOKEN"),
     row("limiter.keys_max", "limiter-keys-max", ("keys", 1_024..=limits::LIMIT_KEYS_MAX as u64), "2000000",
         |c| Slot::Size(&mut c.limiter_keys_max),
         "Keys that are counted at the same time, each at most 64 bytes and itself: so many for the gateway, for other policies, and for /api/v1."),

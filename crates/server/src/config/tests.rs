@@ -67,6 +67,13 @@ fn each_kind_of_value_is_read_and_shown() {
         "*** (environment GAUNTLET_BOOTSTRAP_TOKEN)",
     );
     check(
+        "",
+        "GAUNTLET_LIMITER_GRPC_TOKEN=0123456789abcdef",
+        &[],
+        "limiter.grpc_token",
+        "*** (environment GAUNTLET_LIMITER_GRPC_TOKEN)",
+    );
+    check(
         "[store]\nurl = \"postgres://ann:hunter2@db/games\"",
         "",
         &[],

@@ -205,7 +205,7 @@ fn bearer(parts: &Parts) -> Bearer<'_> {
     }
 }
 
-fn is_equal_in_constant_time(a: &[u8; 32], b: &[u8; 32]) -> bool {
+pub(crate) fn is_equal_in_constant_time(a: &[u8; 32], b: &[u8; 32]) -> bool {
     let difference = a.iter().zip(b).fold(0, |difference, (a, b)| black_box(difference | (a ^ b)));
     difference == 0
 }

@@ -3,6 +3,7 @@
 //!
 //! There is one way for each route: what is answered here is in no router.
 
+use super::coding::refuse_other_than_chunked;
 use super::limits::{Answering as AtDesk, Desk};
 use super::listener::{Answer, RequestBody};
 use super::router;
@@ -39,6 +40,8 @@ impl Front {
     pub fn call<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Answering<B> {
         if let Some(desk) = &self.desk
             && let Some(route) = Desk::route(request.uri().path())
+            // The router refuses it, in one way for all.
+            && refuse_other_than_chunked(request.headers()).is_ok()
         {
             return Answering::AtDesk(AtDesk::new(desk.clone(), route, request));
         }

@@ -8,6 +8,7 @@ mod admission;
 pub mod auth;
 mod body;
 mod bot_url;
+mod coding;
 mod cors;
 pub mod extract;
 mod front;
@@ -50,6 +51,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(document)))
+        .layer(from_fn(coding::refuse))
         .layer(from_fn(cors::cors))
         .layer(from_fn(trace::trace))
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))

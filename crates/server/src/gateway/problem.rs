@@ -99,6 +99,14 @@ pub enum ApiError {
         /// What is read at most.
         bytes_max: usize,
     },
+    /// The body is encoded in a way that is not understood here.
+    #[error(
+        "the body comes in a transfer coding that is not understood here: send it plain, by its length or in chunks"
+    )]
+    UnknownCoding,
+    /// Nobody can tell where the body ends.
+    #[error("the header Transfer-Encoding must name chunked, and that once")]
+    BadFraming,
     /// The body did not arrive.
     #[error("the body could not be read to its end: the connection broke or was too slow")]
     BodyUnreadable,
@@ -275,6 +283,8 @@ impl ApiError {
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+            Self::UnknownCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
+            Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
             Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
             Self::BadJson(_) => (StatusCode::BAD_REQUEST, "bad_json"),
             Self::BadShape(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_shape"),
@@ -365,6 +375,10 @@ impl IntoResponse for ApiError {
         }
         match &self {
             Self::RateLimited(said) | Self::NeverAllowed(said) | Self::LimiterFull(said) => said.put(headers),
+            // What follows on the connection may be anything.
+            Self::UnknownCoding | Self::BadFraming => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
             Self::Overloaded { retry_after_s, .. } => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
             }

@@ -154,6 +154,12 @@ impl Limits {
         stored.unwrap_or_else(reference::default_settings)
     }
 
+    /// Time stamps that the exact logs of policies may keep together.
+    #[must_use]
+    pub fn stamps_max(&self) -> usize {
+        self.outside.room().capacity().stamps_max
+    }
+
     /// Whether the whole limiter only decides and counts.
     #[must_use]
     pub fn is_shadow(&self) -> bool {

@@ -6,6 +6,9 @@ use super::*;
 use limiter::Outcome;
 use std::sync::Arc;
 
+/// Stamps of all exact logs together.
+const STAMPS_MAX: usize = 1_000;
+
 struct House {
     limits: Limits,
     clock: LimitClock,
@@ -17,7 +20,7 @@ fn house(file: &str, configure: impl FnOnce(&mut Config)) -> House {
     configure(&mut config);
     let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
     let limits = Limits::with_clock(&config, metrics.clone(), clock.clone());
-    limits.adopt(Book { file: read(file).unwrap(), stored: Stored::default() }).unwrap();
+    limits.adopt(Book { file: read(file, limits.stamps_max()).unwrap(), stored: Stored::default() }).unwrap();
     House { limits, clock, metrics }
 }
 
@@ -139,9 +142,9 @@ fn an_edit_keeps_what_was_used_and_a_refused_book_changes_nothing() {
     let house = house(&policy("burst", 2, "60s", ""), |_| {});
     let adopt = |file: FileRules| house.limits.adopt(Book { file, stored: Stored::default() });
     assert!(matches!((house.hit("k", 2).0, house.hit("k", 1).0), (Outcome::Allowed, Outcome::NotUntil(_))));
-    adopt(read(&policy("burst", 3, "60s", "")).unwrap()).unwrap();
+    adopt(read(&policy("burst", 3, "60s", ""), STAMPS_MAX).unwrap()).unwrap();
     assert!(matches!((house.hit("k", 1).0, house.hit("k", 1).0), (Outcome::Allowed, Outcome::NotUntil(_))));
-    let mut twice = read(&policy("burst", 9, "60s", "")).unwrap();
+    let mut twice = read(&policy("burst", 9, "60s", ""), STAMPS_MAX).unwrap();
     twice.policies.extend(twice.policies.clone());
     adopt(twice).unwrap_err();
     assert!(matches!(house.hit("k", 1).0, Outcome::NotUntil(_)));
@@ -161,7 +164,7 @@ fn a_quota_of_a_keys_own_comes_and_goes() {
     assert_eq!(house.hit("other", 7).0, Outcome::Never);
     house
         .limits
-        .adopt(Book { file: read(&policy("burst", 1, "60s", "")).unwrap(), stored: Stored::default() })
+        .adopt(Book { file: read(&policy("burst", 1, "60s", ""), STAMPS_MAX).unwrap(), stored: Stored::default() })
         .unwrap();
     assert_eq!(house.hit("vip", 5).0, Outcome::Never, "what is in the file no more is in force no more");
 }

@@ -84,11 +84,12 @@ impl Decisions {
     }
 }
 
-/// What a class is counted as: itself while there is a place for it.
+/// What a class is counted as: itself while there is a place for it, and it is one that a page of figures can show.
 fn label<'a>(classes: &ByClass, class: &'a str) -> &'a str {
     let is_known = classes.contains_key(class) || class.starts_with(OWN_CLASSES);
     let has_place = || classes.keys().filter(|class| !class.starts_with(OWN_CLASSES)).count() < CLASSES_MAX;
-    if is_known || has_place() { class } else { OTHER }
+    let is_plain = || !class.contains(char::is_control);
+    if is_known || is_plain() && has_place() { class } else { OTHER }
 }
 
 impl Exposed for Decisions {
@@ -136,6 +137,20 @@ mod tests {
                 r#"d{policy="burst",class="api",outcome="allowed"} 2"#,
                 r#"d{policy="burst",class="web",outcome="shadow"} 1"#,
                 r#"d{policy="daily",class="api",outcome="denied"} 1"#,
+            ],
+        );
+    }
+
+    #[test]
+    fn classes_that_cannot_be_shown_are_counted_together() {
+        let odd = ["a\rb", "a\nb", "\0", "\u{1b}[2J", "a\u{85}", "\t", "\u{7f}"];
+        let decided = odd.map(|class| ("burst", class, Decided::Allowed));
+        let shown = ("burst", "a\"b\\ü", Decided::Denied);
+        check(
+            &[&decided[..], &[shown]].concat(),
+            &[
+                r#"d{policy="burst",class="a\"b\\ü",outcome="denied"} 1"#,
+                r#"d{policy="burst",class="other",outcome="allowed"} 7"#,
             ],
         );
     }

@@ -44,12 +44,13 @@ impl Page {
         self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
-    /// One sample. Values of labels are escaped.
+    /// One sample. Values of labels are escaped as the format says; control characters that it has no escape for are replaced.
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.put(format_args!("{name}"));
         for (at, (label, of)) in labels.iter().enumerate() {
             let open = if at == 0 { '{' } else { ',' };
             let of = of.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            let of = of.replace(char::is_control, "\u{fffd}");
             self.put(format_args!("{open}{label}=\"{of}\""));
         }
         let close = if labels.is_empty() { "" } else { "}" };
@@ -120,5 +121,6 @@ mod tests {
     fn values_of_labels_are_escaped() {
         check("plain", r#"x{of="plain"} 3"#);
         check("a\"b\\c\nd", r#"x{of="a\"b\\c\nd"} 3"#);
+        check("a\r\0\u{1b}b", "x{of=\"a\u{fffd}\u{fffd}\u{fffd}b\"} 3");
     }
 }

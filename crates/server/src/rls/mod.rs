@@ -1,23 +1,27 @@
 //! The rate limiter for proxies: Envoy's rate limit service, version 3, over gRPC on a port of its own.
 //!
-//! A domain is a class, each descriptor a hit; all of a request are judged together. There is no authentication, as in every
-//! service of this protocol: the port belongs into the proxies' network. Knows no policies and keeps no counts: both are
-//! [`crate::limits`]'s.
+//! A domain is a class, each descriptor a hit; all of a request are judged together. Beside it stands gRPC's health service. The
+//! port belongs into the proxies' network; a token may be asked for, encryption is left to who stands in front. Knows no policies
+//! and keeps no counts: both are [`crate::limits`]'s.
 
 mod ask;
 mod door;
+mod health;
 mod service;
 mod tell;
+mod token;
 
 use crate::config::Config;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use engine::limits::RLS_CONNECTIONS_MAX;
-use service::Rls;
+use health::Health;
+use service::{Rls, Services};
 use std::sync::Arc;
 use std::time::Duration;
+use token::Token;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 use tonic::transport::Server;
 
@@ -39,6 +43,8 @@ pub struct Terms {
     pub connections_max: usize,
     /// Time that requests under way get once the signal to leave has come.
     pub drain_max: Duration,
+    /// What requests must bring, but for health checks.
+    token: Option<Token>,
 }
 
 impl Terms {
@@ -50,6 +56,7 @@ impl Terms {
             silence_max: config.http_idle_timeout,
             connections_max: config.http_connections_max.min(RLS_CONNECTIONS_MAX),
             drain_max,
+            token: config.limiter_grpc_token.as_ref().map(Token::new),
         }
     }
 }
@@ -63,6 +70,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let (leaving, left) = oneshot::channel();
+    let (unwell, is_leaving) = watch::channel(false);
+    let services = Services { rls: Rls(limits), health: Health::new(is_leaving), token: terms.token };
     let connections = door::connections(listener, terms.connections_max, terms.silence_max, metrics);
     let served = Server::builder()
         .timeout(terms.request_timeout)
@@ -70,8 +79,9 @@ pub async fn serve(
         .http2_max_header_list_size(HEADERS_BYTES_MAX)
         .http2_keepalive_interval(Some(terms.silence_max / PINGS))
         .http2_keepalive_timeout(Some(terms.silence_max))
-        .serve_with_incoming_shutdown(Rls(limits), connections, async move {
+        .serve_with_incoming_shutdown(services, connections, async move {
             shutdown.await;
+            unwell.send_replace(true);
             let _ = leaving.send(());
         });
     tokio::select! {

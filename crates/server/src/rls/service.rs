@@ -1,5 +1,7 @@
-//! The one method of the service, from its path to its answer. Knows no sockets.
+//! The methods that are served, from the path to the answer. Knows no sockets.
 
+use super::health::{Check, Health, Watch};
+use super::token::Token;
 use super::{ask, tell};
 use crate::limits::Limits;
 use engine::limits::RLS_MESSAGE_BYTES_MAX;
@@ -14,13 +16,26 @@ use tonic::server::{Grpc, UnaryService};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 use tower::Service;
+use wire::health::{CHECK, WATCH};
 use wire::rls::{RateLimitRequest, RateLimitResponse, SHOULD_RATE_LIMIT};
+
+/// Everything that is served at the port.
+#[derive(Clone)]
+pub(super) struct Services {
+    pub(super) rls: Rls,
+    pub(super) health: Health,
+    /// What requests must bring. Health is everybody's to know: a proxy that has no token yet must see that somebody is here.
+    pub(super) token: Option<Token>,
+}
 
 /// Envoy's `RateLimitService`.
 #[derive(Clone)]
 pub(super) struct Rls(pub(super) Arc<Limits>);
 
-impl Service<http::Request<Body>> for Rls {
+/// Longest request of a health check: the name of a service.
+const HEALTH_BYTES_MAX: usize = 1_024;
+
+impl Service<http::Request<Body>> for Services {
     type Response = http::Response<Body>;
     type Error = Infallible;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
@@ -30,21 +45,34 @@ impl Service<http::Request<Body>> for Rls {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let service = self.clone();
+        let Self { rls, health, token } = self.clone();
         Box::pin(async move {
-            if request.uri().path() != SHOULD_RATE_LIMIT {
-                let served = format!("{} is not served here: expected {SHOULD_RATE_LIMIT}", request.uri().path());
-                return Ok(Status::unimplemented(served).into_http());
-            }
-            let mut grpc = Grpc::new(ProstCodec::default())
-                .apply_max_message_size_config(Some(RLS_MESSAGE_BYTES_MAX), None)
-                .apply_compression_config(
-                    EnabledCompressionEncodings::default(),
-                    EnabledCompressionEncodings::default(),
-                );
-            Ok(grpc.unary(service, request).await)
+            let refused = token.map_or(Ok(()), |token| token.check(request.headers()));
+            Ok(match (request.uri().path(), refused) {
+                (CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(Check(health), request).await,
+                (WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(Watch(health), request).await,
+                (_, Err(refusal)) => refusal.into_http(),
+                (SHOULD_RATE_LIMIT, Ok(())) => grpc(RLS_MESSAGE_BYTES_MAX).unary(rls, request).await,
+                (other, Ok(())) => {
+                    let served =
+                        format!("{other} is not served here: expected {SHOULD_RATE_LIMIT}, {CHECK} or {WATCH}");
+                    Status::unimplemented(served).into_http()
+                }
+            })
         })
     }
+}
+
+/// Requests of at most so many bytes, and nothing compressed.
+fn grpc<Answer, Question>(bytes_max: usize) -> Grpc<ProstCodec<Answer, Question>>
+where
+    Answer: prost::Message + Send + 'static,
+    Question: prost::Message + Default + Send + 'static,
+{
+    let none = EnabledCompressionEncodings::default;
+    Grpc::new(ProstCodec::default())
+        .apply_max_message_size_config(Some(bytes_max), None)
+        .apply_compression_config(none(), none())
 }
 
 impl UnaryService<RateLimitRequest> for Rls {

@@ -15,12 +15,16 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tonic::Code;
 use tonic::transport::Channel;
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
 
 const TERMS: Terms = Terms {
     request_timeout: Duration::from_secs(30),
     silence_max: Duration::from_secs(30),
     connections_max: 10,
     drain_max: Duration::from_secs(30),
+    token: None,
 };
 
 /// A running service with the policies of a file, on a clock that stands still.
@@ -37,7 +41,7 @@ impl House {
         configure(&mut config);
         let (metrics, clock) = (Arc::new(Metrics::default()), LimitClock::manual());
         let limits = Limits::with_clock(&config, metrics.clone(), clock.clone());
-        limits.adopt(Book { file: read(file).unwrap(), stored: Stored::default() }).unwrap();
+        limits.adopt(Book { file: read(file, limits.stamps_max()).unwrap(), stored: Stored::default() }).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (leave, left) = oneshot::channel::<()>();
@@ -49,6 +53,11 @@ impl House {
 
     async fn client(&self) -> RateLimitServiceClient<Channel> {
         RateLimitServiceClient::connect(format!("http://{}", self.address)).await.unwrap()
+    }
+
+    async fn health(&self) -> HealthClient<Channel> {
+        let channel = Channel::from_shared(format!("http://{}", self.address)).unwrap();
+        HealthClient::new(channel.connect().await.unwrap())
     }
 }
 
@@ -316,9 +325,56 @@ async fn other_methods_are_not_served() {
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.unwrap();
     let codec = tonic_prost::ProstCodec::<RateLimitRequest, RateLimitResponse>::default();
-    let path = http::uri::PathAndQuery::from_static("/grpc.health.v1.Health/Check");
+    let path = http::uri::PathAndQuery::from_static("/envoy.service.ratelimit.v2.RateLimitService/ShouldRateLimit");
     let status = client.unary(tonic::Request::new(asks(&["user=1"])), path, codec).await.unwrap_err();
     assert_eq!(status.code(), Code::Unimplemented);
+}
+
+#[tokio::test]
+async fn whoever_asks_is_told_whether_it_serves() {
+    let house = House::open(BURST, TERMS, |_| {}).await;
+    let mut client = house.health().await;
+    let of = |service: &str| HealthCheckRequest { service: service.to_owned() };
+    let known = "envoy.service.ratelimit.v3.RateLimitService";
+    for service in ["", known] {
+        let answer = client.check(of(service)).await.unwrap().into_inner();
+        assert_eq!(answer.status(), ServingStatus::Serving, "{service:?}");
+    }
+    assert_eq!(client.check(of("shop")).await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(client.check(of(&"s".repeat(2_000))).await.unwrap_err().code(), Code::OutOfRange);
+    let mut known = client.watch(of(known)).await.unwrap().into_inner();
+    let mut unknown = client.watch(of("shop")).await.unwrap().into_inner();
+    let next = async |watched: &mut tonic::Streaming<tonic_health::pb::HealthCheckResponse>| {
+        watched.message().await.unwrap().map(|answer| answer.status())
+    };
+    assert_eq!(next(&mut known).await, Some(ServingStatus::Serving));
+    assert_eq!(next(&mut unknown).await, Some(ServingStatus::ServiceUnknown));
+    // Who watches hears of the end first, and holds nobody up.
+    house.leave.send(()).unwrap();
+    assert_eq!(next(&mut known).await, Some(ServingStatus::NotServing));
+    assert_eq!((next(&mut known).await, next(&mut unknown).await), (None, None));
+    house.served.await.unwrap();
+}
+
+#[tokio::test]
+async fn without_the_token_nothing_is_judged() {
+    let token = Token::new(&crate::config::Secret::new("0123456789abcdef"));
+    let house = House::open(BURST, Terms { token: Some(token), ..TERMS }, |_| {}).await;
+    let mut client = house.client().await;
+    let mut ask = async |authorization: Option<&'static str>| {
+        let mut request = tonic::Request::new(asks(&["user=1"]));
+        if let Some(text) = authorization {
+            request.metadata_mut().insert("authorization", text.parse().unwrap());
+        }
+        client.should_rate_limit(request).await.map(|answer| text(answer.get_ref())).map_err(|status| status.code())
+    };
+    assert_eq!(ask(None).await, Err(Code::Unauthenticated));
+    assert_eq!(ask(Some("Bearer 0123456789abcdeg")).await, Err(Code::Unauthenticated));
+    let first = "OK: OK 2 of 3 per MINUTE (burst), 60.000 s";
+    assert_eq!(ask(Some("Bearer 0123456789abcdef")).await.as_deref(), Ok(first), "nobody was charged before");
+    let mut health = house.health().await;
+    let answer = health.check(HealthCheckRequest::default()).await.unwrap();
+    assert_eq!(answer.get_ref().status(), ServingStatus::Serving, "health is everybody's to know");
 }
 
 #[tokio::test]

@@ -147,6 +147,53 @@ async fn bad_questions_are_refused_and_leave_nothing() {
     refused(Request::new("POST /api/limits/check/"), 404, "no_such_route", "").await;
 }
 
+#[tokio::test]
+async fn bodies_in_other_codings_are_refused_wherever_they_go() {
+    let house = House::open(BURST).await;
+    for (coding, status, code) in [
+        ("gzip, chunked", 501, "unknown_coding"),
+        ("identity,chunked", 501, "unknown_coding"),
+        ("chunked, chunked", 400, "bad_framing"),
+    ] {
+        for path in ["/api/limits/check", "/api/limits/check/batch", "/api/v1/ratelimit", "/api/games", "/healthz"] {
+            let request = Request::new(&format!("POST {path}")).header("transfer-encoding", coding);
+            let reply = house.send(&request.header("content-type", "application/json")).await;
+            assert_eq!((reply.status, &reply.body["code"]), (status, &json!(code)), "{path}: {coding}");
+            assert_eq!(reply.header("connection"), Some("close"), "{path}: {coding}");
+            assert!(reply.header("x-request-id").is_some(), "{path}: {coding}");
+        }
+    }
+    // In chunks, in whatever case, it is read.
+    let mut client = house.connect().await;
+    let body = r#"{"key": "k", "class": "app"}"#;
+    let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let reply = client.send(&post_chunks("/api/limits/check", chunks)).await;
+    assert_eq!((reply.status, &reply.body["remaining"]), (200, &json!(2)));
+}
+
+fn post_chunks(path: &str, chunks: String) -> Request {
+    let request = Request::new(&format!("POST {path}")).header("transfer-encoding", "Chunked");
+    request.header("content-type", "application/json").without_length(chunks)
+}
+
+#[tokio::test]
+async fn classes_of_any_characters_leave_a_page_that_can_be_read() {
+    let house = House::open(&BURST.replace("app", "*")).await;
+    for class in ["a\r\nb 1", "\u{1b}[2J", "\0", "x\"} 7", "\u{fffd}"] {
+        let reply =
+            house.send(&Request::new("POST /api/limits/check").json(&json!({"key": class, "class": class}))).await;
+        assert_eq!(reply.status, 200, "{class:?}");
+    }
+    let page = house.send(&Request::new("GET /metrics")).await.text;
+    assert!(!page.contains(|char: char| char.is_control() && char != '\n'));
+    let name = "gauntlet_limiter_decisions_total{policy=\"burst\",class=\"";
+    let mut samples: Vec<_> = page.lines().filter_map(|line| line.strip_prefix(name)).collect();
+    samples.sort_unstable();
+    let want =
+        ["other\",outcome=\"allowed\"} 3", "x\\\"} 7\",outcome=\"allowed\"} 1", "\u{fffd}\",outcome=\"allowed\"} 1"];
+    assert_eq!(samples, want);
+}
+
 async fn ask_many(house: &House, checks: &Value) -> Reply {
     house.send(&Request::new("POST /api/limits/check/batch").json(&json!({"checks": checks}))).await
 }

@@ -115,12 +115,14 @@ pub(crate) struct Request {
     line: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    /// What follows the head as it is.
+    framed: Vec<u8>,
 }
 
 impl Request {
     /// `line` is the method and the path with its query.
     pub(crate) fn new(line: &str) -> Self {
-        Self { line: line.to_owned(), headers: Vec::new(), body: Vec::new() }
+        Self { line: line.to_owned(), headers: Vec::new(), body: Vec::new(), framed: Vec::new() }
     }
 
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
@@ -138,6 +140,12 @@ impl Request {
         if media_type.is_empty() { self } else { self.header("content-type", media_type) }
     }
 
+    /// A body whose framing the headers tell.
+    pub(crate) fn without_length(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.framed = body.into();
+        self
+    }
+
     pub(crate) fn json(self, body: &Value) -> Self {
         self.body("application/json", body.to_string())
     }
@@ -153,6 +161,7 @@ impl Request {
         }
         bytes.extend_from_slice(b"\r\n");
         bytes.extend_from_slice(&self.body);
+        bytes.extend_from_slice(&self.framed);
         bytes
     }
 }

@@ -54,6 +54,27 @@ async fn the_policies_in_force_are_listed_with_their_scope() {
 }
 
 #[tokio::test]
+async fn an_exact_log_must_fit_into_the_room_of_all() {
+    let house = House::open_with(BURST, std::sync::Arc::new(store::memory::MemoryDatabase::new()), |config| {
+        config.limiter_stamps_max = 5_000;
+    })
+    .await;
+    let log = |limit: u64| json!({"algorithm": "log", "limit": limit, "window_ms": 60_000});
+    let own = |limit: u64| json!({"limit": limit, "window_ms": 60_000});
+    let refused = check(&house, "PUT /api/limits/policies/exact", log(5_001), "400 bad_value").await;
+    assert_eq!(refused["field"], "/limit");
+    let why = "the limit is 5001, and an exact log keeps a time stamp for each unit: expected at most 5000 \
+        (limiter.stamps_max), or another algorithm";
+    assert_eq!(refused["detail"], why);
+    check(&house, "GET /api/limits/policies/exact", Value::Null, "404 no_such_policy").await;
+    check(&house, "PUT /api/limits/policies/exact", log(5_000), "201").await;
+    check(&house, "PUT /api/limits/policies/exact/overrides/k", own(5_001), "400 bad_value").await;
+    check(&house, "PUT /api/limits/policies/exact/overrides/k", own(5_000), "200").await;
+    // Others keep no stamps.
+    check(&house, "PUT /api/limits/policies/burst/overrides/k", own(5_001), "200").await;
+}
+
+#[tokio::test]
 async fn what_is_set_covers_the_file_until_it_is_deleted() {
     let house = House::open(BURST).await;
     let here = "/api/limits/policies/burst";

@@ -64,6 +64,12 @@ impl<'a> Reader<'a> {
         str::from_utf8(self.take(length)?).map_err(|_| BadEntry("a text that is not UTF-8"))
     }
 
+    /// Whether everything is read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// Refuses leftovers.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! A request on its way through the desk: its body is read, it is judged, and where something must last first, that is waited for.
+//! A request on its way through the desk: its body is read, it is judged, and where something must last first, or takes
+//! several turns, that is waited for.
 //!
 //! By hand and not by `async`: every connection has a place for it, and it is moved for every request, so it must be small.
 
@@ -30,7 +31,7 @@ pub struct Answering<B> {
 
 enum Stage<B> {
     Reading(Plan, Option<Reading<B>>),
-    Saving(Place, BoxFuture<'static, Response<AnswerBody>>),
+    Later(Place, BoxFuture<'static, Response<AnswerBody>>),
 }
 
 impl<B: RequestBody> Answering<B> {
@@ -64,12 +65,12 @@ impl<B: RequestBody> Future for Answering<B> {
                     let judged = caught(|| desk.judge(plan, parts, body));
                     match judged.unwrap_or_else(|| Judged::Now(place, internal(place))) {
                         Judged::Now(place, answer) => return Poll::Ready(desk.finish(place, parts, *began, answer)),
-                        Judged::Later(place, saving) => *stage = Stage::Saving(place, saving),
+                        Judged::Later(place, later) => *stage = Stage::Later(place, later),
                     }
                 }
-                Stage::Saving(place, saving) => {
-                    let saved = caught(|| saving.as_mut().poll(context));
-                    let answer = ready!(saved.unwrap_or_else(|| Poll::Ready(internal(*place))));
+                Stage::Later(place, later) => {
+                    let polled = caught(|| later.as_mut().poll(context));
+                    let answer = ready!(polled.unwrap_or_else(|| Poll::Ready(internal(*place))));
                     return Poll::Ready(desk.finish(*place, parts, *began, answer));
                 }
             }

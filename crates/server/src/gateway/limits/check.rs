@@ -8,16 +8,23 @@ use crate::limits::Limits;
 use crate::limits::headers::{RateHeaders, retry_after_s};
 use crate::limits::rules::window_ms;
 use crate::metrics::OWN_CLASSES;
+use bytes::Bytes;
 use engine::limits::{LIMIT_CHECKS_MAX, LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
 use limiter::{Decision, Hit, Moment, Outcome, Part, Ruling};
 use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::yield_now;
 use wire::api::{LimitAllowed, LimitBatchAnswer, LimitBatchItem, LimitCheck, LimitCheckBatch, LimitPart, LimitProblem};
 use wire::problem::{PROBLEM_JSON, Problem};
 
 /// Policies of one answer: a thousand questions under a thousand policies would be a million answers.
 const PARTS_MAX: usize = 16;
+/// Time after which a batch lets others have its thread: a thousand questions to a thousand policies take longer than anybody
+/// should wait behind them. A question is judged and its answer written in one go, whatever time that takes.
+pub(super) const TURN_MAX: Duration = Duration::from_millis(1);
 const JSON: &str = "application/json";
 const NS_PER_MS: u64 = 1_000_000;
 /// The route's documentation is all that this stands for: the desk answers it.
@@ -57,21 +64,39 @@ pub(super) fn one(limits: &Limits, body: &[u8]) -> ApiResult<Response<AnswerBody
     Ok(response)
 }
 
-/// Many questions.
-pub(super) fn many(limits: &Limits, body: &[u8]) -> ApiResult<Response<AnswerBody>> {
-    let questions = parse::<LimitCheckBatch<'_>>(body)?.checks;
+/// Many questions, each judged alone and in order. Whoever leaves before the end has asked those that were judged till then.
+pub(super) async fn many(limits: Arc<Limits>, body: Bytes, turn_max: Duration) -> ApiResult<Response<AnswerBody>> {
+    let questions = parse::<LimitCheckBatch<'_>>(&body)?.checks;
     if !(1..=LIMIT_CHECKS_MAX).contains(&questions.len()) {
         let why = format!("{} checks: expected 1 to {LIMIT_CHECKS_MAX}", questions.len());
         return Err(ApiError::bad_value("/checks", why));
     }
-    let judge = |question: &LimitCheck<'_>| match refuse_bad(question) {
+    // As a `LimitBatchAnswer` would be written. What is judged is written at once: its ruling can be as long as the policies are
+    // many, and is not kept.
+    let mut text = br#"{"items":["#.to_vec();
+    let mut turn = Instant::now();
+    for (place, question) in questions.iter().enumerate() {
+        if place > 0 {
+            text.push(b',');
+        }
+        put_item(&limits, question, &mut text);
+        if turn.elapsed() >= turn_max {
+            yield_now().await;
+            turn = Instant::now();
+        }
+    }
+    text.extend_from_slice(b"]}");
+    Ok(whole(StatusCode::OK, JSON, text))
+}
+
+/// Judges one question of many, and writes the answer down.
+fn put_item(limits: &Limits, question: &LimitCheck<'_>, text: &mut Vec<u8>) {
+    let ruling = match refuse_bad(question) {
         Some((member, why)) => Err(format!("{member}: {why}")),
         None => Ok(judge(limits, question)),
     };
-    let rulings: Vec<_> = questions.iter().map(judge).collect();
-    let now = limits.now();
-    let items = rulings.iter().map(|ruling| item(ruling, now, limits.is_shadow())).collect();
-    Ok(whole(StatusCode::OK, JSON, json(&LimitBatchAnswer { items })))
+    let item = item(&ruling, limits.now(), limits.is_shadow());
+    serde_json::to_writer(text, &item).expect("an answer holds only text and numbers");
 }
 
 /// What is wrong with a question: the member, and why.
@@ -211,4 +236,56 @@ fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
 
 fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("an answer holds only text and numbers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::limits::LimitClock;
+    use crate::limits::rules::{Book, Stored, read};
+    use crate::metrics::Metrics;
+    use axum::response::IntoResponse;
+    use http_body_util::BodyExt;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    const BURST: &str = "[[policy]]\nname = \"burst\"\nalgorithm = \"log\"\nlimit = 3\nwindow = \"60s\"\n";
+
+    /// How often a batch of these questions gave way to others, and its answer.
+    fn asked(checks: &serde_json::Value, turn_max: Duration) -> (usize, serde_json::Value) {
+        let (config, metrics) = (Config::default(), Arc::new(Metrics::default()));
+        let limits = Limits::with_clock(&config, metrics, LimitClock::manual());
+        limits.adopt(Book { file: read(BURST, limits.stamps_max()).unwrap(), stored: Stored::default() }).unwrap();
+        let body = serde_json::json!({ "checks": checks }).to_string();
+        let mut asking = pin!(many(Arc::new(limits), body.into(), turn_max));
+        let mut context = Context::from_waker(Waker::noop());
+        let mut turns = 0;
+        let answer = loop {
+            match asking.as_mut().poll(&mut context) {
+                Poll::Ready(answer) => {
+                    break answer.map_or_else(IntoResponse::into_response, |answer| answer.map(axum::body::Body::new));
+                }
+                Poll::Pending => turns += 1,
+            }
+        };
+        let read = futures_util::FutureExt::now_or_never(answer.into_body().collect()).unwrap().unwrap();
+        (turns, serde_json::from_slice(&read.to_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_batch_gives_way_between_questions_and_says_the_same() {
+        let checks: Vec<_> =
+            (0..1_000).map(|n| serde_json::json!({"key": format!("k{}", n % 250), "cost": n % 3})).collect();
+        let checks = serde_json::Value::from(checks);
+        let (turns, answer) = asked(&checks, Duration::ZERO);
+        assert_eq!(turns, 1_000);
+        let (turns, at_once) = asked(&checks, Duration::MAX);
+        assert_eq!((turns, &at_once), (0, &answer));
+        let items = answer["items"].as_array().unwrap();
+        let count = |allowed| items.iter().filter(|item| item["allowed"] == allowed).count();
+        assert_eq!(items.len(), 1_000);
+        // A cost of 0 is refused; of the others, 3 units a key are allowed.
+        assert!(count(true) > 250 && count(false) > 334, "{} and {}", count(true), count(false));
+    }
 }

@@ -119,14 +119,16 @@ impl Desk {
         match std::mem::replace(plan, Plan::Reference(Kind::Nothing)) {
             Plan::Reference(kind) => reference::answer(&self.limits, parts, &kind, body),
             Plan::Refused(many, error) => Judged::Now(many.place(), problem(error)),
-            Plan::Question(many) => {
-                let body = body.map_err(|error| unread(error, self.body_bytes_max));
-                let answer = body.and_then(|body| match many {
-                    Many::One => check::one(&self.limits, &body),
-                    Many::Many => check::many(&self.limits, &body),
-                });
-                Judged::Now(many.place(), answer.unwrap_or_else(problem))
-            }
+            Plan::Question(many) => match (body.map_err(|error| unread(error, self.body_bytes_max)), many) {
+                (Err(error), _) => Judged::Now(many.place(), problem(error)),
+                (Ok(body), Many::One) => {
+                    Judged::Now(many.place(), check::one(&self.limits, &body).unwrap_or_else(problem))
+                }
+                (Ok(body), Many::Many) => {
+                    let answer = check::many(self.limits.clone(), body, check::TURN_MAX);
+                    Judged::Later(many.place(), Box::pin(async { answer.await.unwrap_or_else(problem) }))
+                }
+            },
         }
     }
 
@@ -190,7 +192,7 @@ impl Plan {
 enum Judged {
     /// An answer.
     Now(Place, Response<AnswerBody>),
-    /// Something to be saved first.
+    /// Something to be saved first, or so much to be judged that others get turns in between.
     Later(Place, BoxFuture<'static, Response<AnswerBody>>),
 }
 

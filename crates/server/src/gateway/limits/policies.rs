@@ -12,7 +12,7 @@ use axum::extract::{FromRequestParts, Path, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use engine::limits::LIMIT_KEY_BYTES_MAX;
-use limiter::Policy;
+use limiter::{Algorithm, Policy};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{LimitOverrideView, LimitPolicies, LimitPolicyDefinition, LimitPolicyView, LimitQuota};
@@ -68,6 +68,7 @@ async fn put_policy(
     Json(definition): Json<LimitPolicyDefinition>,
 ) -> ApiResult<(StatusCode, Answer<LimitPolicyView>)> {
     let policy = rules::policy(&name, &definition).map_err(bad)?;
+    refuse_beyond_room(&app.limits, policy.algorithm, policy.quota.limit())?;
     let is_known = app.limits.with_book(|book| book.origin(&name).is_some());
     change(&app, Change::PutPolicy(policy), Thing::Policy).await?;
     let status = if is_known { StatusCode::OK } else { StatusCode::CREATED };
@@ -117,6 +118,8 @@ async fn put_override(
     Json(quota): Json<LimitQuota>,
 ) -> ApiResult<Answer<LimitOverrideView>> {
     rules::quota(&quota).map_err(|wrong| bad(vec![wrong]))?;
+    let algorithm = app.limits.with_book(|book| book.policy(&place.0).map(|policy| policy.algorithm));
+    algorithm.map_or(Ok(()), |algorithm| refuse_beyond_room(&app.limits, algorithm, quota.limit))?;
     change(&app, Change::PutOverride(place.clone(), quota), Thing::Override).await?;
     override_view(&app.limits, &place).map(Answer)
 }
@@ -132,6 +135,10 @@ async fn put_override(
 async fn delete_override(State(app): State<App>, Operator(_): Operator, Key(place): Key) -> ApiResult<StatusCode> {
     change(&app, Change::DeleteOverride(place), Thing::Override).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+fn refuse_beyond_room(limits: &Limits, algorithm: Algorithm, limit: u64) -> ApiResult<()> {
+    rules::refuse_beyond_room(algorithm, limit, limits.stamps_max()).map_err(|wrong| bad(vec![wrong]))
 }
 
 async fn change(app: &App, change: Change, thing: Thing) -> ApiResult<()> {

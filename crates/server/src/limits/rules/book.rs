@@ -97,6 +97,13 @@ impl Book {
         of_file.chain(alone).cloned().collect()
     }
 
+    /// The policy of this name that is in force.
+    #[must_use]
+    pub fn policy(&self, name: &str) -> Option<&Policy> {
+        let of_file = || self.file.policies.iter().find(|policy| &*policy.name == name);
+        self.stored.policies.get(name).or_else(of_file)
+    }
+
     /// Where the policy of this name comes from, if there is one.
     #[must_use]
     pub fn origin(&self, name: &str) -> Option<Origin> {

@@ -39,7 +39,7 @@ pub fn policy(name: &str, definition: &LimitPolicyDefinition) -> Result<Policy, 
     keep(check_name(name).err());
     let class = pattern("class", &definition.class).map_err(|mistake| keep(Some(mistake))).ok();
     let key = pattern("key", &definition.key).map_err(|mistake| keep(Some(mistake))).ok();
-    let algorithm = choice("algorithm", &ALGORITHMS, &definition.algorithm).map_err(|mistake| keep(Some(mistake))).ok();
+    let algorithm = algorithm(&definition.algorithm).map_err(|mistake| keep(Some(mistake))).ok();
     let when_full = choice("when_full", &WHEN_FULL, &definition.when_full).map_err(|mistake| keep(Some(mistake))).ok();
     let quota = LimitQuota { limit: definition.limit, window_ms: definition.window_ms };
     let quota = self::quota(&quota).map_err(|mistake| keep(Some(mistake))).ok();
@@ -80,6 +80,23 @@ pub fn quota(wanted: &LimitQuota) -> Result<Quota, Wrong> {
     Quota::new(wanted.limit, Duration::from_millis(wanted.window_ms)).map_err(|error| wrong("limit", error.to_string()))
 }
 
+/// Refuses a quota of an exact log that needs more stamps than all logs together may keep: its limit could never be reached.
+///
+/// # Errors
+/// How many there may be.
+pub fn refuse_beyond_room(algorithm: Algorithm, limit: u64, stamps_max: usize) -> Result<(), Wrong> {
+    if algorithm != Algorithm::Log || usize::try_from(limit).is_ok_and(|limit| limit <= stamps_max) {
+        return Ok(());
+    }
+    Err(wrong(
+        "limit",
+        format!(
+            "the limit is {limit}, and an exact log keeps a time stamp for each unit: expected at most {stamps_max} \
+             (limiter.stamps_max), or another algorithm"
+        ),
+    ))
+}
+
 /// A window in milliseconds, rounded up.
 #[must_use]
 pub fn window_ms(quota: Quota) -> u64 {
@@ -102,6 +119,11 @@ fn check_name(name: &str) -> Result<(), Wrong> {
         return Err(wrong("name", why));
     }
     Ok(())
+}
+
+/// The algorithm of this name.
+pub(super) fn algorithm(name: &str) -> Result<Algorithm, Wrong> {
+    choice("algorithm", &ALGORITHMS, name)
 }
 
 fn pattern(member: &'static str, text: &str) -> Result<Pattern, Wrong> {

@@ -2,8 +2,9 @@
 //! its line. Pure: the caller reads the file.
 
 use super::definition::{self, Wrong};
+use crate::oneline::OneLine;
 use engine::limits::{LIMIT_KEY_BYTES_MAX, LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
-use limiter::{Policy, Quota};
+use limiter::{Algorithm, Policy, Quota};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::ops::Range;
@@ -42,20 +43,23 @@ impl fmt::Display for FileError {
     }
 }
 
-/// Reads a file of policies.
+/// Reads a file of policies, whose exact logs may keep so many time stamps together.
 ///
 /// # Errors
 /// Every mistake, with its line.
-pub fn read(text: &str) -> Result<FileRules, FileError> {
-    let table =
-        DeTable::parse(text).map_err(|error| FileError(vec![format!("not TOML: {}", error.to_string().trim_end())]))?;
-    let mut reader = Reader { text, rules: FileRules::default(), names: HashSet::new(), mistakes: Vec::new() };
-    reader.document(table.get_ref());
+pub fn read(text: &str, stamps_max: usize) -> Result<FileRules, FileError> {
+    let mut reader =
+        Reader { text, stamps_max, rules: FileRules::default(), names: HashSet::new(), mistakes: Vec::new() };
+    match DeTable::parse(text) {
+        Ok(table) => reader.document(table.get_ref()),
+        Err(error) => reader.refuse(&error.span().unwrap_or_default(), "not TOML", error.message()),
+    }
     if reader.mistakes.is_empty() { Ok(reader.rules) } else { Err(FileError(reader.mistakes)) }
 }
 
 struct Reader<'t> {
     text: &'t str,
+    stamps_max: usize,
     rules: FileRules,
     names: HashSet<Box<str>>,
     mistakes: Vec<String>,
@@ -126,17 +130,25 @@ impl Reader<'_> {
         if !self.names.insert(name.as_str().into()) {
             self.refuse(span, &place.what, "another policy has this name already: expected names that differ");
         }
-        self.overrides(&place, &name);
+        let algorithm = definition::algorithm(&definition.algorithm).ok();
+        self.overrides(&place, &name, algorithm);
         // What has not the right type has been refused already, and would only be refused again for a value in its stead.
         if self.mistakes.len() == before {
             match definition::policy(&name, &definition) {
-                Ok(policy) => self.rules.policies.push(policy),
+                Ok(policy) => match self.beyond_room(Some(policy.algorithm), policy.quota) {
+                    Some(wrong) => self.refuse_member(&place, span, &wrong),
+                    None => self.rules.policies.push(policy),
+                },
                 Err(wrong) => wrong.into_iter().for_each(|wrong| self.refuse_member(&place, span, &wrong)),
             }
         }
     }
 
-    fn overrides(&mut self, policy: &Place<'_>, name: &str) {
+    fn beyond_room(&self, algorithm: Option<Algorithm>, quota: Quota) -> Option<Wrong> {
+        definition::refuse_beyond_room(algorithm?, quota.limit(), self.stamps_max).err()
+    }
+
+    fn overrides(&mut self, policy: &Place<'_>, name: &str, algorithm: Option<Algorithm>) {
         let Some(value) = policy.table.get("override") else { return };
         let DeValue::Array(overrides) = value.get_ref() else {
             return self.refuse(
@@ -149,7 +161,7 @@ impl Reader<'_> {
             match own.get_ref() {
                 DeValue::Table(table) => {
                     let place = Place { table, what: format!("{}, override", policy.what) };
-                    self.own_quota(&place, &own.span(), name);
+                    self.own_quota(&place, &own.span(), name, algorithm);
                 }
                 _ => self.refuse(
                     &own.span(),
@@ -160,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    fn own_quota(&mut self, place: &Place<'_>, span: &Range<usize>, policy: &str) {
+    fn own_quota(&mut self, place: &Place<'_>, span: &Range<usize>, policy: &str, algorithm: Option<Algorithm>) {
         let before = self.mistakes.len();
         self.refuse_unknown(place, &OVERRIDE_KEYS);
         let key = self.text_of(place, span, "key", None);
@@ -174,6 +186,9 @@ impl Reader<'_> {
         }
         match definition::quota(&quota) {
             Ok(quota) => {
+                if let Some(wrong) = self.beyond_room(algorithm, quota) {
+                    return self.refuse_member(place, span, &wrong);
+                }
                 let at = (policy.into(), key.as_bytes().into());
                 if self.rules.overrides.insert(at, quota).is_some() {
                     self.refuse(
@@ -260,7 +275,8 @@ impl Reader<'_> {
             return self.mistakes.push(String::new());
         }
         let line = self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
-        self.mistakes.push(format!("line {line}: {what}: {why}"));
+        // Names and a parser's words may hold whatever the file holds, line breaks included.
+        self.mistakes.push(OneLine(format_args!("line {line}: {what}: {why}")).to_string());
     }
 }
 

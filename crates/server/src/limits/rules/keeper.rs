@@ -68,7 +68,7 @@ impl Keeper {
         inbox: mpsc::Receiver<Message>,
     ) -> Result<Self, BeginError> {
         let file = match &path {
-            Some(path) => read_file(path.clone()).await.map_err(BeginError::File)?,
+            Some(path) => read_file(path.clone(), limits.stamps_max()).await.map_err(BeginError::File)?,
             None => FileRules::default(),
         };
         let rules = store.read(|reader| reader.limit_rules()).await?;
@@ -218,7 +218,7 @@ impl Keeper {
             return Err("there is no file of policies".to_owned());
         };
         let stored = self.limits.with_book(|book| book.stored.clone());
-        let read = read_file(path.clone()).await;
+        let read = read_file(path.clone(), self.limits.stamps_max()).await;
         let adopted = read.and_then(|file| {
             let count = file.policies.len();
             self.limits.adopt(Book { file, stored }).map(|()| count)
@@ -229,7 +229,9 @@ impl Keeper {
             }
             Ok(policies) => tracing::info!(file = %path.display(), policies, "the file of policies was read again"),
             Err(why) => {
-                tracing::error!("the file of policies was not taken over, the old policies stay: {why}");
+                tracing::error!("the file of policies was not taken over, the old policies stay");
+                // A line for each mistake: they are escaped, so that the breaks between them are all there are.
+                why.lines().for_each(|mistake| tracing::error!("{}", mistake.trim()));
             }
         }
         adopted
@@ -248,10 +250,10 @@ pub enum BeginError {
 }
 
 /// Reads and checks a file on a thread for what blocks.
-async fn read_file(path: PathBuf) -> Result<FileRules, String> {
+async fn read_file(path: PathBuf, stamps_max: usize) -> Result<FileRules, String> {
     let read = tokio::task::spawn_blocking(move || {
         let text = read_text(&path)?;
-        file::read(&text).map_err(|error| format!("{} has {error}", path.display()))
+        file::read(&text, stamps_max).map_err(|error| format!("{} has {error}", path.display()))
     });
     match timeout(READ_MAX, read).await {
         Ok(read) => read.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned())),

@@ -11,7 +11,7 @@ mod tests;
 pub(crate) use book::quota_of;
 pub use book::{Book, Origin, Place, Stored};
 pub use change::{Change, ChangeError};
-pub use definition::{REFERENCE, WINDOW_MS_MAX, Wrong, definition, policy, quota, window_ms};
+pub use definition::{REFERENCE, WINDOW_MS_MAX, Wrong, definition, policy, quota, refuse_beyond_room, window_ms};
 pub use file::{FileError, FileRules, read};
 pub(crate) use keeper::WAITING_MAX;
 pub use keeper::{BeginError, Keeper, Message};

@@ -6,11 +6,13 @@ use limiter::{Algorithm, WhenFull};
 use std::fmt::Write;
 use wire::api::LimitQuota;
 
+/// Stamps of all exact logs together.
+const STAMPS_MAX: usize = 5_000;
 const BURST: &str = "[[policy]]\nname = \"burst\"\nlimit = 100\nwindow = \"60s\"\n";
 
 #[test]
 fn a_policy_has_defaults_for_all_but_its_figures() {
-    let rules = read(BURST).unwrap();
+    let rules = read(BURST, STAMPS_MAX).unwrap();
     let [policy] = rules.policies.as_slice() else { panic!("{rules:?}") };
     assert_eq!((&*policy.name, policy.class.as_str(), policy.key.as_str()), ("burst", "*", "*"));
     assert_eq!((policy.algorithm, policy.when_full, policy.is_shadow), (Algorithm::Gcra, WhenFull::Deny, false));
@@ -34,7 +36,7 @@ fn everything_that_a_policy_may_say_is_read() {
         limit = 5
         window = "500ms"
     "#;
-    let rules = read(text).unwrap();
+    let rules = read(text, STAMPS_MAX).unwrap();
     let policy = &rules.policies[0];
     assert_eq!((policy.class.as_str(), policy.key.as_str()), ("gateway.*.create", "token:*"));
     assert_eq!((policy.algorithm, policy.when_full, policy.is_shadow), (Algorithm::Log, WhenFull::Admit, true));
@@ -45,14 +47,14 @@ fn everything_that_a_policy_may_say_is_read() {
 
 #[test]
 fn a_file_without_policies_is_one() {
-    assert!(read("").unwrap().policies.is_empty());
-    assert!(read("# none yet\n").unwrap().policies.is_empty());
+    assert!(read("", STAMPS_MAX).unwrap().policies.is_empty());
+    assert!(read("# none yet\n", STAMPS_MAX).unwrap().policies.is_empty());
 }
 
 /// The file must be refused with exactly these mistakes.
 #[track_caller]
 fn refused(text: &str, want: &[&str]) {
-    let said = read(text).unwrap_err().to_string();
+    let said = read(text, STAMPS_MAX).unwrap_err().to_string();
     assert_eq!(said.lines().skip(1).map(str::trim).collect::<Vec<_>>(), want);
 }
 
@@ -115,8 +117,49 @@ fn every_mistake_is_named_with_its_line() {
 }
 
 #[test]
+fn an_exact_log_must_fit_into_the_room_of_all() {
+    let log = |limit: u64, rest: &str| {
+        format!("[[policy]]\nname = \"a\"\nlimit = {limit}\nwindow = \"1s\"\nalgorithm = \"log\"\n{rest}")
+    };
+    let own = |limit: u64| log(1, &format!("[[policy.override]]\nkey = \"k\"\nlimit = {limit}\nwindow = \"1s\"\n"));
+    for good in
+        [log(5_000, ""), own(5_000), log(5_001, "").replace("log", "gcra"), own(5_001).replace("log", "counter")]
+    {
+        assert!(read(&good, STAMPS_MAX).is_ok(), "{good}");
+    }
+    let why = "the limit is 5001, and an exact log keeps a time stamp for each unit: expected at most 5000 \
+        (limiter.stamps_max), or another algorithm";
+    refused(&log(5_001, ""), &[&format!("line 3: policy \"a\": {why}")]);
+    refused(&own(5_001), &[&format!("line 8: policy \"a\", override: {why}")]);
+}
+
+/// However the file is refused, it says this, and every mistake stays on its line.
+#[track_caller]
+fn check_forgery(text: &str, want: &str) {
+    let said = read(text, STAMPS_MAX).unwrap_err().to_string();
+    assert_eq!(said.lines().count(), 2, "{said:?}");
+    assert!(said.contains(want), "{said:?}");
+    assert!(!said.contains(|char: char| char.is_control() && char != '\n'), "{said:?}");
+}
+
+#[test]
+fn no_mistake_forges_a_line() {
+    let forged = r"2026-01-01 ERROR forged";
+    let policy = |extra: &str| format!("{BURST}{extra}");
+    check_forgery(&policy(&format!("\"x\\n{forged}\" = 1\n")), r"no such key");
+    check_forgery(&format!("\"x\\r\\n{forged}\\u001b[2J\" = 1\n"), "no such key");
+    check_forgery(&policy(&format!("algorithm = \"x\\n{forged}\"\n")), "algorithm is");
+    check_forgery(&BURST.replace("burst", &format!("x\\n{forged}")), "the name is");
+    let own = format!("[[policy.override]]\nkey = \"x\\n{forged}\"\nlimit = 1\nwindow = \"1s\"\n");
+    check_forgery(&policy(&own.repeat(2)), "has an override already");
+    check_forgery(&format!("x = \"\"\"\n{forged}\r{forged}\n"), "not TOML");
+    check_forgery(&format!("a\rb\x1b = {forged}"), "not TOML");
+    check_forgery(&format!("[a]\n\"x\\n{forged}\" = 1\n\"x\\n{forged}\" = 2\n"), "not TOML");
+}
+
+#[test]
 fn text_that_is_not_toml_is_refused_with_its_line() {
-    let said = read("[[policy]]\nname = \n").unwrap_err().to_string();
+    let said = read("[[policy]]\nname = \n", STAMPS_MAX).unwrap_err().to_string();
     assert!(said.contains("not TOML") && said.contains("line 2"), "{said}");
 }
 
@@ -126,7 +169,7 @@ fn a_million_mistakes_are_told_in_a_few_lines() {
     for number in 0..100_000 {
         writeln!(text, "[[policy]]\nname = \"p{number}\"").unwrap();
     }
-    let said = read(&text).unwrap_err().to_string();
+    let said = read(&text, STAMPS_MAX).unwrap_err().to_string();
     assert!(said.starts_with("200001 mistakes:") && said.lines().count() == 22, "{said}");
 }
 
@@ -153,7 +196,7 @@ fn stored(policies: &[(&str, &str)], overrides: &[(&str, &str, u64)]) -> Stored 
 /// The book's policies as `name limit` and its quotas of keys as `policy key limit`.
 #[track_caller]
 fn check_book(file: &str, stored: Stored, policies: &[&str], overrides: &[&str]) -> Book {
-    let book = Book { file: read(file).unwrap(), stored };
+    let book = Book { file: read(file, STAMPS_MAX).unwrap(), stored };
     let have = book.policies().into_iter().map(|policy| format!("{} {}", policy.name, policy.quota.limit()));
     assert_eq!(have.collect::<Vec<_>>(), policies);
     let have = book.overrides();

@@ -1,0 +1,136 @@
+//! A change of a table that is decided and not yet saved: what a store has to commit, all of it at once.
+
+use super::entry::{Entry, Logged};
+use super::game::Game;
+use super::life::Phase;
+use super::record::GameRecord;
+use super::state::State;
+use crate::commands::{Base, Index};
+use crate::ids::PlayerId;
+use crate::rows::{GameRow, SeatRole, TableLogRow};
+
+/// What is to be committed. Whoever commits it gives it back to [`super::Table::apply`], and tells nobody before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Entries that the log holds before it.
+    pub expected_version: u32,
+    /// Entries to be added.
+    pub rows: Vec<TableLogRow>,
+    /// What follows from them for the lists.
+    pub index: Vec<Index>,
+    /// What loads start from from now on, when that moves.
+    pub base: Option<Base>,
+    /// Whether the table acts by itself after it, and so must be owned by somebody.
+    pub is_live: bool,
+    pub(super) entries: Vec<Logged>,
+}
+
+impl Change {
+    /// Whether there is nothing to commit: the action was allowed and changes nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.base.is_none()
+    }
+
+    /// The rows of these entries.
+    pub(super) fn rows(entries: &[Logged], version: u32) -> Vec<TableLogRow> {
+        entries.iter().zip(version..).map(|(logged, version)| TableLogRow { version, bytes: logged.encode() }).collect()
+    }
+}
+
+/// What follows from an entry for the lists; `after` is the state after it.
+pub(super) fn index_of(before: &State, entry: &Entry, after: &State) -> Vec<Index> {
+    let Some(game) = after.game.as_deref() else { return Vec::new() };
+    let mut out = Vec::new();
+    match entry {
+        Entry::Started { storyteller, .. } => {
+            out.push(game_row(after, game));
+            out.extend(seat(after, storyteller.id, SeatRole::Storyteller));
+        }
+        Entry::Joined { who, .. } => {
+            out.push(game_row(after, game));
+            out.extend(seat(after, who.id, SeatRole::Player));
+        }
+        Entry::Left { player, .. } => {
+            let was_seated = before.live().is_some_and(|game| game.player(*player).is_some());
+            if was_seated && game.phase.is_open() {
+                out.push(game_row(after, game));
+                out.extend(unseat(after, *player));
+            }
+        }
+        Entry::Told { .. } => out.push(game_row(after, game)),
+        Entry::Invited { players } => {
+            out.extend(players.iter().filter_map(|player| seat(after, *player, SeatRole::Invited)));
+        }
+        Entry::VotingOpened { removed, .. } => {
+            out.push(game_row(after, game));
+            let invited = before.game.iter().flat_map(|game| &game.invited);
+            out.extend(removed.iter().chain(invited).filter_map(|player| unseat(after, *player)));
+        }
+        Entry::Completed { .. } | Entry::Canceled { .. } => {
+            out.push(game_row(after, game));
+            out.extend(archive(after, game));
+            out.extend(awards(before.version, after, game));
+        }
+        Entry::CardChosen { .. }
+        | Entry::Picked { .. }
+        | Entry::CountdownSet { .. }
+        | Entry::Voted { .. }
+        | Entry::Said { .. }
+        | Entry::BotsSet { .. }
+        | Entry::Named { .. } => {}
+    }
+    out
+}
+
+/// Whether the lists hear of an entry at all; most entries are nothing to them.
+pub(super) fn is_indexed(entry: &Entry) -> bool {
+    matches!(
+        entry,
+        Entry::Started { .. }
+            | Entry::Joined { .. }
+            | Entry::Left { .. }
+            | Entry::Told { .. }
+            | Entry::Invited { .. }
+            | Entry::VotingOpened { .. }
+            | Entry::Completed { .. }
+            | Entry::Canceled { .. }
+    )
+}
+
+fn game_row(state: &State, game: &Game) -> Index {
+    Index::Game(GameRow {
+        id: state.game_id(),
+        storyteller: game.storyteller().unwrap_or(PlayerId(0)),
+        phase: game.phase,
+        sentence: game.sentence.as_deref().map(str::to_owned),
+        players: game.players.len() as u8,
+        players_max: state.settings.rules.players_max,
+        created_at: game.created_at,
+        ended_at: game.ended_at,
+    })
+}
+
+/// Bots have no lists of games.
+fn seat(state: &State, player: PlayerId, role: SeatRole) -> Option<Index> {
+    (!super::bots::is_bot(player)).then(|| Index::Seat { game: state.game_id(), player, role })
+}
+
+fn unseat(state: &State, player: PlayerId) -> Option<Index> {
+    (!super::bots::is_bot(player)).then(|| Index::Unseat { game: state.game_id(), player })
+}
+
+fn archive(state: &State, game: &Game) -> Option<Index> {
+    let winners = game.players.iter().filter(|player| player.has_won).map(|player| player.id).collect();
+    GameRecord::of(state).map(|record| Index::Archive { game: state.game_id(), record: record.to_bytes(), winners })
+}
+
+/// What the game brought: points, and the seed of the cards that they may bring. `version` is that of the entry that counted.
+fn awards(version: u32, state: &State, game: &Game) -> Vec<Index> {
+    let scored = game.players.iter().enumerate().filter(|(_, player)| !super::bots::is_bot(player.id));
+    let award = |(seat, player): (usize, &super::game::Player)| {
+        let points = player.points?;
+        Some(Index::Award { player: player.id, points, seed: state.award_seed(version, seat) })
+    };
+    if game.phase == Phase::Complete { scored.filter_map(award).collect() } else { Vec::new() }
+}

@@ -1,0 +1,371 @@
+//! What an action leads to: the entries to be written, or why it is refused. Nothing changes here.
+//!
+//! Every decision asks in the same order: who may do it, when, and with what.
+
+use super::action::Action;
+use super::bots::{self, PICK_DELAY, VOTE_DELAY};
+use super::entry::{Counted, Entry};
+use super::game::{Because, Game, Player};
+use super::life::{Event, Phase};
+use super::people::Newcomer;
+use super::refusal::Refusal;
+use super::state::State;
+use crate::ids::PlayerId;
+use crate::limits::{CHAT_CHARS_MAX, STORY_CHARS_MAX, STORY_COUNTDOWN_MAX, STORY_INVITED_MAX, STORY_TIMEOUT_MIN};
+use crate::time::UnixMs;
+use rules::chance::{Chance, Purpose};
+use rules::stories::{self, Ballot, Card, CardSet};
+use std::time::Duration;
+
+/// What a decision looks at: the table, the time, and who is here.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) state: &'a State,
+    pub(super) now: UnixMs,
+    pub(super) is_present: &'a dyn Fn(PlayerId) -> bool,
+}
+
+type Decided = Result<Vec<Entry>, Refusal>;
+
+const OPEN: &[Phase] = &[Phase::Create, Phase::Invitation];
+const CREATE: &[Phase] = &[Phase::Create];
+const INVITATION: &[Phase] = &[Phase::Invitation];
+const VOTE: &[Phase] = &[Phase::Vote];
+const TIMED: &[Phase] = &[Phase::Invitation, Phase::Vote];
+const LIVE: &[Phase] = &[Phase::Create, Phase::Invitation, Phase::Vote];
+
+impl<'a> Scene<'a> {
+    pub(super) fn decide(self, actor: PlayerId, action: &Action) -> Decided {
+        match action {
+            Action::Join(newcomer) => self.join(actor, newcomer),
+            Action::Leave => self.leave(actor),
+            Action::ChooseCard(card) => self.choose_card(actor, *card),
+            Action::Tell(sentence) => self.tell(actor, sentence),
+            Action::Invite(players) => self.invite(actor, players),
+            Action::Pick(card) => self.pick(actor, *card),
+            Action::OpenVoting => self.open_voting_by_hand(actor),
+            Action::Vote(card) => self.vote(actor, *card),
+            Action::Complete => self.complete_by_hand(actor),
+            Action::SetCountdown(takes) => self.set_countdown(actor, *takes),
+            Action::Chat(text) => self.chat(actor, text),
+            Action::SetBots(are_on) => self.set_bots(actor, *are_on),
+            Action::NextGame(newcomer) => self.next_game(actor, newcomer),
+        }
+    }
+
+    fn join(self, actor: PlayerId, newcomer: &Newcomer) -> Decided {
+        let game = self.in_phase(OPEN)?;
+        if game.player(actor).is_some() {
+            return Err(Refusal::AlreadyJoined);
+        }
+        let players_max = self.state.settings.rules.players_max;
+        if !game.has_room(&self.state.settings.rules) {
+            return Err(Refusal::TableFull { players_max });
+        }
+        let who = Box::new(Newcomer { id: actor, ..newcomer.clone() });
+        let hand = self.deal(&who, game.in_hands());
+        Ok(vec![Entry::Joined { who, hand, bot_due: None }])
+    }
+
+    /// A bot sits down, and will pick after a while.
+    pub(super) fn join_bot(self, game: &Game) -> Option<Entry> {
+        let (id, name) = bots::free_bot(game)?;
+        let who = Box::new(Newcomer { id, name: name.into(), standing: stories::Standing::default() });
+        let hand = self.deal(&who, game.in_hands());
+        let bot_due = self.now.after(PICK_DELAY.draw(&mut self.dice(Purpose::StoriesBotDelay)));
+        Some(Entry::Joined { who, hand, bot_due: Some(bot_due) })
+    }
+
+    fn deal(self, who: &Newcomer, in_hands: CardSet) -> CardSet {
+        stories::deal(&self.state.settings.rules, who.standing.earned, in_hands, &mut self.dice(Purpose::StoriesDeal))
+    }
+
+    /// A storyteller who goes before the vote ends the game; during the vote, everything that is on the table stays.
+    fn leave(self, actor: PlayerId) -> Decided {
+        if !self.state.people.is_member(actor) {
+            return Err(Refusal::NotAMember);
+        }
+        let Some(game) = self.state.live() else { return Ok(self.leave_between_games(actor)) };
+        let ends = game.storyteller() == Some(actor) && game.phase.on(Event::StorytellerLeft).is_some();
+        if ends {
+            return Ok(self.end_with(Entry::Canceled { because: Because::StorytellerLeft }, Some(actor)));
+        }
+        let picked_or_not = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
+        let picks = game.picks() - u8::from(picked_or_not.is_some());
+        let is_ready = game.phase == Phase::Vote || picks >= self.state.settings.rules.picked_min;
+        Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| is_ready) }])
+    }
+
+    fn leave_between_games(self, actor: PlayerId) -> Vec<Entry> {
+        let left = Entry::Left { player: actor, countdown: None };
+        let named = (self.state.next.storyteller == Some(actor)).then(|| {
+            let passed: Vec<_> = self.state.next.passed.iter().copied().chain([actor]).collect();
+            self.name(self.candidate(&passed))
+        });
+        [left].into_iter().chain(named).collect()
+    }
+
+    fn choose_card(self, actor: PlayerId, card: Card) -> Decided {
+        let game = self.storytelling(actor, CREATE)?;
+        let storyteller = &game.players[0];
+        if !storyteller.hand.contains(card) {
+            return Err(Refusal::NotInHand);
+        }
+        if storyteller.picked == Some(card) {
+            return Ok(Vec::new());
+        }
+        let tell_by = game.tell_by.map(|_| self.step_due());
+        Ok(vec![Entry::CardChosen { card, tell_by }])
+    }
+
+    fn tell(self, actor: PlayerId, sentence: &str) -> Decided {
+        let game = self.storytelling(actor, CREATE)?;
+        if game.winner().is_none() {
+            return Err(Refusal::CardNotSet);
+        }
+        let sentence = clean("sentence", sentence, STORY_CHARS_MAX)?;
+        Ok(vec![Entry::Told { sentence }])
+    }
+
+    fn invite(self, actor: PlayerId, players: &[PlayerId]) -> Decided {
+        let game = self.storytelling(actor, OPEN)?;
+        let too_many = Refusal::TooManyInvited { max: STORY_INVITED_MAX };
+        if players.len() > STORY_INVITED_MAX {
+            return Err(too_many);
+        }
+        let mut new: Vec<PlayerId> = Vec::new();
+        for player in players {
+            if game.player(*player).is_none() && !game.invited.contains(player) && !new.contains(player) {
+                new.push(*player);
+            }
+        }
+        match (new.len(), game.invited.len() + new.len()) {
+            (0, _) => Ok(Vec::new()),
+            (_, all) if all > STORY_INVITED_MAX => Err(too_many),
+            _ => Ok(vec![Entry::Invited { players: new }]),
+        }
+    }
+
+    fn pick(self, actor: PlayerId, card: Card) -> Decided {
+        let (game, player) = self.playing(actor, INVITATION, Refusal::StorytellerMayNotPick)?;
+        if !player.hand.contains(card) {
+            return Err(Refusal::NotInHand);
+        }
+        if player.picked == Some(card) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![self.picked(game, player, card)])
+    }
+
+    /// A player picks; with the last pick that is needed the countdown starts.
+    pub(super) fn picked(self, game: &Game, player: &Player, card: Card) -> Entry {
+        let picks = game.picks() + u8::from(player.picked.is_none());
+        let is_ready = picks >= self.state.settings.rules.picked_min;
+        Entry::Picked { player: player.id, card, countdown: self.countdown(game, is_ready) }
+    }
+
+    fn vote(self, actor: PlayerId, card: Card) -> Decided {
+        let (game, player) = self.playing(actor, VOTE, Refusal::StorytellerMayNotVote)?;
+        if !game.board.contains(&card) {
+            return Err(Refusal::NotOnBoard);
+        }
+        if player.picked == Some(card) {
+            return Err(Refusal::OwnCard);
+        }
+        if player.vote == Some(card) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![self.voted(game, player, card)])
+    }
+
+    /// A player votes; with the last vote that is needed the countdown starts.
+    pub(super) fn voted(self, game: &Game, player: &Player, card: Card) -> Entry {
+        let votes = game.votes() + u8::from(player.vote.is_none());
+        let is_ready = votes >= self.state.settings.rules.voted_min;
+        Entry::Voted { player: player.id, card, countdown: self.countdown(game, is_ready) }
+    }
+
+    /// The countdown that runs, or the one that starts now because the game has become ready.
+    fn countdown(self, game: &Game, is_ready: bool) -> Option<UnixMs> {
+        let takes = game.countdown_chosen.unwrap_or(self.state.settings.countdown);
+        is_ready.then(|| game.countdown.unwrap_or(self.now.after(takes)))
+    }
+
+    fn open_voting_by_hand(self, actor: PlayerId) -> Decided {
+        let game = self.storytelling(actor, INVITATION)?;
+        let (have, need) = (game.picks(), self.state.settings.rules.picked_min);
+        if have < need {
+            return Err(Refusal::TooFewPicks { have, need });
+        }
+        Ok(vec![self.open_voting(game, Because::Storyteller)])
+    }
+
+    /// The picked cards are laid out. Who has not picked is out of the game.
+    pub(super) fn open_voting(self, game: &Game, because: Because) -> Entry {
+        let picked: CardSet = game.players.iter().filter_map(|player| player.picked).collect();
+        let (stay, out): (Vec<&Player>, Vec<&Player>) = game.players.iter().partition(|player| player.picked.is_some());
+        let mut dice = self.dice(Purpose::StoriesBotDelay);
+        let bots = stay.iter().filter(|player| bots::is_bot(player.id));
+        Entry::VotingOpened {
+            board: stories::board(picked, &mut self.dice(Purpose::StoriesBoard)),
+            removed: out.iter().map(|player| player.id).collect(),
+            bots_due: bots.map(|_| self.now.after(VOTE_DELAY.draw(&mut dice))).collect(),
+            because,
+        }
+    }
+
+    fn complete_by_hand(self, actor: PlayerId) -> Decided {
+        let game = self.storytelling(actor, VOTE)?;
+        let (have, need) = (game.votes(), self.state.settings.rules.voted_min);
+        if have < need {
+            return Err(Refusal::TooFewVotes { have, need });
+        }
+        Ok(self.complete(game, Because::Storyteller))
+    }
+
+    /// The votes are counted, and the next storyteller is named.
+    pub(super) fn complete(self, game: &Game, because: Because) -> Vec<Entry> {
+        let Some(winner) = game.winner() else { return self.cancel(because) };
+        let ballots: Vec<Ballot> = game.players.iter().skip(1).map(ballot).collect();
+        let scored = stories::score(winner, &ballots);
+        let points = [scored.storyteller].into_iter().chain(scored.players);
+        let results = game.players.iter().zip(points).map(|(player, got)| Counted {
+            player: player.id,
+            picked: player.picked,
+            vote: player.vote,
+            points: got.points,
+            has_won: got.has_won,
+        });
+        self.end_with(Entry::Completed { results: results.collect(), because }, None)
+    }
+
+    /// The game ends without a result, and the next storyteller is named.
+    pub(super) fn cancel(self, because: Because) -> Vec<Entry> {
+        let late = self.state.live().and_then(Game::storyteller).filter(|_| because == Because::StorytellerLate);
+        self.end_with(Entry::Canceled { because }, late)
+    }
+
+    fn end_with(self, end: Entry, not_him: Option<PlayerId>) -> Vec<Entry> {
+        let next = self.candidate(not_him.as_slice());
+        let named = next.map(|next| self.name(Some(next)));
+        [end].into_iter().chain(named).collect()
+    }
+
+    fn set_countdown(self, actor: PlayerId, takes: Duration) -> Decided {
+        let game = self.storytelling(actor, TIMED)?;
+        let allowed = STORY_TIMEOUT_MIN..=STORY_COUNTDOWN_MAX;
+        if !takes.is_zero() && !allowed.contains(&takes) {
+            let ms = |span: &Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+            return Err(Refusal::Countdown { min_ms: ms(allowed.start()), max_ms: ms(allowed.end()) });
+        }
+        let chosen = (!takes.is_zero()).then(|| Duration::from_millis(takes.as_millis() as u64));
+        let takes = chosen.unwrap_or(self.state.settings.countdown);
+        let countdown = game.countdown.map(|_| self.now.after(takes));
+        Ok(vec![Entry::CountdownSet { chosen, countdown }])
+    }
+
+    fn chat(self, actor: PlayerId, text: &str) -> Decided {
+        let Some(person) = self.state.people.get(actor).filter(|person| person.is_member) else {
+            return Err(Refusal::NotAMember);
+        };
+        let text = clean("text", text, CHAT_CHARS_MAX)?;
+        match person.chat_wait(self.now) {
+            Some(until) => Err(Refusal::ChatTooFast { until }),
+            None => Ok(vec![Entry::Said { player: actor, text }]),
+        }
+    }
+
+    fn set_bots(self, actor: PlayerId, are_on: bool) -> Decided {
+        self.storytelling(actor, LIVE)?;
+        if self.state.has_bots == are_on { Ok(Vec::new()) } else { Ok(vec![Entry::BotsSet { are_on }]) }
+    }
+
+    fn next_game(self, actor: PlayerId, newcomer: &Newcomer) -> Decided {
+        if let Some(game) = self.state.live() {
+            return Err(Refusal::GameIsLive { game: game.number });
+        }
+        let next = &self.state.next;
+        if let Some(named) = next.storyteller.filter(|named| *named != actor) {
+            return Err(Refusal::NotYourTurn { next: named, until: next.until });
+        }
+        Ok(vec![self.start(&Newcomer { id: actor, ..newcomer.clone() })])
+    }
+
+    /// A game begins. A first storyteller may take his time; for a later one others wait.
+    pub(super) fn start(self, storyteller: &Newcomer) -> Entry {
+        let played = |id: PlayerId| self.state.game.as_ref().is_some_and(|game| game.player(id).is_some());
+        let stays = |id: PlayerId| id == storyteller.id || (played(id) && !bots::is_bot(id));
+        Entry::Started {
+            hand: self.deal(storyteller, CardSet::EMPTY),
+            storyteller: Box::new(storyteller.clone()),
+            unseated: self.state.people.members().map(|person| person.id).filter(|id| !stays(*id)).collect(),
+            tell_by: (self.state.number() > 0).then(|| self.step_due()),
+        }
+    }
+
+    /// Who should tell next: of those who are here and played, who told longest ago; nobody in `passed`.
+    pub(super) fn candidate(self, passed: &[PlayerId]) -> Option<PlayerId> {
+        let game = self.state.game.as_ref()?;
+        let members = self.state.people.members().filter(|person| !person.is_bot() && !passed.contains(&person.id));
+        let here = members.filter(|person| game.player(person.id).is_some() && (self.is_present)(person.id));
+        here.min_by_key(|person| person.last_told).map(|person| person.id)
+    }
+
+    pub(super) fn name(self, next: Option<PlayerId>) -> Entry {
+        Entry::Named { next, until: next.map(|_| self.step_due()) }
+    }
+
+    fn step_due(self) -> UnixMs {
+        self.now.after(self.state.settings.next_storyteller_timeout)
+    }
+
+    /// The stream of chance for what the next entry needs: none is ever used twice, because no version comes twice.
+    fn dice(self, purpose: Purpose) -> Chance {
+        Chance::new(self.state.seed, self.state.version, purpose)
+    }
+
+    /// The current game, if it is in one of these phases.
+    fn in_phase(self, allowed: &'static [Phase]) -> Result<&'a Game, Refusal> {
+        let game = self.state.game.as_deref().ok_or(Refusal::GameNotLive { game: 0 })?;
+        if allowed.contains(&game.phase) { Ok(game) } else { Err(Refusal::WrongPhase { phase: game.phase, allowed }) }
+    }
+
+    /// The same, for its storyteller.
+    fn storytelling(self, actor: PlayerId, allowed: &'static [Phase]) -> Result<&'a Game, Refusal> {
+        let game = self.state.game.as_deref().ok_or(Refusal::GameNotLive { game: 0 })?;
+        if game.present_storyteller() != Some(actor) {
+            return Err(Refusal::NotStoryteller);
+        }
+        self.in_phase(allowed)
+    }
+
+    /// The same, for a player who is not its storyteller.
+    fn playing(
+        self,
+        actor: PlayerId,
+        allowed: &'static [Phase],
+        storyteller: Refusal,
+    ) -> Result<(&'a Game, &'a Player), Refusal> {
+        let game = self.state.game.as_deref().ok_or(Refusal::GameNotLive { game: 0 })?;
+        let player = game.player(actor).ok_or(Refusal::NotAPlayer)?;
+        if game.storyteller() == Some(actor) {
+            return Err(storyteller);
+        }
+        self.in_phase(allowed).map(|game| (game, player))
+    }
+}
+
+fn ballot(player: &Player) -> Ballot {
+    Ballot { picked: player.picked, vote: player.vote }
+}
+
+/// A text as it is kept: control characters become spaces, none at the ends.
+fn clean(what: &'static str, text: &str, max: usize) -> Result<Box<str>, Refusal> {
+    let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    let text = text.trim();
+    match text.chars().count() {
+        0 => Err(Refusal::Empty { what }),
+        chars if chars > max => Err(Refusal::TooLong { what, chars, max }),
+        _ => Ok(text.into()),
+    }
+}

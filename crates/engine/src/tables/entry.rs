@@ -1,0 +1,116 @@
+//! One entry of a table's log, and its binary form (see `pack`): `entry = format:u8=1 at:i64le kind:u8 fields`.
+//!
+//! An entry says what was decided, dice included: hands as dealt, the board as laid out, timers as points in time. So that
+//! applying it needs no dice, and a later version of the rules does not change what was played.
+
+use super::game::Because;
+use super::pack::{Pack, packed, packed_variants, seal, unseal};
+use super::people::Newcomer;
+use crate::ids::PlayerId;
+use crate::matches::entry::{BadEntry, ByteReader};
+use crate::time::UnixMs;
+use rules::stories::{Card, CardSet};
+use std::time::Duration;
+
+const FORMAT: u8 = 1;
+
+/// Something that happened at a table, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Logged {
+    pub(super) at: UnixMs,
+    pub(super) entry: Entry,
+}
+packed!(Logged { at, entry });
+
+/// How a game ended for one of its players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Who.
+    pub player: PlayerId,
+    /// What he picked.
+    pub picked: Option<Card>,
+    /// What he voted for.
+    pub vote: Option<Card>,
+    /// What the game brought him; `None` for those who did not vote.
+    pub points: Option<u32>,
+    /// Whether he won.
+    pub has_won: bool,
+}
+packed!(Counted { player, picked, vote, points, has_won });
+
+/// Something that happened at a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A game began; these members did not play in the one before and are visitors again.
+    Started { storyteller: Box<Newcomer>, hand: CardSet, unseated: Vec<PlayerId>, tell_by: Option<UnixMs> },
+    /// Somebody sat down to the game.
+    Joined { who: Box<Newcomer>, hand: CardSet, bot_due: Option<UnixMs> },
+    /// Somebody left the table; the countdown as it is after that.
+    Left { player: PlayerId, countdown: Option<UnixMs> },
+    /// The storyteller chose a card; until when he has to tell.
+    CardChosen { card: Card, tell_by: Option<UnixMs> },
+    /// The storyteller told the story.
+    Told { sentence: Box<str> },
+    /// The storyteller asked these to play; none of them was asked before.
+    Invited { players: Vec<PlayerId> },
+    /// A player picked a card, perhaps instead of another; the countdown as it is after that.
+    Picked { player: PlayerId, card: Card, countdown: Option<UnixMs> },
+    /// The storyteller chose how long countdowns of this phase take; the running one as it is after that.
+    CountdownSet { chosen: Option<Duration>, countdown: Option<UnixMs> },
+    /// The cards lie open. Who has not picked does not play any more. When the bots will vote, in the order of the seats.
+    VotingOpened { board: Vec<Card>, removed: Vec<PlayerId>, bots_due: Vec<UnixMs>, because: Because },
+    /// A player voted, perhaps instead of another vote; the countdown as it is after that.
+    Voted { player: PlayerId, card: Card, countdown: Option<UnixMs> },
+    /// The votes were counted; in the order of the seats.
+    Completed { results: Vec<Counted>, because: Because },
+    /// The game ended without a result.
+    Canceled { because: Because },
+    /// Somebody said something.
+    Said { player: PlayerId, text: Box<str> },
+    /// The storyteller let bots play, or no more of them.
+    BotsSet { are_on: bool },
+    /// Who may begin the next game; `None`: anybody.
+    Named { next: Option<PlayerId>, until: Option<UnixMs> },
+}
+packed_variants!(Entry {
+    1 => Started { storyteller, hand, unseated, tell_by },
+    2 => Joined { who, hand, bot_due },
+    3 => Left { player, countdown },
+    4 => CardChosen { card, tell_by },
+    5 => Told { sentence },
+    6 => Invited { players },
+    7 => Picked { player, card, countdown },
+    8 => CountdownSet { chosen, countdown },
+    9 => VotingOpened { board, removed, bots_due, because },
+    10 => Voted { player, card, countdown },
+    11 => Completed { results, because },
+    12 => Canceled { because },
+    13 => Said { player, text },
+    14 => BotsSet { are_on },
+    15 => Named { next, until },
+});
+
+impl Entry {
+    /// Whether a game is over after it.
+    pub(super) fn ends_game(&self) -> bool {
+        matches!(self, Self::Completed { .. } | Self::Canceled { .. })
+    }
+
+    /// Whether it is part of a game, and not only of the table: it is an action that keeps a game from being canceled, and stands in the
+    /// game's history.
+    pub(super) fn is_of_game(&self) -> bool {
+        !matches!(self, Self::Said { .. } | Self::Named { .. })
+    }
+}
+
+impl Logged {
+    /// The entry's bytes.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        seal(FORMAT, self)
+    }
+
+    /// The entry of these bytes: all of them, and nothing but the canonical form.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, BadEntry> {
+        unseal(FORMAT, bytes)
+    }
+}

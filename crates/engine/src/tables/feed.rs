@@ -1,0 +1,160 @@
+//! What happened at a table, for those who follow it: a window of recent entries, and each viewer's own numbering of them.
+//!
+//! An entry gives everybody an event, or only those whom it concerns. A viewer's sequence counts the events that he got: what
+//! everybody got, plus what he got beyond. So it follows from the log alone, has no gaps, and says nothing about what others got.
+
+use super::entry::{Entry, Logged};
+use super::state::State;
+use super::view::{EventKind, cut};
+use crate::ids::PlayerId;
+use crate::time::UnixMs;
+use std::collections::VecDeque;
+
+/// Something that happened, as one viewer may know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its place among the events that this viewer got, from 1, without gaps.
+    pub seq: u64,
+    /// When it was decided.
+    pub at: UnixMs,
+    /// During, or after, which of the table's games.
+    pub game: u32,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What is new for a viewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    /// In order; empty when nothing is.
+    pub events: Vec<Event>,
+    /// The sequence of the last event that this viewer got: the cursor to go on with.
+    pub seq: u64,
+    /// When the first of these events was committed, the one that waited longest; `None` without events. Microseconds since the Unix
+    /// epoch. Of an event that was read from the log, when it was decided.
+    pub committed_at_us: Option<i64>,
+}
+
+/// The answer to a viewer with a cursor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// What he has not seen yet.
+    News(News),
+    /// The table does not remember what followed on his cursor, or never gave it: he needs a full view.
+    TooOld,
+}
+
+/// Who gets an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Audience {
+    Everybody,
+    Only(Box<[PlayerId]>),
+}
+
+/// An entry as it is remembered, with all that is needed to cut it for a viewer later as it would have been cut at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) logged: Logged,
+    pub(super) game: u32,
+    pub(super) storyteller: Option<PlayerId>,
+    audience: Audience,
+    committed_at_us: i64,
+}
+
+impl Told {
+    /// An entry, told after it was folded into the state.
+    pub(super) fn new(logged: Logged, state: &State, committed_at_us: i64) -> Self {
+        let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller());
+        let audience = match &logged.entry {
+            Entry::Said { .. } => Audience::Only(state.people.members().map(|person| person.id).collect()),
+            Entry::Invited { .. } => Audience::Only(storyteller.into_iter().collect()),
+            _ => Audience::Everybody,
+        };
+        Self { logged, game: state.number(), storyteller, audience, committed_at_us }
+    }
+
+    fn is_for(&self, viewer: Option<PlayerId>) -> bool {
+        match &self.audience {
+            Audience::Everybody => true,
+            Audience::Only(those) => viewer.is_some_and(|viewer| those.contains(&viewer)),
+        }
+    }
+
+    /// Counts it for those who got it.
+    pub(super) fn count(&self, state: &mut State) {
+        match &self.audience {
+            Audience::Everybody => state.public_events += 1,
+            Audience::Only(those) => {
+                for id in those {
+                    if let Some(person) = state.people.get_mut(*id) {
+                        person.private_events += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The entries since the table's base.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Window {
+    told: VecDeque<Told>,
+}
+
+impl Window {
+    pub(super) fn push(&mut self, told: Told) {
+        if self.told.len() < 4 {
+            self.told.reserve_exact(1);
+        }
+        self.told.push_back(told);
+    }
+
+    /// Forgets the oldest.
+    pub(super) fn forget(&mut self, count: usize) {
+        self.told.drain(..count.min(self.told.len()));
+        self.told.shrink_to_fit();
+    }
+
+    pub(super) fn committed_at_us(&self) -> Option<i64> {
+        self.told.back().map(|told| told.committed_at_us)
+    }
+
+    /// What a viewer who got `seq` events in all has not seen when he has seen `after`.
+    pub(super) fn since(&self, viewer: Option<PlayerId>, after: u64, seq: u64) -> Feed {
+        let Some(missing) = seq.checked_sub(after) else { return Feed::TooOld };
+        let newest_first = self.told.iter().rev().filter(|told| told.is_for(viewer));
+        let wanted = usize::try_from(missing).unwrap_or(usize::MAX);
+        let mut told: Vec<&Told> = newest_first.take(wanted).collect();
+        if told.len() < wanted {
+            return Feed::TooOld;
+        }
+        told.reverse();
+        let committed_at_us = told.first().map(|told| told.committed_at_us);
+        let events = told.into_iter().zip(after + 1..).map(|(told, seq)| told.event(viewer, seq)).collect();
+        Feed::News(News { events, seq, committed_at_us })
+    }
+}
+
+impl Told {
+    fn event(&self, viewer: Option<PlayerId>, seq: u64) -> Event {
+        Event { seq, at: self.logged.at, game: self.game, kind: cut(&self.logged.entry, self.storyteller, viewer) }
+    }
+
+    /// The events of a game's history, as a viewer would have got them, counted from 1.
+    pub(super) fn history(
+        entries: &[Logged],
+        game: u32,
+        storyteller: Option<PlayerId>,
+        viewer: Option<PlayerId>,
+    ) -> Vec<Event> {
+        let is_for = |logged: &&Logged| match &logged.entry {
+            Entry::Invited { .. } => viewer.is_some() && viewer == storyteller,
+            Entry::Said { .. } => false,
+            _ => true,
+        };
+        let kept = entries.iter().filter(is_for);
+        kept.zip(1..)
+            .map(|(logged, seq)| Event { seq, at: logged.at, game, kind: cut(&logged.entry, storyteller, viewer) })
+            .collect()
+    }
+}

@@ -1,0 +1,189 @@
+//! One game at a table: its players, what they picked and voted, its timers. Everything in here is the whole truth; who may see
+//! what of it is the business of `view`.
+
+use super::life::Phase;
+use super::pack::{Pack, packed, packed_variants};
+use crate::ids::PlayerId;
+use crate::matches::entry::{BadEntry, ByteReader};
+use crate::time::UnixMs;
+use rules::stories::{self, Card, CardSet};
+use std::time::Duration;
+
+/// Why a game went on, or ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Because {
+    /// The storyteller said so.
+    Storyteller,
+    /// The countdown ran out.
+    Countdown,
+    /// Nobody did anything for too long.
+    Inactivity,
+    /// The storyteller left.
+    StorytellerLeft,
+    /// The storyteller of a next game took too long, and others wait.
+    StorytellerLate,
+}
+packed_variants!(Because {
+    0 => Storyteller {}, 1 => Countdown {}, 2 => Inactivity {}, 3 => StorytellerLeft {}, 4 => StorytellerLate {},
+});
+
+impl Because {
+    /// Every reason.
+    pub const ALL: [Self; 5] =
+        [Self::Storyteller, Self::Countdown, Self::Inactivity, Self::StorytellerLeft, Self::StorytellerLate];
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Storyteller => "storyteller",
+            Self::Countdown => "countdown",
+            Self::Inactivity => "inactivity",
+            Self::StorytellerLeft => "storyteller_left",
+            Self::StorytellerLate => "storyteller_late",
+        }
+    }
+}
+
+impl Pack for Phase {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.code());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Self::from_code(u8::get(from)?).ok_or(BadEntry("an unknown phase"))
+    }
+}
+
+/// A seat in a game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Player {
+    pub(super) id: PlayerId,
+    pub(super) hand: CardSet,
+    pub(super) picked: Option<Card>,
+    pub(super) vote: Option<Card>,
+    pub(super) has_won: bool,
+    /// What the game brought; `None` before its end, and for those who did not vote.
+    pub(super) points: Option<u32>,
+    /// He went during the vote: his card and his vote stay.
+    pub(super) has_left: bool,
+    /// When a bot will pick or vote.
+    pub(super) bot_due: Option<UnixMs>,
+}
+packed!(Player { id, hand, picked, vote, has_won, points, has_left, bot_due });
+
+impl Player {
+    pub(super) fn new(id: PlayerId, hand: CardSet) -> Self {
+        Self { id, hand, picked: None, vote: None, has_won: false, points: None, has_left: false, bot_due: None }
+    }
+}
+
+/// A game: the one that is played, or the last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Game {
+    /// From 1, counted by the table.
+    pub(super) number: u32,
+    pub(super) phase: Phase,
+    /// The phase in which it was canceled.
+    pub(super) canceled_in: Option<Phase>,
+    /// Why it ended.
+    pub(super) because: Option<Because>,
+    pub(super) sentence: Option<Box<str>>,
+    /// What lies open, in the order in which it was laid out.
+    pub(super) board: Vec<Card>,
+    /// In the order in which they joined: the storyteller first.
+    pub(super) players: Vec<Player>,
+    /// Who was asked to play and has not come yet.
+    pub(super) invited: Vec<PlayerId>,
+    /// The countdown that the storyteller chose for this phase.
+    pub(super) countdown_chosen: Option<Duration>,
+    /// When the running countdown ends. It runs exactly while the game is ready.
+    pub(super) countdown: Option<UnixMs>,
+    /// When the game goes on or is canceled because nobody did anything.
+    pub(super) inactive_at: UnixMs,
+    /// By when the storyteller of a next game must take his next step towards the story.
+    pub(super) tell_by: Option<UnixMs>,
+    /// Since when the next bot waits to sit down.
+    pub(super) bots_since: UnixMs,
+    pub(super) created_at: UnixMs,
+    pub(super) ended_at: Option<UnixMs>,
+    /// What happened, as packed entries, until the game is archived.
+    pub(super) history: Vec<u8>,
+}
+packed!(Game {
+    number,
+    phase,
+    canceled_in,
+    because,
+    sentence,
+    board,
+    players,
+    invited,
+    countdown_chosen,
+    countdown,
+    inactive_at,
+    tell_by,
+    bots_since,
+    created_at,
+    ended_at,
+    history,
+});
+
+impl Game {
+    /// The phase that decides what may be seen: that of a canceled game is the one that it was canceled in, so that its end tells
+    /// nobody anything.
+    pub(super) fn seen_phase(&self) -> Phase {
+        self.canceled_in.unwrap_or(self.phase)
+    }
+
+    pub(super) fn storyteller(&self) -> Option<PlayerId> {
+        self.players.first().map(|player| player.id)
+    }
+
+    /// The storyteller, unless he has left.
+    pub(super) fn present_storyteller(&self) -> Option<PlayerId> {
+        self.storyteller().filter(|id| self.player(*id).is_some())
+    }
+
+    /// The storyteller's card.
+    pub(super) fn winner(&self) -> Option<Card> {
+        self.players.first().and_then(|player| player.picked)
+    }
+
+    /// A player who has not left.
+    pub(super) fn player(&self, id: PlayerId) -> Option<&Player> {
+        self.players.iter().find(|player| player.id == id && !player.has_left)
+    }
+
+    pub(super) fn player_mut(&mut self, id: PlayerId) -> Option<&mut Player> {
+        self.players.iter_mut().find(|player| player.id == id && !player.has_left)
+    }
+
+    /// All cards that somebody holds.
+    pub(super) fn in_hands(&self) -> CardSet {
+        self.players.iter().fold(CardSet::EMPTY, |all, player| all.union(player.hand))
+    }
+
+    /// How many have picked, the storyteller included.
+    pub(super) fn picks(&self) -> u8 {
+        self.players.iter().filter(|player| player.picked.is_some()).count() as u8
+    }
+
+    /// How many have voted; a storyteller never does.
+    pub(super) fn votes(&self) -> u8 {
+        self.players.iter().filter(|player| player.vote.is_some()).count() as u8
+    }
+
+    /// Whether the game could go on to its next phase.
+    pub(super) fn is_ready(&self, rules: &stories::Settings) -> bool {
+        match self.phase {
+            Phase::Invitation => self.picks() >= rules.picked_min,
+            Phase::Vote => self.votes() >= rules.voted_min,
+            Phase::Create | Phase::Complete | Phase::Canceled => false,
+        }
+    }
+
+    pub(super) fn has_room(&self, rules: &stories::Settings) -> bool {
+        self.players.len() < usize::from(rules.players_max)
+    }
+}

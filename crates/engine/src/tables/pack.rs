@@ -1,0 +1,264 @@
+//! How values of a table become bytes and back: one trait for the log, the base and the record of a game.
+//!
+//! The form is canonical: every value has one byte string, and what is read is checked. Integers of 32 bits are varints,
+//! larger ones 8 bytes little endian, lists and texts begin with their length.
+
+use crate::ids::{PlayerId, TableId};
+use crate::matches::entry::{BadEntry, ByteReader, put_varint};
+use crate::time::UnixMs;
+use rules::chance::Seed;
+use rules::stories::{self, Card, CardSet, Standing};
+use std::time::Duration;
+
+/// A value with a byte form.
+pub(super) trait Pack: Sized {
+    /// Appends it.
+    fn put(&self, out: &mut Vec<u8>);
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`BadEntry`] when these bytes are not its canonical form.
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry>;
+}
+
+/// A whole value as a byte string of its own, which begins with the number of its format.
+pub(super) fn seal(format: u8, value: &impl Pack) -> Vec<u8> {
+    let mut out = vec![format];
+    value.put(&mut out);
+    out
+}
+
+/// The value of a byte string of [`seal`].
+pub(super) fn unseal<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, BadEntry> {
+    let mut from = ByteReader::new(bytes);
+    if u8::get(&mut from)? != format {
+        return Err(BadEntry("written in another format: by a newer version?"));
+    }
+    let value = T::get(&mut from)?;
+    from.finish()?;
+    Ok(value)
+}
+
+/// A struct is its fields, in this order.
+macro_rules! packed {
+    ($name:ident { $($field:ident),+ $(,)? }) => {
+        impl Pack for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                $(self.$field.put(out);)+
+            }
+
+            fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+                Ok(Self { $($field: Pack::get(from)?),+ })
+            }
+        }
+    };
+}
+
+/// An enum is the code of its variant, then its fields. Codes are never changed and never used again.
+macro_rules! packed_variants {
+    ($name:ident { $($code:literal => $variant:ident { $($field:ident),* }),+ $(,)? }) => {
+        impl Pack for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {
+                    $(Self::$variant { $($field),* } => {
+                        out.push($code);
+                        $($field.put(out);)*
+                    })+
+                }
+            }
+
+            fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+                match u8::get(from)? {
+                    $($code => Ok(Self::$variant { $($field: Pack::get(from)?),* }),)+
+                    _ => Err(BadEntry(concat!("an unknown kind of ", stringify!($name)))),
+                }
+            }
+        }
+    };
+}
+
+pub(super) use {packed, packed_variants};
+
+fn array<const N: usize>(from: &mut ByteReader<'_>) -> Result<[u8; N], BadEntry> {
+    let mut array = [0; N];
+    array.copy_from_slice(from.take(N)?);
+    Ok(array)
+}
+
+impl Pack for u8 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(*self);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        array::<1>(from).map(|[byte]| byte)
+    }
+}
+
+impl Pack for bool {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::from(*self));
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        match u8::get(from)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(BadEntry("a truth value that is neither 0 nor 1")),
+        }
+    }
+}
+
+impl Pack for u32 {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, u64::from(*self));
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Self::try_from(from.varint()?).map_err(|_| BadEntry("a number beyond 32 bits"))
+    }
+}
+
+impl Pack for u64 {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.to_le_bytes());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        array(from).map(Self::from_le_bytes)
+    }
+}
+
+impl Pack for UnixMs {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.0.to_le_bytes());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        array(from).map(|bytes| Self(i64::from_le_bytes(bytes)))
+    }
+}
+
+impl Pack for Duration {
+    /// Whole milliseconds.
+    fn put(&self, out: &mut Vec<u8>) {
+        u64::try_from(self.as_millis()).unwrap_or(u64::MAX).put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        u64::get(from).map(Self::from_millis)
+    }
+}
+
+impl Pack for Seed {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        u64::get(from).map(Self)
+    }
+}
+
+impl Pack for PlayerId {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.to_bytes());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        array(from).map(Self::from_bytes)
+    }
+}
+
+impl Pack for TableId {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend(self.to_bytes());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        array(from).map(Self::from_bytes)
+    }
+}
+
+impl Pack for Box<str> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.len() as u64);
+        out.extend(self.as_bytes());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        let length = u32::get(from)? as usize;
+        let text = str::from_utf8(from.take(length)?).map_err(|_| BadEntry("a text that is not UTF-8"))?;
+        Ok(text.into())
+    }
+}
+
+impl<T: Pack> Pack for Option<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.is_some().put(out);
+        if let Some(value) = self {
+            value.put(out);
+        }
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        if bool::get(from)? { T::get(from).map(Some) } else { Ok(None) }
+    }
+}
+
+impl<T: Pack> Pack for Box<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        T::put(self, out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        T::get(from).map(Self::new)
+    }
+}
+
+impl<T: Pack> Pack for Vec<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.len() as u64);
+        for item in self {
+            item.put(out);
+        }
+    }
+
+    /// Takes no room ahead of what is really there: a length is only believed as far as items follow.
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        let count = u32::get(from)?;
+        let mut items = Self::new();
+        for _ in 0..count {
+            items.push(T::get(from)?);
+        }
+        items.shrink_to_fit();
+        Ok(items)
+    }
+}
+
+impl Pack for Card {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.0);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Self::new(u8::get(from)?).ok_or(BadEntry("a card that does not exist"))
+    }
+}
+
+impl Pack for CardSet {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.bits().put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Self::from_bits(u64::get(from)?).ok_or(BadEntry("cards that do not exist"))
+    }
+}
+
+packed!(Standing { score, score_prev, levelups, earned, earned_last });
+
+/// Foreign structs with public fields, named by their path.
+type Rules = stories::Settings;
+packed!(Rules { players_max, hand, deck, picked_min, voted_min });

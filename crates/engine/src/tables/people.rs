@@ -1,0 +1,121 @@
+//! Who sits at a table, and who once did: names, standings, and how far each has read.
+
+use super::bots;
+use super::pack::{Pack, packed};
+use crate::ids::PlayerId;
+use crate::limits::{CHAT_BURST, CHAT_EVERY, TABLE_PEOPLE_MAX};
+use crate::matches::entry::{BadEntry, ByteReader};
+use crate::time::UnixMs;
+use rules::stories::Standing;
+use std::time::Duration;
+
+/// Somebody who sits down, with what the house knows of him.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newcomer {
+    /// Who.
+    pub id: PlayerId,
+    /// What he is called.
+    pub name: Box<str>,
+    /// His points and cards.
+    pub standing: Standing,
+}
+packed!(Newcomer { id, name, standing });
+
+/// Somebody who sits at the table, or did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Person {
+    pub(super) id: PlayerId,
+    pub(super) name: Box<str>,
+    pub(super) standing: Standing,
+    /// Events that he got beyond those that everybody got.
+    pub(super) private_events: u32,
+    /// The number of the last game of which he was the storyteller; 0 for none.
+    pub(super) last_told: u32,
+    /// When his next line of chat is due if he spoke at the steady rate.
+    pub(super) chat_due: UnixMs,
+    pub(super) is_member: bool,
+}
+packed!(Person { id, name, standing, private_events, last_told, chat_due, is_member });
+
+impl Person {
+    pub(super) fn is_bot(&self) -> bool {
+        bots::is_bot(self.id)
+    }
+
+    /// Until when he has to wait before he may say something; `None` when he may.
+    pub(super) fn chat_wait(&self, now: UnixMs) -> Option<UnixMs> {
+        let may_at = self.chat_due.after(CHAT_EVERY).before(CHAT_EVERY * CHAT_BURST);
+        (may_at > now).then_some(may_at)
+    }
+
+    /// He said something.
+    pub(super) fn spoke(&mut self, at: UnixMs) {
+        self.chat_due = self.chat_due.max(at).after(CHAT_EVERY);
+    }
+}
+
+const _: () = assert!(CHAT_BURST > 0);
+const _: () = assert!(CHAT_EVERY.as_millis() > Duration::ZERO.as_millis());
+
+/// Those of a table, in the order in which they first came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct People {
+    list: Vec<Person>,
+}
+packed!(People { list });
+
+impl People {
+    pub(super) fn get(&self, id: PlayerId) -> Option<&Person> {
+        self.list.iter().find(|person| person.id == id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PlayerId) -> Option<&mut Person> {
+        self.list.iter_mut().find(|person| person.id == id)
+    }
+
+    /// Those who sit there now.
+    pub(super) fn members(&self) -> impl Iterator<Item = &Person> {
+        self.list.iter().filter(|person| person.is_member)
+    }
+
+    pub(super) fn is_member(&self, id: PlayerId) -> bool {
+        self.get(id).is_some_and(|person| person.is_member)
+    }
+
+    /// The people of these ids, for a record that outlives the table.
+    pub(super) fn only(&self, ids: impl Iterator<Item = PlayerId>) -> Self {
+        Self { list: ids.filter_map(|id| self.get(id).cloned()).collect() }
+    }
+
+    /// Somebody sits down. Whoever was here before goes on counting his events from where he was. When the list is full, it
+    /// forgets those who left first; those in `needed` stay.
+    pub(super) fn sit(&mut self, who: &Newcomer, needed: impl Fn(PlayerId) -> bool) {
+        if let Some(person) = self.get_mut(who.id) {
+            person.name = who.name.clone();
+            person.standing = who.standing;
+            person.is_member = true;
+            return;
+        }
+        if self.list.len() >= TABLE_PEOPLE_MAX
+            && let Some(place) = self.list.iter().position(|person| !person.is_member && !needed(person.id))
+        {
+            self.list.remove(place);
+        }
+        self.list.reserve_exact(1);
+        self.list.push(Person {
+            id: who.id,
+            name: who.name.clone(),
+            standing: who.standing,
+            private_events: 0,
+            last_told: 0,
+            chat_due: UnixMs(0),
+            is_member: true,
+        });
+    }
+
+    pub(super) fn leave(&mut self, id: PlayerId) {
+        if let Some(person) = self.get_mut(id) {
+            person.is_member = false;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The record of a game that has ended: what a store keeps, and what anybody's view and the game's history are cut from later.
+
+use super::entry::Logged;
+use super::feed::{Event, Told};
+use super::game::Game;
+use super::pack::{Pack, packed, seal, unseal};
+use super::people::People;
+use super::settings::Settings;
+use super::state::State;
+use super::view::{GameView, game_view};
+use crate::ids::{GameId, PlayerId, TableId};
+use crate::matches::entry::{BadEntry, ByteReader};
+
+const FORMAT: u8 = 1;
+
+/// A game that has ended, whole. It knows everything; what leaves it is cut for its viewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameRecord {
+    table: TableId,
+    settings: Settings,
+    game: Game,
+    people: People,
+}
+packed!(GameRecord { table, settings, game, people });
+
+impl GameRecord {
+    /// The record of the table's game.
+    pub(super) fn of(state: &State) -> Option<Self> {
+        let game = state.game.as_deref()?.clone();
+        let people = state.people.only(game.players.iter().map(|player| player.id));
+        Some(Self { table: state.id, settings: state.settings, game, people })
+    }
+
+    /// As it is kept.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        seal(FORMAT, self)
+    }
+
+    /// The record of these bytes.
+    ///
+    /// # Errors
+    /// [`BadEntry`] when they are not one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadEntry> {
+        unseal(FORMAT, bytes)
+    }
+
+    /// Which game this is.
+    #[must_use]
+    pub fn id(&self) -> GameId {
+        GameId { table: self.table, number: self.game.number }
+    }
+
+    /// The game as this viewer may know it.
+    #[must_use]
+    pub fn view(&self, viewer: Option<PlayerId>) -> GameView {
+        game_view(self.id(), &self.settings, &self.game, &self.people, viewer)
+    }
+
+    /// What happened, step by step, as this viewer may know it: what his feed said while the game was played, counted from 1.
+    ///
+    /// # Errors
+    /// [`BadEntry`] when the record was not written by a table.
+    pub fn history(&self, viewer: Option<PlayerId>) -> Result<Vec<Event>, BadEntry> {
+        let mut from = ByteReader::new(&self.game.history);
+        let mut entries = Vec::new();
+        while !from.is_empty() {
+            entries.push(Logged::get(&mut from)?);
+        }
+        // Whoever left, and was a visitor at the end, gets what a visitor would.
+        let viewer = viewer.filter(|viewer| self.game.player(*viewer).is_some());
+        Ok(Told::history(&entries, self.game.number, self.game.storyteller(), viewer))
+    }
+}

@@ -1,0 +1,344 @@
+//! The state of a table after some entries of its log, and how one more entry changes it. No decision falls here.
+
+use super::entry::{Counted, Entry, Logged};
+use super::game::{Because, Game, Player};
+use super::life::Phase;
+use super::pack::{Pack, packed, packed_variants};
+use super::people::{Newcomer, People};
+use super::settings::Settings;
+use crate::ids::{GameId, PlayerId, TableId};
+use crate::limits::{CHAT_KEPT, CHAT_LINES_MAX, GAME_HISTORY_BYTES_MAX};
+use crate::matches::entry::{BadEntry, ByteReader};
+use crate::time::UnixMs;
+use rules::chance::Seed;
+use rules::stories::CardSet;
+
+/// Who may begin the next game.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Next {
+    /// `None`: anybody.
+    pub(super) storyteller: Option<PlayerId>,
+    /// Until when.
+    pub(super) until: Option<UnixMs>,
+    /// Who was named for this game before, and did not begin.
+    pub(super) passed: Vec<PlayerId>,
+}
+packed!(Next { storyteller, until, passed });
+
+/// What a line of the chat is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineKind {
+    /// Somebody said it.
+    Said,
+    /// The house says that a story was told: the text is its sentence.
+    StoryTold,
+}
+packed_variants!(LineKind { 0 => Said {}, 1 => StoryTold {} });
+
+/// A line of the chat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// When.
+    pub at: UnixMs,
+    /// During, or after, which game.
+    pub game: u32,
+    /// Who said it, or told the story.
+    pub player: PlayerId,
+    /// What it is.
+    pub kind: LineKind,
+    /// As it was written: whoever shows it escapes it.
+    pub text: Box<str>,
+}
+packed!(Line { at, game, player, kind, text });
+
+/// Everything that a table is, but what it remembers for readers (see `feed`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) id: TableId,
+    pub(super) seed: Seed,
+    pub(super) settings: Settings,
+    /// Entries so far.
+    pub(super) version: u32,
+    /// Events so far that everybody got.
+    pub(super) public_events: u32,
+    /// When the last entry was written: later ones are never earlier.
+    pub(super) last_at: UnixMs,
+    pub(super) people: People,
+    pub(super) game: Option<Box<Game>>,
+    pub(super) next: Next,
+    pub(super) has_bots: bool,
+    pub(super) chat: Vec<Line>,
+}
+packed!(State { id, seed, settings, version, public_events, last_at, people, game, next, has_bots, chat });
+
+/// What an entry is refused for that cannot follow on this state.
+type Misfit = &'static str;
+
+const NO_GAME: Misfit = "it is part of a game, and there is none";
+const NO_PLAYER: Misfit = "it is about a player who does not play";
+
+impl State {
+    pub(super) fn new(id: TableId, settings: Settings, seed: Seed, has_bots: bool) -> Self {
+        Self {
+            id,
+            seed,
+            settings,
+            version: 0,
+            public_events: 0,
+            last_at: UnixMs(0),
+            people: People::default(),
+            game: None,
+            next: Next::default(),
+            has_bots,
+            chat: Vec::new(),
+        }
+    }
+
+    /// The game that is played.
+    pub(super) fn live(&self) -> Option<&Game> {
+        self.game.as_deref().filter(|game| game.phase.is_live())
+    }
+
+    /// The number of the game that is played, or of the last one; 0 before the first.
+    pub(super) fn number(&self) -> u32 {
+        self.game.as_ref().map_or(0, |game| game.number)
+    }
+
+    pub(super) fn game_id(&self) -> GameId {
+        GameId { table: self.id, number: self.number() }
+    }
+
+    /// The seed of what a game brings the player of this seat, should the entry of this version count its votes.
+    pub(super) fn award_seed(&self, version: u32, seat: usize) -> Seed {
+        Seed(self.seed.0 ^ (u64::from(version) << 8 | seat as u64))
+    }
+
+    /// The state after one more entry.
+    ///
+    /// # Errors
+    /// When it cannot follow on this state; the state must not be used any more then.
+    pub(super) fn fold(&mut self, logged: &Logged) -> Result<(), Misfit> {
+        let Logged { at, entry } = logged;
+        self.last_at = *at;
+        match entry {
+            Entry::Started { storyteller, hand, unseated, tell_by } => {
+                self.start(storyteller, *hand, unseated, *tell_by, *at);
+            }
+            Entry::Joined { who, hand, bot_due } => self.join(who, *hand, *bot_due, *at)?,
+            Entry::Left { player, countdown } => self.leave(*player, *countdown),
+            Entry::Said { player, text } => self.say(*player, text, *at),
+            Entry::Named { next, until } => self.name(*next, *until),
+            Entry::Completed { results, because } => self.complete(results, *because, *at)?,
+            Entry::Canceled { because } => self.cancel(*because, *at)?,
+            Entry::Told { sentence } => self.tell(sentence, *at)?,
+            Entry::BotsSet { are_on } => {
+                self.has_bots = *are_on;
+                self.game_mut()?.bots_since = *at;
+            }
+            Entry::CardChosen { .. }
+            | Entry::Invited { .. }
+            | Entry::Picked { .. }
+            | Entry::CountdownSet { .. }
+            | Entry::VotingOpened { .. }
+            | Entry::Voted { .. } => fold_game(self.game_mut()?, entry)?,
+        }
+        self.touch(logged);
+        self.version += 1;
+        Ok(())
+    }
+
+    fn game_mut(&mut self) -> Result<&mut Game, Misfit> {
+        self.game.as_deref_mut().ok_or(NO_GAME)
+    }
+
+    fn start(&mut self, who: &Newcomer, hand: CardSet, unseated: &[PlayerId], tell_by: Option<UnixMs>, at: UnixMs) {
+        let number = self.number() + 1;
+        for id in unseated {
+            self.people.leave(*id);
+        }
+        self.people.sit(who, |_| false);
+        if let Some(person) = self.people.get_mut(who.id) {
+            person.last_told = number;
+        }
+        self.next = Next::default();
+        self.game = Some(Box::new(Game {
+            number,
+            phase: Phase::Create,
+            canceled_in: None,
+            because: None,
+            sentence: None,
+            board: Vec::new(),
+            players: vec![Player::new(who.id, hand)],
+            invited: Vec::new(),
+            countdown_chosen: None,
+            countdown: None,
+            inactive_at: at,
+            tell_by,
+            bots_since: at,
+            created_at: at,
+            ended_at: None,
+            history: Vec::new(),
+        }));
+    }
+
+    fn join(&mut self, who: &Newcomer, hand: CardSet, bot_due: Option<UnixMs>, at: UnixMs) -> Result<(), Misfit> {
+        let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
+        self.people.sit(who, |id| game.players.iter().any(|player| player.id == id));
+        game.invited.retain(|id| *id != who.id);
+        game.players.push(Player { bot_due, ..Player::new(who.id, hand) });
+        if bot_due.is_some() {
+            game.bots_since = at;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self, player: PlayerId, countdown: Option<UnixMs>) {
+        self.people.leave(player);
+        let Some(game) = self.game.as_deref_mut().filter(|game| game.phase.is_live()) else { return };
+        if game.phase.is_open() {
+            game.players.retain(|seat| seat.id != player);
+        } else if let Some(seat) = game.player_mut(player) {
+            seat.has_left = true;
+        }
+        game.countdown = countdown;
+    }
+
+    fn tell(&mut self, sentence: &str, at: UnixMs) -> Result<(), Misfit> {
+        let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
+        game.phase = Phase::Invitation;
+        game.sentence = Some(sentence.into());
+        game.tell_by = None;
+        game.bots_since = at;
+        let player = game.storyteller().ok_or(NO_PLAYER)?;
+        let line = Line { at, game: game.number, player, kind: LineKind::StoryTold, text: sentence.into() };
+        self.keep(line);
+        Ok(())
+    }
+
+    fn say(&mut self, player: PlayerId, text: &str, at: UnixMs) {
+        if let Some(person) = self.people.get_mut(player) {
+            person.spoke(at);
+        }
+        self.keep(Line { at, game: self.number(), player, kind: LineKind::Said, text: text.into() });
+    }
+
+    fn keep(&mut self, line: Line) {
+        let since = line.at.before(CHAT_KEPT);
+        self.chat.retain(|line| line.at >= since);
+        if self.chat.len() >= CHAT_LINES_MAX {
+            self.chat.remove(0);
+        }
+        self.chat.push(line);
+    }
+
+    fn name(&mut self, next: Option<PlayerId>, until: Option<UnixMs>) {
+        self.next.passed.extend(self.next.storyteller.take());
+        self.next.storyteller = next;
+        self.next.until = until;
+    }
+
+    fn complete(&mut self, results: &[Counted], because: Because, at: UnixMs) -> Result<(), Misfit> {
+        let version = self.version;
+        let game = self.game.as_deref().ok_or(NO_GAME)?;
+        if !game.players.iter().map(|player| player.id).eq(results.iter().map(|result| result.player)) {
+            return Err("it counts other players than play");
+        }
+        let awards: Vec<_> = (results.iter().enumerate())
+            .filter_map(|(seat, result)| Some((result.player, result.points?, self.award_seed(version, seat))))
+            .collect();
+        for (player, points, seed) in awards {
+            if let Some(person) = self.people.get_mut(player) {
+                person.standing = person.standing.award(points, seed);
+            }
+        }
+        let game = self.game_mut()?;
+        for (player, result) in game.players.iter_mut().zip(results) {
+            player.points = result.points;
+            player.has_won = result.has_won;
+        }
+        self.end(Phase::Complete, because, at)
+    }
+
+    fn cancel(&mut self, because: Because, at: UnixMs) -> Result<(), Misfit> {
+        let game = self.game_mut()?;
+        game.canceled_in = Some(game.phase);
+        let storyteller = game.storyteller();
+        self.end(Phase::Canceled, because, at)?;
+        match (because, storyteller) {
+            (Because::StorytellerLeft, Some(id)) => self.people.leave(id),
+            (Because::StorytellerLate, Some(id)) => self.next.passed.push(id),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, phase: Phase, because: Because, at: UnixMs) -> Result<(), Misfit> {
+        self.next = Next::default();
+        let game = self.game_mut()?;
+        game.phase = phase;
+        game.because = Some(because);
+        game.ended_at = Some(at);
+        game.countdown = None;
+        game.tell_by = None;
+        game.invited = Vec::new();
+        for player in &mut game.players {
+            player.bot_due = None;
+        }
+        Ok(())
+    }
+
+    /// An action keeps its game alive, and is written into its history.
+    fn touch(&mut self, logged: &Logged) {
+        let timeout = self.settings.game_timeout;
+        let Some(game) = self.game.as_deref_mut().filter(|_| logged.entry.is_of_game()) else { return };
+        let is_live = game.phase.is_live();
+        if is_live {
+            game.inactive_at = logged.at.after(timeout);
+        }
+        if (is_live || logged.entry.ends_game()) && game.history.len() < GAME_HISTORY_BYTES_MAX {
+            logged.put(&mut game.history);
+        }
+    }
+}
+
+/// Entries that change nothing but the game.
+fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
+    match entry {
+        Entry::CardChosen { card, tell_by } => {
+            game.players.first_mut().ok_or(NO_PLAYER)?.picked = Some(*card);
+            game.board = vec![*card];
+            game.tell_by = *tell_by;
+        }
+        Entry::Invited { players } => game.invited.extend(players),
+        Entry::Picked { player, card, countdown } => {
+            let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
+            (player.picked, player.bot_due) = (Some(*card), None);
+            game.countdown = *countdown;
+        }
+        Entry::CountdownSet { chosen, countdown } => {
+            game.countdown_chosen = *chosen;
+            game.countdown = *countdown;
+        }
+        Entry::VotingOpened { board, removed, bots_due, .. } => open_voting(game, board, removed, bots_due),
+        Entry::Voted { player, card, countdown } => {
+            let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
+            (player.vote, player.bot_due) = (Some(*card), None);
+            game.countdown = *countdown;
+        }
+        _ => return Err("it is not about a game"),
+    }
+    Ok(())
+}
+
+fn open_voting(game: &mut Game, board: &[rules::stories::Card], removed: &[PlayerId], bots_due: &[UnixMs]) {
+    game.phase = Phase::Vote;
+    game.board = board.to_vec();
+    game.players.retain(|player| !removed.contains(&player.id));
+    game.invited = Vec::new();
+    game.countdown = None;
+    game.countdown_chosen = None;
+    let bots = game.players.iter_mut().filter(|player| super::bots::is_bot(player.id));
+    for (bot, due) in bots.zip(bots_due) {
+        bot.bot_due = Some(*due);
+    }
+}

@@ -1,0 +1,429 @@
+//! The one door through which anything about a table leaves: what a viewer may know of its state, and of what happened.
+//!
+//! | | storyteller | player | anybody else |
+//! |---|---|---|---|
+//! | hands | all | his own | none |
+//! | the storyteller's card, picks and votes before the end | all | his own; of others, that there is one | that there is one |
+//! | the same at the end | all | all | all |
+//! | the board before the vote | his own card | nothing | nothing |
+//! | the board from the vote on | all | all | all |
+//! | who is invited | all | nothing | nothing |
+//! | points and cards of all games | his own | his own | none |
+//! | the chat | all | all | members of the table: all |
+//!
+//! A game that is canceled is seen as in the phase in which it was canceled. Who left is anybody else.
+
+use super::entry::{Counted, Entry};
+use super::game::{Because, Game, Player};
+use super::life::Phase;
+use super::people::{People, Person};
+use super::settings::Settings;
+use super::state::{Line, State};
+use crate::ids::{GameId, PlayerId, TableId};
+use crate::time::UnixMs;
+use rules::stories::{Card, CardSet, Level, Standing};
+use std::time::Duration;
+
+/// What somebody is at a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Tells the story of the game.
+    Storyteller,
+    /// Plays.
+    Player,
+    /// Sits at the table, and does not play in this game.
+    Member,
+    /// Looks on.
+    Visitor,
+}
+
+/// What a viewer may know of a card that somebody chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// None is chosen.
+    Nothing,
+    /// One is.
+    Hidden,
+    /// This one is.
+    Card(Card),
+}
+
+impl Shown {
+    fn new(card: Option<Card>, is_known: bool) -> Self {
+        match card {
+            None => Self::Nothing,
+            Some(card) if is_known => Self::Card(card),
+            Some(_) => Self::Hidden,
+        }
+    }
+}
+
+/// A table, as one viewer may know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableView {
+    /// Which.
+    pub id: TableId,
+    /// The sequence of the last event that this viewer got: where his feed goes on.
+    pub seq: u64,
+    /// What the viewer is here.
+    pub part: Part,
+    /// What is played with.
+    pub settings: Settings,
+    /// Who sits there, in the order in which they first came.
+    pub members: Vec<MemberView>,
+    /// The game that is played, or the last one.
+    pub game: Option<GameView>,
+    /// Who may begin the next game; `None` while a game is played, and when anybody may.
+    pub next_storyteller: Option<PlayerId>,
+    /// Until when.
+    pub next_storyteller_until: Option<UnixMs>,
+    /// Whether bots sit down to the games.
+    pub has_bots: bool,
+    /// What was said lately; nothing for those who do not sit there.
+    pub chat: Vec<Line>,
+}
+
+/// Somebody who sits at a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemberView {
+    /// Who.
+    pub id: PlayerId,
+    /// What he is called.
+    pub name: Box<str>,
+    /// The level of his score when he last sat down, or was counted here.
+    pub level: u32,
+    /// Whether it is a bot of the house.
+    pub is_bot: bool,
+}
+
+/// A game, as one viewer may know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameView {
+    /// Which.
+    pub id: GameId,
+    /// How far it is.
+    pub phase: Phase,
+    /// The phase in which it was canceled.
+    pub canceled_in: Option<Phase>,
+    /// Why it ended.
+    pub because: Option<Because>,
+    /// What the viewer is in it: never [`Part::Member`].
+    pub part: Part,
+    /// Whose story it is.
+    pub storyteller: Option<PlayerId>,
+    /// The story.
+    pub sentence: Option<Box<str>>,
+    /// The storyteller's card.
+    pub winner_card: Shown,
+    /// All cards in hands; for the storyteller.
+    pub cards: Option<CardSet>,
+    /// What lies open, in order; `None` when the viewer may not see it.
+    pub board: Option<Vec<Card>>,
+    /// Who was asked and has not come yet; for the storyteller.
+    pub invited: Option<Vec<PlayerId>>,
+    /// Whether the game could go on to its next phase.
+    pub is_ready: bool,
+    /// When it does so by itself.
+    pub countdown: Option<UnixMs>,
+    /// How long the countdown takes when it starts, or starts again, in this phase.
+    pub countdown_takes: Duration,
+    /// When it goes on, or is canceled, if nobody does anything; `None` when it has ended.
+    pub inactive_at: Option<UnixMs>,
+    /// By when the storyteller of a next game must take his next step.
+    pub tell_by: Option<UnixMs>,
+    /// When it began.
+    pub created_at: UnixMs,
+    /// When it ended.
+    pub ended_at: Option<UnixMs>,
+    /// How many may play.
+    pub players_max: u8,
+    /// The viewer's own cards, when he plays.
+    pub mine: Option<Mine>,
+    /// Who plays, the storyteller first, in the order in which they joined.
+    pub players: Vec<PlayerView>,
+}
+
+/// A player's own cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mine {
+    /// His hand; what he picked is still in it.
+    pub hand: CardSet,
+    /// What he picked.
+    pub picked: Option<Card>,
+    /// What he voted for.
+    pub vote: Option<Card>,
+}
+
+/// A player, as one viewer may know him.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlayerView {
+    /// Who.
+    pub id: PlayerId,
+    /// What he is called.
+    pub name: Box<str>,
+    /// Whether it is a bot of the house.
+    pub is_bot: bool,
+    /// Whether he went during the vote.
+    pub has_left: bool,
+    /// His hand, when the viewer may see it.
+    pub hand: Option<CardSet>,
+    /// What he picked.
+    pub picked: Shown,
+    /// What he voted for.
+    pub vote: Shown,
+    /// Whether he won; false before the end.
+    pub has_won: bool,
+    /// What the game brought him; `None` before the end, and for those who did not vote.
+    pub points: Option<u32>,
+    /// The level of his score.
+    pub level: u32,
+    /// His points and cards over all games; for himself.
+    pub standing: Option<Standing>,
+}
+
+/// Something that happened, as one viewer may know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A game began.
+    Started {
+        /// Whose story it will be.
+        storyteller: PlayerId,
+        /// What he is called.
+        name: Box<str>,
+        /// Who sat at the table without having played in the last game, and is a visitor again.
+        unseated: Vec<PlayerId>,
+    },
+    /// Somebody sat down to the game.
+    Joined {
+        /// Who.
+        player: PlayerId,
+        /// What he is called.
+        name: Box<str>,
+        /// Whether it is a bot of the house.
+        is_bot: bool,
+        /// His hand; for himself and the storyteller.
+        hand: Option<CardSet>,
+    },
+    /// Somebody left the table.
+    Left {
+        /// Who.
+        player: PlayerId,
+        /// When the running countdown ends.
+        countdown: Option<UnixMs>,
+    },
+    /// The storyteller chose a card.
+    CardChosen {
+        /// Which; for the storyteller.
+        card: Option<Card>,
+    },
+    /// The storyteller told the story.
+    StoryTold {
+        /// It.
+        sentence: Box<str>,
+    },
+    /// The storyteller asked others to play; only he gets this.
+    Invited {
+        /// Whom.
+        players: Vec<PlayerId>,
+    },
+    /// A player picked a card.
+    Picked {
+        /// Who.
+        player: PlayerId,
+        /// Which; for himself and the storyteller.
+        card: Option<Card>,
+        /// When the running countdown ends.
+        countdown: Option<UnixMs>,
+    },
+    /// The storyteller chose how long countdowns take.
+    CountdownSet {
+        /// So long; `None` for the table's own.
+        takes: Option<Duration>,
+        /// When the running countdown ends.
+        countdown: Option<UnixMs>,
+    },
+    /// The vote is open.
+    VotingOpened {
+        /// The cards, in order.
+        board: Vec<Card>,
+        /// Who had not picked, and does not play any more.
+        removed: Vec<PlayerId>,
+        /// Why.
+        because: Because,
+    },
+    /// A player voted.
+    Voted {
+        /// Who.
+        player: PlayerId,
+        /// For what; for himself and the storyteller.
+        card: Option<Card>,
+        /// When the running countdown ends.
+        countdown: Option<UnixMs>,
+    },
+    /// The votes were counted.
+    Completed {
+        /// The storyteller first, in the order in which they joined.
+        results: Vec<Counted>,
+        /// Why.
+        because: Because,
+    },
+    /// The game ended without a result.
+    Canceled {
+        /// Why.
+        because: Because,
+    },
+    /// Somebody said something; only those who sit at the table get this.
+    Said {
+        /// Who.
+        player: PlayerId,
+        /// What: whoever shows it escapes it.
+        text: Box<str>,
+    },
+    /// The storyteller let bots play, or no more of them.
+    BotsSet {
+        /// Whether they do.
+        are_on: bool,
+    },
+    /// Who may begin the next game.
+    NextStoryteller {
+        /// He; `None` for anybody.
+        player: Option<PlayerId>,
+        /// Until when.
+        until: Option<UnixMs>,
+    },
+}
+
+/// What a viewer may know of an entry that concerns him.
+pub(super) fn cut(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<PlayerId>) -> EventKind {
+    let is_storyteller = viewer.is_some() && viewer == storyteller;
+    let knows = |player: &PlayerId| is_storyteller || viewer == Some(*player);
+    match entry {
+        Entry::Started { storyteller, unseated, .. } => EventKind::Started {
+            storyteller: storyteller.id,
+            name: storyteller.name.clone(),
+            unseated: unseated.clone(),
+        },
+        Entry::Joined { who, hand, bot_due: _ } => EventKind::Joined {
+            player: who.id,
+            name: who.name.clone(),
+            is_bot: super::bots::is_bot(who.id),
+            hand: knows(&who.id).then_some(*hand),
+        },
+        Entry::Left { player, countdown } => EventKind::Left { player: *player, countdown: *countdown },
+        Entry::CardChosen { card, .. } => EventKind::CardChosen { card: is_storyteller.then_some(*card) },
+        Entry::Told { sentence } => EventKind::StoryTold { sentence: sentence.clone() },
+        Entry::Invited { players } => EventKind::Invited { players: players.clone() },
+        Entry::Picked { player, card, countdown } => {
+            EventKind::Picked { player: *player, card: knows(player).then_some(*card), countdown: *countdown }
+        }
+        Entry::CountdownSet { chosen, countdown } => EventKind::CountdownSet { takes: *chosen, countdown: *countdown },
+        Entry::VotingOpened { board, removed, because, bots_due: _ } => {
+            EventKind::VotingOpened { board: board.clone(), removed: removed.clone(), because: *because }
+        }
+        Entry::Voted { player, card, countdown } => {
+            EventKind::Voted { player: *player, card: knows(player).then_some(*card), countdown: *countdown }
+        }
+        Entry::Completed { results, because } => EventKind::Completed { results: results.clone(), because: *because },
+        Entry::Canceled { because } => EventKind::Canceled { because: *because },
+        Entry::Said { player, text } => EventKind::Said { player: *player, text: text.clone() },
+        Entry::BotsSet { are_on } => EventKind::BotsSet { are_on: *are_on },
+        Entry::Named { next, until } => EventKind::NextStoryteller { player: *next, until: *until },
+    }
+}
+
+/// What a viewer may know of a table.
+pub(super) fn table_view(state: &State, viewer: Option<PlayerId>, seq: u64) -> TableView {
+    let is_member = viewer.is_some_and(|viewer| state.people.is_member(viewer));
+    let game = state.game.as_ref().map(|game| game_view(state.game_id(), &state.settings, game, &state.people, viewer));
+    let part = match game.as_ref().map(|game| game.part) {
+        Some(part @ (Part::Storyteller | Part::Player)) if is_member => part,
+        _ if is_member => Part::Member,
+        _ => Part::Visitor,
+    };
+    TableView {
+        id: state.id,
+        seq,
+        part,
+        settings: state.settings,
+        members: state.people.members().map(member_view).collect(),
+        game,
+        next_storyteller: state.next.storyteller,
+        next_storyteller_until: state.next.until,
+        has_bots: state.has_bots,
+        chat: if is_member { state.chat.clone() } else { Vec::new() },
+    }
+}
+
+fn member_view(person: &Person) -> MemberView {
+    MemberView {
+        id: person.id,
+        name: person.name.clone(),
+        level: Level::of(person.standing.score).level,
+        is_bot: person.is_bot(),
+    }
+}
+
+/// What a viewer may know of a game, live or archived.
+pub(super) fn game_view(
+    id: GameId,
+    settings: &Settings,
+    game: &Game,
+    people: &People,
+    viewer: Option<PlayerId>,
+) -> GameView {
+    let part = part_in(game, viewer);
+    let me = viewer.and_then(|viewer| game.player(viewer));
+    let is_storyteller = part == Part::Storyteller;
+    let is_live = game.phase.is_live();
+    GameView {
+        id,
+        phase: game.phase,
+        canceled_in: game.canceled_in,
+        because: game.because,
+        part,
+        storyteller: game.storyteller(),
+        sentence: game.sentence.clone(),
+        winner_card: Shown::new(game.winner(), is_storyteller || game.phase == Phase::Complete),
+        cards: is_storyteller.then(|| game.in_hands()),
+        board: (is_storyteller || !game.seen_phase().is_open()).then(|| game.board.clone()),
+        invited: is_storyteller.then(|| game.invited.clone()),
+        is_ready: game.is_ready(&settings.rules),
+        countdown: game.countdown,
+        countdown_takes: game.countdown_chosen.unwrap_or(settings.countdown),
+        inactive_at: is_live.then_some(game.inactive_at),
+        tell_by: game.tell_by,
+        created_at: game.created_at,
+        ended_at: game.ended_at,
+        players_max: settings.rules.players_max,
+        mine: me.map(|me| Mine { hand: me.hand, picked: me.picked, vote: me.vote }),
+        players: game.players.iter().map(|player| player_view(game, player, people, viewer)).collect(),
+    }
+}
+
+fn part_in(game: &Game, viewer: Option<PlayerId>) -> Part {
+    match viewer.and_then(|viewer| game.player(viewer)) {
+        Some(me) if game.storyteller() == Some(me.id) => Part::Storyteller,
+        Some(_) => Part::Player,
+        None => Part::Visitor,
+    }
+}
+
+fn player_view(game: &Game, player: &Player, people: &People, viewer: Option<PlayerId>) -> PlayerView {
+    let is_storyteller = part_in(game, viewer) == Part::Storyteller;
+    let is_me = viewer == Some(player.id) && !player.has_left;
+    let is_over = game.phase == Phase::Complete;
+    let person = people.get(player.id);
+    PlayerView {
+        id: player.id,
+        name: person.map(|person| person.name.clone()).unwrap_or_default(),
+        is_bot: super::bots::is_bot(player.id),
+        has_left: player.has_left,
+        hand: (is_storyteller || is_me).then_some(player.hand),
+        picked: Shown::new(player.picked, is_storyteller || is_me || is_over),
+        vote: Shown::new(player.vote, is_storyteller || is_me || is_over),
+        has_won: player.has_won,
+        points: player.points,
+        level: person.map_or(1, |person| Level::of(person.standing.score).level),
+        standing: person.filter(|_| is_me).map(|person| person.standing),
+    }
+}

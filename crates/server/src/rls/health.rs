@@ -1,0 +1,77 @@
+//! gRPC's health service (grpc.health.v1): proxies ask it whether to send anything here. It serves until the signal to leave
+//! has come, and then says so while requests under way are finished. Knows no limits.
+
+use futures_util::stream::once;
+use futures_util::{Stream, StreamExt};
+use std::future::{Ready, ready};
+use std::pin::Pin;
+use tokio::sync::watch;
+use tonic::server::{ServerStreamingService, UnaryService};
+use tonic::{Request, Response, Status};
+use wire::health::{HealthCheckRequest, HealthCheckResponse, ServingStatus};
+
+/// The one service whose health is asked for, by its full name; the server as a whole is as well as it.
+const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
+
+/// Whether the signal to leave has come.
+#[derive(Clone)]
+pub(super) struct Health {
+    leaving: watch::Receiver<bool>,
+}
+
+/// Asks once.
+pub(super) struct Check(pub(super) Health);
+
+/// Is told of every change.
+pub(super) struct Watch(pub(super) Health);
+
+impl Health {
+    pub(super) fn new(leaving: watch::Receiver<bool>) -> Self {
+        Self { leaving }
+    }
+
+    /// How a service is now; `None` where there is no such service.
+    fn status(&self, service: &str) -> Option<ServingStatus> {
+        let is_known = service.is_empty() || service == SERVICE;
+        let status = if *self.leaving.borrow() { ServingStatus::NotServing } else { ServingStatus::Serving };
+        is_known.then_some(status)
+    }
+
+    /// How it is now, and once more when that changes: it changes once.
+    fn changes(mut self, service: String) -> impl Stream<Item = Result<HealthCheckResponse, Status>> {
+        let status = move |health: &Self| health.status(&service).unwrap_or(ServingStatus::ServiceUnknown);
+        let first = status(&self);
+        let then = async move {
+            // An error means that whoever would give the signal is gone: there is nothing to wait for either.
+            let _ = self.leaving.wait_for(|is_leaving| *is_leaving).await;
+            Some(status(&self)).filter(|now| *now != first)
+        };
+        once(ready(first)).chain(once(then).filter_map(ready)).map(|status| Ok(response(status)))
+    }
+}
+
+fn response(status: ServingStatus) -> HealthCheckResponse {
+    HealthCheckResponse { status: status.into() }
+}
+
+impl UnaryService<HealthCheckRequest> for Check {
+    type Response = HealthCheckResponse;
+    type Future = Ready<Result<Response<HealthCheckResponse>, Status>>;
+
+    fn call(&mut self, request: Request<HealthCheckRequest>) -> Self::Future {
+        let HealthCheckRequest { service } = request.into_inner();
+        let unknown = || Status::not_found(format!("no such service: expected {SERVICE}, or none"));
+        ready(self.0.status(&service).map(|status| Response::new(response(status))).ok_or_else(unknown))
+    }
+}
+
+impl ServerStreamingService<HealthCheckRequest> for Watch {
+    type Response = HealthCheckResponse;
+    type ResponseStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
+    type Future = Ready<Result<Response<Self::ResponseStream>, Status>>;
+
+    fn call(&mut self, request: Request<HealthCheckRequest>) -> Self::Future {
+        let changes = self.0.clone().changes(request.into_inner().service);
+        ready(Ok(Response::new(Box::pin(changes))))
+    }
+}
