@@ -90,6 +90,9 @@ pub struct SeatFilter {
 /// The fingerprint of a request and the answer that it got.
 pub type RememberedAnswer = ([u8; 32], Vec<u8>);
 
+/// A game, and its record once it has ended.
+pub type RecordedGame = (GameRow, Option<Vec<u8>>);
+
 /// A view of what is committed. Each call is one snapshot.
 pub trait Reader: Send {
     /// The token whose secret has this SHA-256 digest.
@@ -130,7 +133,7 @@ pub trait Reader: Send {
     /// Who answers for a table at `now`; `None` for an unknown table.
     fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError>;
     /// A game with its record, which it has once it has ended.
-    fn story_game(&mut self, id: GameId) -> Result<Option<(GameRow, Option<Vec<u8>>)>, StoreError>;
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError>;
     /// Games of a player, the last opened first.
     fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError>;
     /// Games that somebody may still join: in creation or invitation, with a free seat. The last opened first.

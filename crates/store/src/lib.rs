@@ -16,6 +16,6 @@ mod tally;
 pub mod testing;
 
 pub use contract::{
-    Backend, BotFilter, Database, MatchFilter, Observer, Reader, RememberedAnswer, SeatFilter, StoreError,
+    Backend, BotFilter, Database, MatchFilter, Observer, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
 };
 pub use door::{Store, StoreConfig};

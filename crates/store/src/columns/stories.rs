@@ -1,7 +1,7 @@
 //! Rows about tables and their games, read like the others.
 
 use super::{Columns, named};
-use crate::contract::StoreError;
+use crate::contract::{RecordedGame, StoreError};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
 use engine::rows::{GameRow, SeatRole, SeatedGame, TableLogRow, TableWhere};
 use engine::tables::{Phase, Standing};
@@ -32,7 +32,7 @@ pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
     })
 }
 
-pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<(GameRow, Option<Vec<u8>>), StoreError> {
+pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, StoreError> {
     Ok((game(row)?, row.maybe_bytes()?))
 }
 

@@ -10,7 +10,9 @@ mod retire;
 mod stories;
 mod tables;
 
-use crate::contract::{Backend, BotFilter, Database, MatchFilter, Reader, RememberedAnswer, SeatFilter, StoreError};
+use crate::contract::{
+    Backend, BotFilter, Database, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
+};
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
 use engine::rows::{
@@ -168,7 +170,7 @@ impl Reader for Handle {
     fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
         Ok(self.0.lock().table_owner(id, now))
     }
-    fn story_game(&mut self, id: GameId) -> Result<Option<(GameRow, Option<Vec<u8>>)>, StoreError> {
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
         Ok(self.0.lock().stories.game(id))
     }
     fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {

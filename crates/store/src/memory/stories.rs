@@ -1,7 +1,7 @@
 //! Tables at which stories are told, their games, and who sits where.
 
 use super::tables::{AnswerEntry, Tables};
-use crate::contract::SeatFilter;
+use crate::contract::{RecordedGame, SeatFilter};
 use crate::laws::{self, KEYS_RETIRED_MAX};
 use engine::commands::{ClaimedTable, Idempotency, Index, OpenTable, Outcome, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
@@ -156,7 +156,7 @@ impl Stories {
         games.into_iter().take(limit).map(|(_, entry)| entry).collect()
     }
 
-    pub(super) fn game(&self, id: GameId) -> Option<(GameRow, Option<Vec<u8>>)> {
+    pub(super) fn game(&self, id: GameId) -> Option<RecordedGame> {
         self.games.get(&id).map(|entry| (entry.row.clone(), entry.record.clone()))
     }
 

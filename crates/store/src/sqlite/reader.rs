@@ -7,7 +7,7 @@ use super::limit_rules;
 use super::rows::Session;
 use super::stories;
 use crate::columns::{self, BareMatch, Columns};
-use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, SeatFilter, StoreError};
+use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
 use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
@@ -175,7 +175,7 @@ impl Reader for SqliteReader {
         stories::owner(self.session(), id, now)
     }
 
-    fn story_game(&mut self, id: GameId) -> Result<Option<(GameRow, Option<Vec<u8>>)>, StoreError> {
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
         stories::game(self.session(), id)
     }
 

@@ -1,7 +1,7 @@
 //! Questions about tables and games. Every one is answered by walking an index; none counts games.
 
 use crate::columns::{self, Columns};
-use crate::contract::{RememberedAnswer, SeatFilter};
+use crate::contract::{RecordedGame, RememberedAnswer, SeatFilter};
 use crate::postgres::session::{PgColumns, PgId, Session, Trouble};
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::rows::{GameCursor, GameRow, SeatedGame, TableWhere};
@@ -39,10 +39,7 @@ pub(super) fn game_by_id() -> String {
     )
 }
 
-pub(in crate::postgres) fn game(
-    session: &mut Session,
-    id: GameId,
-) -> Result<Option<(GameRow, Option<Vec<u8>>)>, Trouble> {
+pub(in crate::postgres) fn game(session: &mut Session, id: GameId) -> Result<Option<RecordedGame>, Trouble> {
     let key: [&(dyn ::postgres::types::ToSql + Sync); 2] = [&PgId(id.table.0), &i64::from(id.number)];
     session.first(&game_by_id(), &key, |row| columns::game_with_record(row))
 }

@@ -2,7 +2,7 @@
 
 use super::claims::OWNER;
 use crate::columns::{self, Columns};
-use crate::contract::{RememberedAnswer, SeatFilter, StoreError};
+use crate::contract::{RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::sqlite::rows::Session;
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::rows::{GameCursor, GameRow, SeatedGame, TableWhere};
@@ -39,10 +39,7 @@ pub(super) fn game_by_id() -> String {
     )
 }
 
-pub(in crate::sqlite) fn game(
-    session: Session<'_>,
-    id: GameId,
-) -> Result<Option<(GameRow, Option<Vec<u8>>)>, StoreError> {
+pub(in crate::sqlite) fn game(session: Session<'_>, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
     session.first(&game_by_id(), (id.table.to_bytes(), id.number), |row| columns::game_with_record(row))
 }
 
