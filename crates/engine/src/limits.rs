@@ -124,6 +124,9 @@ pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);
 pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
 /// A draining process has released everything and ended after this time.
 pub const DRAIN_MAX: Duration = Duration::from_secs(5);
+/// Time over which a draining process spreads the answers to requests that are held, so that their clients do not come back in
+/// one instant.
+pub const DRAIN_JITTER_MAX: Duration = Duration::from_millis(800);
 
 /// Commands that wait for the store's writer; one more is refused as overloaded.
 pub const COMMANDS_WAITING_MAX: usize = 65_536;
@@ -169,6 +172,10 @@ const _: () = assert!(
 const _: () = assert!(
     LEASE_MARGIN.as_millis() >= 1_000,
     "the owner stops well before a rival with a clock a little ahead starts"
+);
+const _: () = assert!(
+    DRAIN_JITTER_MAX.as_millis() * 2 < DRAIN_MAX.as_millis(),
+    "whoever is sent away last has as long again to take the answer"
 );
 const _: () = assert!(
     TABLE_PEOPLE_MAX > 3 * rules::stories::Settings::PLAYERS_MAX as usize,

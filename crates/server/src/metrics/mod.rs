@@ -79,6 +79,10 @@ figures! {
     http_requests: ByRoute = "gauntlet_http_requests_total", "Requests that were answered, by route and class of status.";
     http_request: Histogram = "gauntlet_http_request_seconds",
         "Time from the head of a request to the head of its answer, in seconds.";
+    http_held: Histogram = "gauntlet_http_held_seconds",
+        "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
+    http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
+    http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
     http_connections_accepted: Counter = "gauntlet_http_connections_accepted_total", "Connections of clients that were accepted.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
@@ -242,6 +246,29 @@ impl Metrics {
     pub fn http_answered_at(&self, route: &ByStatus, status: u16, took: Duration) {
         route.inc(status);
         self.figures.http_request.observe(took);
+    }
+
+    /// A request that had to wait was answered, so long after it began to wait.
+    pub fn http_held(&self, route: Option<&ByStatus>, status: u16, held: Duration) {
+        if let Some(route) = route {
+            route.inc(status);
+        }
+        self.figures.http_held.observe(held);
+    }
+
+    /// A request waits, and nothing but its connection is kept.
+    pub fn http_parked(&self) {
+        self.figures.http_parked.inc();
+    }
+
+    /// It does so no longer.
+    pub fn http_unparked(&self) {
+        self.figures.http_parked.dec();
+    }
+
+    /// The client of a request that waited went.
+    pub fn http_parked_left(&self) {
+        self.figures.http_parked_left.inc();
     }
 
     /// The counters of a route.
