@@ -19,7 +19,8 @@ missed=0
 limiter() { # port, further arguments...
     local port=$1
     shift
-    serve "$port" --only limiter --data "$work/limiter-$port.db" --log-level error "$@"
+    # A connection of thousands may wait for its first request for longer than the ten seconds that clients have by default.
+    serve "$port" --only limiter --data "$work/limiter-$port.db" --log-level error --http-header-timeout-ms 60000 --http-idle-timeout-ms 120000 "$@"
 }
 
 # One journey, everybody is allowed; the phase is the caller's.

@@ -191,8 +191,8 @@ pub enum Command {
         /// The owner's fencing token.
         epoch: u32,
     },
-    /// Forget ended games of tables, oldest first; then tables that have no game left, are not live and are owned by nobody;
-    /// and idempotency keys of openings past their time. At most `max` games and `max` tables a call.
+    /// Forget idempotency keys of openings past their time; where an age is given, ended games of tables, oldest first, and then
+    /// tables that have no game left, are not live and are owned by nobody. At most `max` games and `max` tables a call.
     /// → [`Outcome::Retired`], the games alone
     RetireGames {
         /// When.

@@ -139,6 +139,11 @@ mod tests {
         check(0, 0, Purpose::StartFood, [3, 50, 1, 0, 248_499, 1_779_102_256]);
         check(0, 0, Purpose::Food, [1, 68, 2, 0, 600_131, 2_989_714_503]);
         check(0, 0, Purpose::Hazards, [5, 19, 0, 1, 561_281, 1_932_531_144]);
+        check(0, 0, Purpose::StoriesDeal, [2, 74, 2, 1, 158_518, 985_655_367]);
+        check(0, 0, Purpose::StoriesBoard, [5, 58, 1, 0, 916_994, 476_324_515]);
+        check(0, 0, Purpose::StoriesEarned, [5, 77, 1, 1, 976_880, 1_091_859_704]);
+        check(0, 0, Purpose::StoriesBotDelay, [4, 82, 1, 1, 944_040, 2_020_826_064]);
+        check(0, 0, Purpose::StoriesBotChoice, [0, 77, 1, 0, 874_194, 2_065_888_227]);
         check(0, 1, Purpose::Food, [2, 33, 2, 0, 137_996, 941_952_701]);
         check(u64::MAX, u32::MAX, Purpose::Food, [0, 52, 0, 1, 539_778, 1_373_642_604]);
     }

@@ -1,6 +1,13 @@
 //! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both stores
 //! name and order them alike; each brings its own [`Columns`].
 
+mod stories;
+
+pub(crate) use stories::{
+    GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,
+    table_where,
+};
+
 use crate::contract::StoreError;
 use crate::tally::mean;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};

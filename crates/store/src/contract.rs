@@ -1,8 +1,12 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, MatchId, WorkerId};
-use engine::rows::{Account, Bot, Counts, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
+use engine::rows::{
+    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, MatchRow, MatchStatus, SeatedGame, Stats,
+    TableWhere, Token,
+};
+use engine::tables::Standing;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -70,8 +74,24 @@ pub struct BotFilter {
     pub limit: usize,
 }
 
+/// Which games of a player's a list shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeatFilter {
+    /// Games in which he has a seat, be it that he was only invited.
+    pub player: PlayerId,
+    /// Those that have ended, or those that have not.
+    pub is_ended: bool,
+    /// Only games opened before this place (lists are newest first).
+    pub before: Option<GameCursor>,
+    /// At most so many.
+    pub limit: usize,
+}
+
 /// The fingerprint of a request and the answer that it got.
 pub type RememberedAnswer = ([u8; 32], Vec<u8>);
+
+/// A game, and its record once it has ended.
+pub type RecordedGame = (GameRow, Option<Vec<u8>>);
 
 /// A view of what is committed. Each call is one snapshot.
 pub trait Reader: Send {
@@ -79,6 +99,8 @@ pub trait Reader: Send {
     fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError>;
     /// All tokens of an account, newest first.
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError>;
+    /// The account of this id.
+    fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError>;
     /// The account of this name.
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
     /// These bots, in any order; unknown ids are left out.
@@ -106,6 +128,22 @@ pub trait Reader: Send {
     fn limit_rules(&mut self) -> Result<LimitRules, StoreError>;
     /// [`LimitRules::version`] alone: one row, so that nodes on one database can ask often whether there is something new.
     fn limit_rules_version(&mut self) -> Result<u64, StoreError>;
+    /// The secret of this name, if somebody needed it already.
+    fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Who answers for a table at `now`; `None` for an unknown table.
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError>;
+    /// A game with its record, which it has once it has ended.
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError>;
+    /// Games of a player, the last opened first.
+    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError>;
+    /// Games that somebody may still join: in creation or invitation, with a free seat. The last opened first.
+    fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError>;
+    /// Ended games of everybody, the last ended first.
+    fn story_history(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError>;
+    /// The standings of these players, by id; who was never scored is left out.
+    fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError>;
+    /// The answer remembered for a player's idempotency key with its request's fingerprint.
+    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError>;

@@ -1,7 +1,7 @@
 //! Laws of the queue that every store applies in the same words: what a claim charges, who holds a lease, which entries fit
 //! a log. Functions of values; the stores bring the values.
 
-use engine::commands::{Append, Command, Outcome};
+use engine::commands::{Append, Command, Index, Outcome, TableAppend};
 use engine::ids::WorkerId;
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::life::{Event, State};
@@ -75,6 +75,51 @@ pub(crate) fn may_append(state: State, epoch: u32, writer_epoch: u32) -> Result<
 pub(crate) fn continues(append: &Append, have: u32) -> Result<(), Outcome> {
     let is_contiguous = append.rows.iter().zip(have..).all(|(row, version)| row.version == version);
     if append.expected_version == have && is_contiguous { Ok(()) } else { Err(Outcome::VersionIs(have)) }
+}
+
+/// Whether this writer may add to the log of a table that is in its `epoch`.
+pub(crate) fn may_append_table(epoch: u32, append: &TableAppend) -> Result<(), Outcome> {
+    if epoch == append.epoch { Ok(()) } else { Err(Outcome::Fenced) }
+}
+
+/// Whether these entries continue a table's log of `have` entries, `base_version` of them under its base: the expected number,
+/// no gap, and a new base, if there is one, that neither goes back nor runs ahead.
+pub(crate) fn continues_table(append: &TableAppend, base_version: u32, have: u32) -> Result<(), Outcome> {
+    let is_contiguous = append.rows.iter().zip(have..).all(|(row, version)| row.version == version);
+    let end = have.saturating_add(append.rows.len() as u32);
+    let is_base_within = append.base.as_ref().is_none_or(|base| (base_version..=end).contains(&base.version));
+    if append.expected_version == have && is_contiguous && is_base_within {
+        Ok(())
+    } else {
+        Err(Outcome::VersionIs(have))
+    }
+}
+
+/// Whether a table's first entries say that it is in its first epoch and begin a log.
+pub(crate) fn opens_table(append: &TableAppend) -> Result<(), Outcome> {
+    may_append_table(1, append)?;
+    continues_table(append, 0, 0)
+}
+
+/// Changes of lists in the order in which they are made: games, their seats, their ends, awards.
+pub(crate) fn in_order(index: &[Index]) -> impl Iterator<Item = &Index> {
+    let place = |change: &Index| match change {
+        Index::Game(_) => 0,
+        Index::Seat { .. } | Index::Unseat { .. } => 1,
+        Index::Archive { .. } => 2,
+        Index::Award { .. } => 3,
+    };
+    (0..4).flat_map(move |now| index.iter().filter(move |change| place(change) == now))
+}
+
+/// Whether an append lists a game of its table: a table that was opened without one has none.
+pub(crate) fn lists_a_game(append: &TableAppend) -> bool {
+    append.index.iter().any(|change| matches!(change, Index::Game(_)))
+}
+
+/// A text that players wrote, as it is kept: without the zeros that PostgreSQL's texts cannot hold.
+pub(crate) fn kept_text(text: &str) -> String {
+    text.replace('\0', " ")
 }
 
 /// Whether an id stands twice in a creation.

@@ -15,5 +15,7 @@ mod tally;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use contract::{Backend, BotFilter, Database, MatchFilter, Observer, Reader, StoreError};
+pub use contract::{
+    Backend, BotFilter, Database, MatchFilter, Observer, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
+};
 pub use door::{Store, StoreConfig};

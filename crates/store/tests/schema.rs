@@ -30,7 +30,7 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
     db.pragma_update(None, "user_version", 7).unwrap();
-    check_refused(&database, &["schema version 7", "up to 3", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 4", "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -64,7 +64,7 @@ fn databases_that_are_not_ours_are_refused() {
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
     client.batch_execute("UPDATE gauntlet_schema SET version = 7").unwrap();
-    check_refused(&database, &["schema version 7", "up to 3", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 4", "newer program"]);
 }
 
 #[test]

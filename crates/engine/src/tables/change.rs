@@ -8,9 +8,12 @@ use super::state::State;
 use crate::commands::{Base, Index};
 use crate::ids::PlayerId;
 use crate::rows::{GameRow, SeatRole, TableLogRow};
+use std::fmt;
 
 /// What is to be committed. Whoever commits it gives it back to [`super::Table::apply`], and tells nobody before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Its `Debug` counts and does not tell: entries hold hands.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Change {
     /// Entries that the log holds before it.
     pub expected_version: u32,
@@ -23,6 +26,13 @@ pub struct Change {
     /// Whether the table acts by itself after it, and so must be owned by somebody.
     pub is_live: bool,
     pub(super) entries: Vec<Logged>,
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Change");
+        out.field("expected_version", &self.expected_version).field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
 }
 
 impl Change {
@@ -62,10 +72,10 @@ pub(super) fn index_of(before: &State, entry: &Entry, after: &State) -> Vec<Inde
         Entry::Invited { players } => {
             out.extend(players.iter().filter_map(|player| seat(after, *player, SeatRole::Invited)));
         }
-        Entry::VotingOpened { removed, .. } => {
+        Entry::VotingOpened { opening } => {
             out.push(game_row(after, game));
             let invited = before.game.iter().flat_map(|game| &game.invited);
-            out.extend(removed.iter().chain(invited).filter_map(|player| unseat(after, *player)));
+            out.extend(opening.removed.iter().chain(invited).filter_map(|player| unseat(after, *player)));
         }
         Entry::Completed { .. } | Entry::Canceled { .. } => {
             out.push(game_row(after, game));

@@ -4,7 +4,7 @@
 
 use super::action::Action;
 use super::bots::{self, PICK_DELAY, VOTE_DELAY};
-use super::entry::{Counted, Entry};
+use super::entry::{Counted, Entry, Opening};
 use super::game::{Because, Game, Player};
 use super::life::{Event, Phase};
 use super::people::Newcomer;
@@ -90,16 +90,16 @@ impl<'a> Scene<'a> {
         if ends {
             return Ok(self.end_with(Entry::Canceled { because: Because::StorytellerLeft }, Some(actor)));
         }
-        let picked_or_not = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
-        let picks = game.picks() - u8::from(picked_or_not.is_some());
-        let is_ready = game.phase == Phase::Vote || picks >= self.state.settings.rules.picked_min;
-        Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| is_ready) }])
+        let taken_back = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
+        let picks = game.picks() - u8::from(taken_back.is_some());
+        let stays_ready = picks >= self.state.settings.rules.picked_min;
+        Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| stays_ready) }])
     }
 
     fn leave_between_games(self, actor: PlayerId) -> Vec<Entry> {
         let left = Entry::Left { player: actor, countdown: None };
-        let named = (self.state.next.storyteller == Some(actor)).then(|| {
-            let passed: Vec<_> = self.state.next.passed.iter().copied().chain([actor]).collect();
+        let named = (self.state.next().storyteller == Some(actor)).then(|| {
+            let passed: Vec<_> = self.state.next().passed.iter().copied().chain([actor]).collect();
             self.name(self.candidate(&passed))
         });
         [left].into_iter().chain(named).collect()
@@ -206,12 +206,13 @@ impl<'a> Scene<'a> {
         let (stay, out): (Vec<&Player>, Vec<&Player>) = game.players.iter().partition(|player| player.picked.is_some());
         let mut dice = self.dice(Purpose::StoriesBotDelay);
         let bots = stay.iter().filter(|player| bots::is_bot(player.id));
-        Entry::VotingOpened {
+        let opening = Opening {
             board: stories::board(picked, &mut self.dice(Purpose::StoriesBoard)),
             removed: out.iter().map(|player| player.id).collect(),
             bots_due: bots.map(|_| self.now.after(VOTE_DELAY.draw(&mut dice))).collect(),
             because,
-        }
+        };
+        Entry::VotingOpened { opening: Box::new(opening) }
     }
 
     fn complete_by_hand(self, actor: PlayerId) -> Decided {
@@ -284,7 +285,7 @@ impl<'a> Scene<'a> {
         if let Some(game) = self.state.live() {
             return Err(Refusal::GameIsLive { game: game.number });
         }
-        let next = &self.state.next;
+        let next = self.state.next();
         if let Some(named) = next.storyteller.filter(|named| *named != actor) {
             return Err(Refusal::NotYourTurn { next: named, until: next.until });
         }

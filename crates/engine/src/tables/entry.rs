@@ -38,6 +38,19 @@ pub struct Counted {
 }
 packed!(Counted { player, picked, vote, points, has_won });
 
+/// How the vote was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Opening {
+    /// The cards, in the order in which they lie.
+    pub(super) board: Vec<Card>,
+    /// Who had not picked, and does not play any more.
+    pub(super) removed: Vec<PlayerId>,
+    /// When the bots will vote, in the order of their seats.
+    pub(super) bots_due: Vec<UnixMs>,
+    pub(super) because: Because,
+}
+packed!(Opening { board, removed, bots_due, because });
+
 /// Something that happened at a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
@@ -57,8 +70,8 @@ pub(super) enum Entry {
     Picked { player: PlayerId, card: Card, countdown: Option<UnixMs> },
     /// The storyteller chose how long countdowns of this phase take; the running one as it is after that.
     CountdownSet { chosen: Option<Duration>, countdown: Option<UnixMs> },
-    /// The cards lie open. Who has not picked does not play any more. When the bots will vote, in the order of the seats.
-    VotingOpened { board: Vec<Card>, removed: Vec<PlayerId>, bots_due: Vec<UnixMs>, because: Because },
+    /// The cards lie open.
+    VotingOpened { opening: Box<Opening> },
     /// A player voted, perhaps instead of another vote; the countdown as it is after that.
     Voted { player: PlayerId, card: Card, countdown: Option<UnixMs> },
     /// The votes were counted; in the order of the seats.
@@ -81,7 +94,7 @@ packed_variants!(Entry {
     6 => Invited { players },
     7 => Picked { player, card, countdown },
     8 => CountdownSet { chosen, countdown },
-    9 => VotingOpened { board, removed, bots_due, because },
+    9 => VotingOpened { opening },
     10 => Voted { player, card, countdown },
     11 => Completed { results, because },
     12 => Canceled { because },

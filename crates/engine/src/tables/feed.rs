@@ -51,12 +51,16 @@ enum Audience {
     Only(Box<[PlayerId]>),
 }
 
+/// The id of nobody: it is older than any.
+const NOBODY: PlayerId = PlayerId(0);
+
 /// An entry as it is remembered, with all that is needed to cut it for a viewer later as it would have been cut at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) logged: Logged,
     pub(super) game: u32,
-    pub(super) storyteller: Option<PlayerId>,
+    /// Who told the story then; [`NOBODY`] when he had left.
+    storyteller: PlayerId,
     audience: Audience,
     committed_at_us: i64,
 }
@@ -64,10 +68,10 @@ pub(super) struct Told {
 impl Told {
     /// An entry, told after it was folded into the state.
     pub(super) fn new(logged: Logged, state: &State, committed_at_us: i64) -> Self {
-        let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller());
+        let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller()).unwrap_or(NOBODY);
         let audience = match &logged.entry {
             Entry::Said { .. } => Audience::Only(state.people.members().map(|person| person.id).collect()),
-            Entry::Invited { .. } => Audience::Only(storyteller.into_iter().collect()),
+            Entry::Invited { .. } => Audience::Only([storyteller].into()),
             _ => Audience::Everybody,
         };
         Self { logged, game: state.number(), storyteller, audience, committed_at_us }
@@ -103,8 +107,9 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn push(&mut self, told: Told) {
-        if self.told.len() < 4 {
-            self.told.reserve_exact(1);
+        // Most tables are short: room for twice what is there would be the greater part of them.
+        if self.told.len() == self.told.capacity() {
+            self.told.reserve_exact(1 + self.told.len() / 4);
         }
         self.told.push_back(told);
     }
@@ -137,7 +142,8 @@ impl Window {
 
 impl Told {
     fn event(&self, viewer: Option<PlayerId>, seq: u64) -> Event {
-        Event { seq, at: self.logged.at, game: self.game, kind: cut(&self.logged.entry, self.storyteller, viewer) }
+        let storyteller = (self.storyteller != NOBODY).then_some(self.storyteller);
+        Event { seq, at: self.logged.at, game: self.game, kind: cut(&self.logged.entry, storyteller, viewer) }
     }
 
     /// The events of a game's history, as a viewer would have got them, counted from 1.

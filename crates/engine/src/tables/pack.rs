@@ -22,6 +22,13 @@ pub(super) trait Pack: Sized {
     fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry>;
 }
 
+/// The bytes of a value.
+pub(super) fn to_bytes(value: &impl Pack) -> Vec<u8> {
+    let mut out = Vec::new();
+    value.put(&mut out);
+    out
+}
+
 /// A whole value as a byte string of its own, which begins with the number of its format.
 pub(super) fn seal(format: u8, value: &impl Pack) -> Vec<u8> {
     let mut out = vec![format];

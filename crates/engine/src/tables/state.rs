@@ -1,9 +1,9 @@
 //! The state of a table after some entries of its log, and how one more entry changes it. No decision falls here.
 
-use super::entry::{Counted, Entry, Logged};
+use super::entry::{Counted, Entry, Logged, Opening};
 use super::game::{Because, Game, Player};
 use super::life::Phase;
-use super::pack::{Pack, packed, packed_variants};
+use super::pack::{self, Pack, packed, packed_variants};
 use super::people::{Newcomer, People};
 use super::settings::Settings;
 use crate::ids::{GameId, PlayerId, TableId};
@@ -24,6 +24,8 @@ pub(super) struct Next {
     pub(super) passed: Vec<PlayerId>,
 }
 packed!(Next { storyteller, until, passed });
+
+static ANYBODY: Next = Next { storyteller: None, until: None, passed: Vec::new() };
 
 /// What a line of the chat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +67,7 @@ pub(super) struct State {
     pub(super) last_at: UnixMs,
     pub(super) people: People,
     pub(super) game: Option<Box<Game>>,
-    pub(super) next: Next,
+    pub(super) next: Option<Box<Next>>,
     pub(super) has_bots: bool,
     pub(super) chat: Vec<Line>,
 }
@@ -88,7 +90,7 @@ impl State {
             last_at: UnixMs(0),
             people: People::default(),
             game: None,
-            next: Next::default(),
+            next: None,
             has_bots,
             chat: Vec::new(),
         }
@@ -97,6 +99,11 @@ impl State {
     /// The game that is played.
     pub(super) fn live(&self) -> Option<&Game> {
         self.game.as_deref().filter(|game| game.phase.is_live())
+    }
+
+    /// Who may begin the next game.
+    pub(super) fn next(&self) -> &Next {
+        self.next.as_deref().unwrap_or(&ANYBODY)
     }
 
     /// The number of the game that is played, or of the last one; 0 before the first.
@@ -156,11 +163,11 @@ impl State {
         for id in unseated {
             self.people.leave(*id);
         }
-        self.people.sit(who, |_| false);
+        self.people.sit(who);
         if let Some(person) = self.people.get_mut(who.id) {
             person.last_told = number;
         }
-        self.next = Next::default();
+        self.next = None;
         self.game = Some(Box::new(Game {
             number,
             phase: Phase::Create,
@@ -183,8 +190,9 @@ impl State {
 
     fn join(&mut self, who: &Newcomer, hand: CardSet, bot_due: Option<UnixMs>, at: UnixMs) -> Result<(), Misfit> {
         let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
-        self.people.sit(who, |id| game.players.iter().any(|player| player.id == id));
+        self.people.sit(who);
         game.invited.retain(|id| *id != who.id);
+        game.players.reserve_exact(1);
         game.players.push(Player { bot_due, ..Player::new(who.id, hand) });
         if bot_due.is_some() {
             game.bots_since = at;
@@ -232,9 +240,10 @@ impl State {
     }
 
     fn name(&mut self, next: Option<PlayerId>, until: Option<UnixMs>) {
-        self.next.passed.extend(self.next.storyteller.take());
-        self.next.storyteller = next;
-        self.next.until = until;
+        let named = self.next.get_or_insert_default();
+        named.passed.extend(named.storyteller.take());
+        named.storyteller = next;
+        named.until = until;
     }
 
     fn complete(&mut self, results: &[Counted], because: Because, at: UnixMs) -> Result<(), Misfit> {
@@ -266,14 +275,14 @@ impl State {
         self.end(Phase::Canceled, because, at)?;
         match (because, storyteller) {
             (Because::StorytellerLeft, Some(id)) => self.people.leave(id),
-            (Because::StorytellerLate, Some(id)) => self.next.passed.push(id),
+            (Because::StorytellerLate, Some(id)) => self.next.get_or_insert_default().passed.push(id),
             _ => {}
         }
         Ok(())
     }
 
     fn end(&mut self, phase: Phase, because: Because, at: UnixMs) -> Result<(), Misfit> {
-        self.next = Next::default();
+        self.next = None;
         let game = self.game_mut()?;
         game.phase = phase;
         game.because = Some(because);
@@ -296,7 +305,9 @@ impl State {
             game.inactive_at = logged.at.after(timeout);
         }
         if (is_live || logged.entry.ends_game()) && game.history.len() < GAME_HISTORY_BYTES_MAX {
-            logged.put(&mut game.history);
+            let entry = pack::to_bytes(logged);
+            game.history.reserve_exact(entry.len());
+            game.history.extend(entry);
         }
     }
 }
@@ -319,7 +330,7 @@ fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
             game.countdown_chosen = *chosen;
             game.countdown = *countdown;
         }
-        Entry::VotingOpened { board, removed, bots_due, .. } => open_voting(game, board, removed, bots_due),
+        Entry::VotingOpened { opening } => open_voting(game, opening),
         Entry::Voted { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
             (player.vote, player.bot_due) = (Some(*card), None);
@@ -330,15 +341,15 @@ fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn open_voting(game: &mut Game, board: &[rules::stories::Card], removed: &[PlayerId], bots_due: &[UnixMs]) {
+fn open_voting(game: &mut Game, opening: &Opening) {
     game.phase = Phase::Vote;
-    game.board = board.to_vec();
-    game.players.retain(|player| !removed.contains(&player.id));
+    game.board = opening.board.clone();
+    game.players.retain(|player| !opening.removed.contains(&player.id));
     game.invited = Vec::new();
     game.countdown = None;
     game.countdown_chosen = None;
     let bots = game.players.iter_mut().filter(|player| super::bots::is_bot(player.id));
-    for (bot, due) in bots.zip(bots_due) {
+    for (bot, due) in bots.zip(&opening.bots_due) {
         bot.bot_due = Some(*due);
     }
 }

@@ -6,6 +6,7 @@ use super::entry::Entry;
 use super::game::{Because, Game};
 use super::life::{Event, Phase};
 use super::state::State;
+use crate::ids::PlayerId;
 use crate::time::UnixMs;
 
 /// What a timer is for. Of those due at the same time, the first goes first.
@@ -24,7 +25,7 @@ impl State {
     fn due(&self) -> Option<(UnixMs, Due)> {
         match self.live() {
             Some(game) => self.dues_of(game).min(),
-            None => self.next.until.map(|until| (until, Due::NextStoryteller)),
+            None => self.next().until.map(|until| (until, Due::NextStoryteller)),
         }
     }
 
@@ -68,19 +69,19 @@ impl Scene<'_> {
         }
     }
 
-    fn instead_of_the_absent(self) -> Option<crate::ids::PlayerId> {
-        let named = self.state.next.storyteller.filter(|_| self.state.live().is_none())?;
+    fn instead_of_the_absent(self) -> Option<PlayerId> {
+        let named = self.state.next().storyteller.filter(|_| self.state.live().is_none())?;
         if (self.is_present)(named) { None } else { self.candidate_after(named) }
     }
 
-    fn candidate_after(self, named: crate::ids::PlayerId) -> Option<crate::ids::PlayerId> {
-        let passed: Vec<_> = self.state.next.passed.iter().copied().chain([named]).collect();
+    fn candidate_after(self, named: PlayerId) -> Option<PlayerId> {
+        let passed: Vec<_> = self.state.next().passed.iter().copied().chain([named]).collect();
         self.candidate(&passed)
     }
 
     fn carry_out(self, due: Due) -> Vec<Entry> {
         let Some(game) = self.state.live() else {
-            let named = self.state.next.storyteller;
+            let named = self.state.next().storyteller;
             return vec![self.name(named.and_then(|named| self.candidate_after(named)))];
         };
         match due {

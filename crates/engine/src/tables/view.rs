@@ -317,9 +317,11 @@ pub(super) fn cut(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<P
             EventKind::Picked { player: *player, card: knows(player).then_some(*card), countdown: *countdown }
         }
         Entry::CountdownSet { chosen, countdown } => EventKind::CountdownSet { takes: *chosen, countdown: *countdown },
-        Entry::VotingOpened { board, removed, because, bots_due: _ } => {
-            EventKind::VotingOpened { board: board.clone(), removed: removed.clone(), because: *because }
-        }
+        Entry::VotingOpened { opening } => EventKind::VotingOpened {
+            board: opening.board.clone(),
+            removed: opening.removed.clone(),
+            because: opening.because,
+        },
         Entry::Voted { player, card, countdown } => {
             EventKind::Voted { player: *player, card: knows(player).then_some(*card), countdown: *countdown }
         }
@@ -347,8 +349,8 @@ pub(super) fn table_view(state: &State, viewer: Option<PlayerId>, seq: u64) -> T
         settings: state.settings,
         members: state.people.members().map(member_view).collect(),
         game,
-        next_storyteller: state.next.storyteller,
-        next_storyteller_until: state.next.until,
+        next_storyteller: state.next().storyteller,
+        next_storyteller_until: state.next().until,
         has_bots: state.has_bots,
         chat: if is_member { state.chat.clone() } else { Vec::new() },
     }

@@ -80,7 +80,7 @@ figures! {
     http_request: Histogram = "gauntlet_http_request_seconds",
         "Time from the head of a request to the head of its answer, in seconds.";
     http_held: Histogram = "gauntlet_http_held_seconds",
-        "Time that requests were held which wait for something to happen, in seconds; they are in no other histogram.";
+        "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
     http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
     forwards: Counter = "gauntlet_forwards_total", "Requests that were sent on to the node that owns their table, and answered there.";

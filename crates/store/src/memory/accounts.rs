@@ -1,4 +1,4 @@
-//! Accounts, tokens and bots.
+//! Accounts, tokens, bots and secrets.
 
 use super::tables::{AccountEntry, Tables};
 use engine::commands::Outcome;
@@ -73,6 +73,10 @@ impl Tables {
         }
         self.bots.remove(&id);
         Outcome::Done
+    }
+
+    pub(super) fn ensure_secret(&mut self, name: &str, bytes: &[u8]) -> Outcome {
+        Outcome::SecretIs(self.secrets.entry(name.to_owned()).or_insert_with(|| bytes.to_vec()).clone())
     }
 
     fn is_bot_name_taken(&self, bot: &Bot) -> bool {

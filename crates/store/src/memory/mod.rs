@@ -7,12 +7,19 @@ mod log;
 mod queue;
 mod reads;
 mod retire;
+mod stories;
 mod tables;
 
-use crate::contract::{Backend, BotFilter, Database, MatchFilter, Reader, RememberedAnswer, StoreError};
+use crate::contract::{
+    Backend, BotFilter, Database, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
+};
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, MatchId, WorkerId};
-use engine::rows::{Account, Bot, Counts, LimitRules, LogPage, MatchRow, MatchStatus, Stats, Token};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
+use engine::rows::{
+    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, MatchRow, MatchStatus, SeatedGame, Stats,
+    TableWhere, Token,
+};
+use engine::tables::Standing;
 use engine::time::UnixMs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tables::Tables;
@@ -97,15 +104,13 @@ impl Tables {
             Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
             Command::PutLimitOverride(quota) => self.put_limit_override(quota),
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
-            Command::OpenTable(_)
-            | Command::AppendTable(_)
-            | Command::ClaimTable { .. }
-            | Command::ClaimTables { .. }
-            | Command::ReleaseTable { .. }
-            | Command::RetireGames { .. }
-            | Command::EnsureSecret { .. } => {
-                return Err(StoreError::Unavailable { why: "tables are not kept here yet".to_owned() });
-            }
+            Command::OpenTable(open) => self.open_table(open),
+            Command::AppendTable(append) => self.append_table(append),
+            Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
+            Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
+            Command::ReleaseTable { id, epoch } => self.release_table(*id, *epoch),
+            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
+            Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
         })
     }
 }
@@ -116,6 +121,9 @@ impl Reader for Handle {
     }
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
         Ok(self.0.lock().tokens_of(account))
+    }
+    fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        Ok(self.0.lock().account(id))
     }
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
         Ok(self.0.lock().account_named(name))
@@ -155,6 +163,30 @@ impl Reader for Handle {
     }
     fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
         Ok(self.0.lock().limit_rules_version)
+    }
+    fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.0.lock().secrets.get(name).cloned())
+    }
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
+        Ok(self.0.lock().table_owner(id, now))
+    }
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
+        Ok(self.0.lock().stories.game(id))
+    }
+    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
+        Ok(self.0.lock().stories.games_of(filter))
+    }
+    fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        Ok(self.0.lock().stories.lobby(before, limit))
+    }
+    fn story_history(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        Ok(self.0.lock().stories.history(before, limit))
+    }
+    fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError> {
+        Ok(self.0.lock().stories.standings(players))
+    }
+    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+        Ok(self.0.lock().stories.answer(player, key))
     }
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)

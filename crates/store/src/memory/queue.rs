@@ -88,8 +88,10 @@ impl Tables {
         if self.workers.contains_key(&worker) && !self.lease_holds(worker, now) {
             return Outcome::LeaseLost;
         }
-        let claims = self.workers.get(&worker).map_or(0, |entry| entry.claims);
-        let entry = WorkerEntry { address: address.to_owned(), lease_until: until, is_given_up: false, claims };
+        let (claims, table_claims) =
+            self.workers.get(&worker).map_or((0, 0), |entry| (entry.claims, entry.table_claims));
+        let address = address.to_owned();
+        let entry = WorkerEntry { address, lease_until: until, is_given_up: false, claims, table_claims };
         self.workers.insert(worker, entry);
         Outcome::Done
     }

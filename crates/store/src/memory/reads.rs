@@ -19,6 +19,10 @@ impl Tables {
         self.tokens.values().rev().filter(|token| token.account == account).cloned().collect()
     }
 
+    pub(super) fn account(&self, id: AccountId) -> Option<Account> {
+        self.accounts.get(&id).map(|entry| entry.account.clone())
+    }
+
     pub(super) fn account_named(&self, name: &str) -> Option<Account> {
         self.accounts.values().find(|entry| entry.account.name == name).map(|entry| entry.account.clone())
     }

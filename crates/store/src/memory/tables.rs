@@ -1,5 +1,6 @@
 //! The tables and the three orders in which matches are looked for. Only [`Tables::change`] touches the orders.
 
+use super::stories::Stories;
 use crate::laws;
 use crate::tally::Minute;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
@@ -19,7 +20,9 @@ pub(super) struct Tables {
     pub(super) minutes: BTreeMap<i64, Minute>,
     pub(super) limit_policies: BTreeMap<String, LimitPolicy>,
     pub(super) limit_overrides: BTreeMap<(String, Vec<u8>), LimitOverride>,
-    /// Changes of the two so far.
+    pub(super) secrets: BTreeMap<String, Vec<u8>>,
+    pub(super) stories: Stories,
+    /// Changes of the rules of the limiter so far.
     pub(super) limit_rules_version: u64,
     /// The highest tag that was claimed from the queue.
     pub(super) virtual_time: u64,
@@ -64,6 +67,8 @@ pub(super) struct WorkerEntry {
     pub(super) is_given_up: bool,
     /// The highest number of its claims so far.
     pub(super) claims: u64,
+    /// The highest number of its claims of tables so far.
+    pub(super) table_claims: u64,
 }
 
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! Accounts, tokens and bots. The account's row is locked before, so what is checked here stays true until the commit.
+//! Accounts, tokens, bots and secrets. The account's row is locked before, so what is checked here stays true until the commit.
 
 use super::batch::Batch;
 use super::session::{PgId, Trouble};
@@ -111,5 +111,13 @@ impl Batch<'_> {
         }
         self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = $1", &[&PgId(account.0)])?;
         Ok(Outcome::Done)
+    }
+
+    /// Who comes second waits for the first one's commit, and finds what that one kept.
+    pub(super) fn ensure_secret(&mut self, name: &str, bytes: &[u8]) -> Result<Outcome, Trouble> {
+        let keep = "INSERT INTO secrets (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
+        self.session.run(keep, &[&name, &bytes])?;
+        let kept = super::stories::secret(self.session, name)?;
+        Ok(Outcome::SecretIs(kept.unwrap_or_default()))
     }
 }

@@ -2,13 +2,16 @@
 
 use super::plan::{self, Run};
 use super::session::{PgId, Session, Trouble};
+use super::stories::{self, Awards};
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
 use crate::tally::Tally;
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, MatchId};
+use engine::ids::{AccountId, MatchId, TableId};
 use std::collections::BTreeSet;
 
+/// "Keys": the class of the advisory locks of idempotency keys.
+const KEYS: i32 = 0x4b65_7973;
 /// How often a batch is done again before its callers are told. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
 
@@ -23,9 +26,12 @@ impl Writer {
 
     fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Trouble> {
         self.session.script("BEGIN ISOLATION LEVEL READ COMMITTED")?;
-        let mut batch = Batch { session: &mut self.session, tally: Tally::default(), virtual_time_reached: None };
+        let session = &mut self.session;
+        let mut batch =
+            Batch { session, tally: Tally::default(), virtual_time_reached: None, awards: Awards::default() };
         batch.lock(commands)?;
         let outcomes = batch.apply_all(commands)?;
+        batch.write_awards()?;
         batch.write_figures()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)
@@ -56,6 +62,8 @@ pub(super) struct Batch<'s> {
     pub(super) tally: Tally,
     /// The highest tag that was claimed in this batch.
     pub(super) virtual_time_reached: Option<u64>,
+    /// What players were awarded so far: written at the end.
+    pub(super) awards: Awards,
 }
 
 impl Batch<'_> {
@@ -69,10 +77,38 @@ impl Batch<'_> {
         if commands.iter().any(is_about_limits) {
             self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
+        self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
             let sql = "SELECT 1 FROM matches WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
             self.session.run(sql, &[&matches])?;
+        }
+        self.lock_tables(commands)
+    }
+
+    fn lock_tables(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+        let tables: BTreeSet<TableId> = commands.iter().filter_map(table_of).collect();
+        let tables: Vec<PgId> = tables.into_iter().map(|id| PgId(id.0)).collect();
+        if !tables.is_empty() {
+            let sql = "SELECT 1 FROM story_tables WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+            self.session.run(sql, &[&tables])?;
+        }
+        Ok(())
+    }
+
+    /// A key that nobody used yet has no row to lock: two nodes that are asked the same at once take turns by its hash.
+    fn lock_keys(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+        let asked = commands.iter().filter_map(|command| match command {
+            Command::OpenTable(open) => open.idempotency.as_ref(),
+            _ => None,
+        });
+        let (players, keys): (Vec<PgId>, Vec<&str>) =
+            asked.map(|(player, asked)| (PgId(player.0), asked.key.as_str())).unzip();
+        if !keys.is_empty() {
+            let sql = "SELECT pg_advisory_xact_lock($3, hash)::text FROM (
+                         SELECT DISTINCT hashtext(player::text || key) AS hash
+                         FROM unnest($1::uuid[], $2::text[]) AS asked (player, key) ORDER BY hash) AS hashes";
+            self.session.run(sql, &[&players, &keys, &KEYS])?;
         }
         Ok(())
     }
@@ -104,6 +140,10 @@ impl Batch<'_> {
                 Run::Appends(places) => {
                     let appends: Vec<_> = places.iter().filter_map(|at| as_append(&commands[*at])).collect();
                     put(&mut outcomes, &places, self.append_all(&appends)?);
+                }
+                Run::Tables(places) => {
+                    let writes: Vec<_> = places.iter().map(|at| &commands[*at]).collect();
+                    put(&mut outcomes, &places, self.write_tables(&writes)?);
                 }
                 Run::Creations(places) => {
                     let creations: Vec<_> = places.iter().filter_map(|at| as_creation(&commands[*at])).collect();
@@ -141,15 +181,13 @@ impl Batch<'_> {
             Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
             Command::PutLimitOverride(quota) => self.put_limit_override(quota),
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
-            Command::OpenTable(_)
-            | Command::AppendTable(_)
-            | Command::ClaimTable { .. }
-            | Command::ClaimTables { .. }
-            | Command::ReleaseTable { .. }
-            | Command::RetireGames { .. }
-            | Command::EnsureSecret { .. } => {
-                Err(StoreError::Unavailable { why: "tables are not kept here yet".to_owned() }.into())
+            Command::OpenTable(_) | Command::AppendTable(_) | Command::ReleaseTable { .. } => {
+                self.write_tables(&[command]).map(only)
             }
+            Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
+            Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
+            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
+            Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
         }
     }
 
@@ -200,6 +238,14 @@ impl Batch<'_> {
             )?;
         }
         Ok(())
+    }
+}
+
+/// The table whose row a command decides by.
+fn table_of(command: &Command) -> Option<TableId> {
+    match command {
+        Command::ClaimTable { id, .. } => Some(*id),
+        other => stories::written_table(other),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The shared store: any number of processes on one PostgreSQL. One connection writes, a transaction a batch; others read.
 //!
-//! Rows that a batch decides about are locked first, always in the order figures of the limiter's rules, accounts, matches by
-//! id, figures by name, so that two nodes never wait for each other crosswise; where the database still finds a deadlock, the
-//! batch is done again.
+//! Rows that a batch decides about are locked first, always in the order figures of the limiter's rules, keys of openings,
+//! accounts, matches by id, tables by id, standings by player, figures by name, so that two nodes never wait for each other
+//! crosswise; where the database still finds a deadlock, the batch is done again.
 
 mod accounts;
 mod appends;
@@ -15,9 +15,12 @@ mod life;
 mod limit_rules;
 mod migrate;
 mod plan;
+#[cfg(test)]
+mod plans;
 mod reader;
 mod retire;
 mod session;
+mod stories;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use ::postgres::Config;

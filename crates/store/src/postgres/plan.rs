@@ -2,10 +2,11 @@
 //! brought forward to each other where nobody can tell the difference.
 //!
 //! An append depends on its match alone. It may pass any command that does not touch that match; claims and retirements may touch
-//! any, so nothing passes them.
+//! any, so nothing passes them. Likewise writes to tables: each depends on its table, an opening also on its worker's lease.
 
+use super::stories::written_table;
 use engine::commands::Command;
-use engine::ids::MatchId;
+use engine::ids::{MatchId, TableId};
 use std::collections::BTreeSet;
 
 /// Commands that are done together, by their place in the batch.
@@ -13,6 +14,8 @@ use std::collections::BTreeSet;
 pub(super) enum Run {
     Appends(Vec<usize>),
     Creations(Vec<usize>),
+    /// Openings, appends and releases of tables.
+    Tables(Vec<usize>),
     One(usize),
 }
 
@@ -22,12 +25,19 @@ pub(super) fn plan(commands: &[Command]) -> Vec<Run> {
     for (at, command) in commands.iter().enumerate() {
         match command {
             Command::Append(append) if !stretch.touched.contains(&append.id) => stretch.appends.push(at),
-            Command::Claim { .. } | Command::Retire { .. } => {
+            Command::Claim { .. }
+            | Command::Retire { .. }
+            | Command::ClaimTable { .. }
+            | Command::ClaimTables { .. }
+            | Command::RetireGames { .. } => {
                 runs.append(&mut stretch.end());
                 runs.push(Run::One(at));
             }
+            other if stretch.takes_first(other) => stretch.tables.push(at),
             other => {
                 stretch.touched.extend(touched(other));
+                stretch.touched_tables.extend(written_table(other));
+                stretch.is_lease_touched |= matches!(other, Command::RenewLease { .. } | Command::EndLease { .. });
                 stretch.push(at, other);
             }
         }
@@ -41,11 +51,21 @@ pub(super) fn plan(commands: &[Command]) -> Vec<Run> {
 struct Stretch {
     /// Appends that come first.
     appends: Vec<usize>,
+    /// Writes to tables that come first.
+    tables: Vec<usize>,
     others: Vec<Run>,
     touched: BTreeSet<MatchId>,
+    touched_tables: BTreeSet<TableId>,
+    is_lease_touched: bool,
 }
 
 impl Stretch {
+    /// Whether this is a write to a table that may pass everything so far.
+    fn takes_first(&self, command: &Command) -> bool {
+        let is_held_up = matches!(command, Command::OpenTable(_)) && self.is_lease_touched;
+        written_table(command).is_some_and(|id| !is_held_up && !self.touched_tables.contains(&id))
+    }
+
     fn push(&mut self, at: usize, command: &Command) {
         match (command, self.others.last_mut()) {
             (Command::Append(_), Some(Run::Appends(run))) | (Command::CreateMatches(_), Some(Run::Creations(run))) => {
@@ -53,14 +73,17 @@ impl Stretch {
             }
             (Command::Append(_), _) => self.others.push(Run::Appends(vec![at])),
             (Command::CreateMatches(_), _) => self.others.push(Run::Creations(vec![at])),
+            (table, Some(Run::Tables(run))) if written_table(table).is_some() => run.push(at),
+            (table, _) if written_table(table).is_some() => self.others.push(Run::Tables(vec![at])),
             _ => self.others.push(Run::One(at)),
         }
     }
 
     fn end(&mut self) -> Vec<Run> {
-        let Self { appends, others, .. } = std::mem::take(self);
-        let first = (!appends.is_empty()).then_some(Run::Appends(appends));
-        first.into_iter().chain(others).collect()
+        let Self { appends, tables, others, .. } = std::mem::take(self);
+        let appends = (!appends.is_empty()).then_some(Run::Appends(appends));
+        let tables = (!tables.is_empty()).then_some(Run::Tables(tables));
+        appends.into_iter().chain(tables).chain(others).collect()
     }
 }
 
@@ -125,7 +148,9 @@ mod tests {
         let commands: Vec<_> = batch.split_whitespace().map(command).collect();
         let words: Vec<_> = batch.split_whitespace().collect();
         let said = plan(&commands).into_iter().map(|run| match run {
-            Run::Appends(at) | Run::Creations(at) => at.iter().map(|at| words[*at]).collect::<Vec<_>>().join("+"),
+            Run::Appends(at) | Run::Creations(at) | Run::Tables(at) => {
+                at.iter().map(|at| words[*at]).collect::<Vec<_>>().join("+")
+            }
             Run::One(at) => words[at].to_owned(),
         });
         assert_eq!(said.collect::<Vec<_>>().join(" "), want, "{batch}");

@@ -3,13 +3,18 @@
 use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
 use super::limit_rules;
 use super::session::{PgId, Session, Trouble};
+use super::stories;
 use crate::columns::{self, BareMatch, Columns, SeatRow};
-use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, StoreError};
+use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
 use engine::matches::life::State;
-use engine::rows::{Account, Bot, Counts, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, Stats, Token};
+use engine::rows::{
+    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, SeatedGame, Stats,
+    TableWhere, Token,
+};
+use engine::tables::Standing;
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 
@@ -57,6 +62,11 @@ impl Reader for PostgresReader {
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {} FROM tokens WHERE account = $1 ORDER BY id DESC", columns::TOKEN);
         Ok(self.session.all(&sql, &[&PgId(account.0)], |row| columns::token(row))?)
+    }
+
+    fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        let sql = format!("SELECT {} FROM accounts WHERE id = $1", columns::ACCOUNT);
+        Ok(self.session.first(&sql, &[&PgId(id.0)], |row| columns::account(row))?)
     }
 
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
@@ -155,6 +165,38 @@ impl Reader for PostgresReader {
 
     fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
         Ok(limit_rules::version(&mut self.session)?)
+    }
+
+    fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(stories::secret(&mut self.session, name)?)
+    }
+
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
+        Ok(stories::owner(&mut self.session, id, now)?)
+    }
+
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
+        Ok(stories::game(&mut self.session, id)?)
+    }
+
+    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
+        Ok(stories::games_of(&mut self.session, filter)?)
+    }
+
+    fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        Ok(stories::lobby(&mut self.session, before, limit)?)
+    }
+
+    fn story_history(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        Ok(stories::history(&mut self.session, before, limit)?)
+    }
+
+    fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError> {
+        Ok(stories::standings(&mut self.session, players)?)
+    }
+
+    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+        Ok(stories::answer(&mut self.session, player, key)?)
     }
 
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {

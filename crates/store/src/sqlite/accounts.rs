@@ -1,4 +1,4 @@
-//! Accounts, tokens and bots.
+//! Accounts, tokens, bots and secrets.
 
 use super::batch::Batch;
 use crate::columns::Columns;
@@ -112,6 +112,14 @@ impl Batch<'_> {
             self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = ?1", [account.to_bytes()])?;
         }
         Ok(done_or_missing(forgotten))
+    }
+
+    pub(super) fn ensure_secret(&self, name: &str, bytes: &[u8]) -> Result<Outcome, StoreError> {
+        if let Some(known) = super::stories::secret(self.session, name)? {
+            return Ok(Outcome::SecretIs(known));
+        }
+        self.session.run("INSERT INTO secrets (name, data) VALUES (?1, ?2)", (name, bytes))?;
+        Ok(Outcome::SecretIs(bytes.to_vec()))
     }
 
     fn is_bot_name_taken(&self, bot: &Bot) -> Result<bool, StoreError> {

@@ -94,15 +94,13 @@ impl Batch<'_> {
             Command::DeleteLimitPolicy { name } => self.delete_limit_policy(name),
             Command::PutLimitOverride(quota) => self.put_limit_override(quota),
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
-            Command::OpenTable(_)
-            | Command::AppendTable(_)
-            | Command::ClaimTable { .. }
-            | Command::ClaimTables { .. }
-            | Command::ReleaseTable { .. }
-            | Command::RetireGames { .. }
-            | Command::EnsureSecret { .. } => {
-                Err(StoreError::Unavailable { why: "tables are not kept here yet".to_owned() })
-            }
+            Command::OpenTable(open) => self.open_table(open),
+            Command::AppendTable(append) => self.append_table(append),
+            Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
+            Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
+            Command::ReleaseTable { id, epoch } => self.release_table(*id, *epoch),
+            Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
+            Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
         }
     }
 

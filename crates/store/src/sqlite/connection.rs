@@ -11,7 +11,7 @@ const VERSION_MIN: i32 = 3_051_003;
 /// How long a transaction waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Statements kept ready: all that we have.
-const STATEMENTS_KEPT: usize = 128;
+const STATEMENTS_KEPT: usize = 192;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {

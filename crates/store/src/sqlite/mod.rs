@@ -16,6 +16,7 @@ mod plans;
 mod reader;
 mod retire;
 mod rows;
+mod stories;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use connection::Access;
@@ -42,6 +43,19 @@ impl SqliteDatabase {
     #[cfg(any(test, feature = "testing"))]
     pub fn limit_pages(&self, pages_max: u32) {
         self.pages_max.store(pages_max, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// How this file's database answers the questions about stories: their names, and the steps as `EXPLAIN QUERY PLAN` words
+    /// them.
+    ///
+    /// # Errors
+    /// As for [`Database::reader`].
+    #[cfg(any(test, feature = "testing"))]
+    pub fn story_plans(&self) -> Result<Vec<(&'static str, Vec<String>)>, StoreError> {
+        let db = connection::open(&self.file, Access::Read)?;
+        migrate::check(&db, &self.file)?;
+        let plans = stories::questions().into_iter().map(|(name, sql)| Ok((name, rows::plan(&db, &sql)?)));
+        plans.collect()
     }
 }
 

@@ -6,6 +6,8 @@ use super::log::APPEND;
 use super::migrate;
 use super::reader::{COUNTS, FAILURES, RUNNING_COUNT, WINDOWS, match_ids, status_by_id};
 use super::retire::{OLDEST, OLDEST_ARCHIVES};
+use super::rows::plan;
+use super::stories;
 use crate::contract::MatchFilter;
 use engine::ids::{AccountId, BotId, MatchId};
 use rusqlite::Connection;
@@ -18,19 +20,10 @@ fn database() -> Connection {
     db
 }
 
-/// The steps of a plan, as `EXPLAIN QUERY PLAN` words them.
-fn plan(db: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let count = statement.parameter_count();
-    let nothing = rusqlite::params_from_iter(vec![rusqlite::types::Null; count]);
-    let steps = statement.query_map(nothing, |row| row.get(3)).unwrap();
-    steps.map(|step| step.unwrap()).collect()
-}
-
 /// The question is answered by way of `index`, in the index's order, and no table with many rows is looked through.
 #[track_caller]
 fn check(sql: &str, index: &str) {
-    let steps = plan(&database(), sql);
+    let steps = plan(&database(), sql).unwrap();
     let is_search = |step: &String| step.starts_with("SEARCH") && step.contains(index);
     assert!(steps.iter().any(is_search), "no search by {index}: {steps:#?}");
     let small = ["SCAN CONSTANT ROW", "SCAN holders", "SCAN tally", "SCAN (subquery"];
@@ -43,7 +36,7 @@ fn check(sql: &str, index: &str) {
 #[test]
 fn the_queue_is_read_from_its_indexes() {
     // From its beginning, in its order, as far as the limit.
-    assert_eq!(plan(&database(), WAITING), ["SCAN matches USING COVERING INDEX matches_waiting"]);
+    assert_eq!(plan(&database(), WAITING).unwrap(), ["SCAN matches USING COVERING INDEX matches_waiting"]);
     check(HOLDERS, "matches_running (worker>?)");
     check(RUNNING_OF, "matches_running (worker=?)");
     check(CLAIMED_BEFORE, "matches_running (worker=?)");
@@ -58,7 +51,7 @@ fn an_append_finds_its_match_and_the_end_of_its_log() {
 #[test]
 fn a_status_is_one_row() {
     assert_eq!(
-        plan(&database(), &status_by_id()),
+        plan(&database(), &status_by_id()).unwrap(),
         ["SEARCH matches USING PRIMARY KEY (id=?)"],
         "nothing is joined to it"
     );
@@ -69,7 +62,7 @@ fn statistics_count_no_matches() {
     check(WINDOWS, "INTEGER PRIMARY KEY (rowid>?)");
     check(FAILURES, "matches_ended (state=? AND ended_at>?)");
     check(RUNNING_COUNT, "COVERING INDEX matches_running (worker=?)");
-    let steps = plan(&database(), COUNTS);
+    let steps = plan(&database(), COUNTS).unwrap();
     assert_eq!(steps, ["SCAN tally"], "a handful of figures");
 }
 
@@ -91,4 +84,75 @@ fn lists_are_read_from_their_indexes() {
     check(&match_ids(&filter(true, false)), "matches_by_account (account=? AND id<?)");
     check(&match_ids(&filter(false, true)), "seats_by_bot (bot=? AND match_id<?)");
     check(&match_ids(&filter(true, true)), "seats_by_bot (bot=? AND match_id<?)");
+}
+
+/// The named question about stories is answered by these searches, and by nothing else but looks at a constant.
+#[track_caller]
+fn check_story(name: &str, want: &[&str]) {
+    let sql = stories::questions().into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
+    let mut steps = plan(&database(), &sql).unwrap();
+    let aside = ["SCAN CONSTANT ROW", "SCAN holders", "SETUP", "RECURSIVE STEP", "CO-ROUTINE", "SCALAR", "CORRELATED"];
+    steps.retain(|step| !aside.iter().any(|aside| step.starts_with(aside)));
+    assert_eq!(steps, want, "{name}");
+}
+
+#[test]
+fn writes_to_tables_find_their_rows_by_key() {
+    let seats = "SEARCH story_seats USING PRIMARY KEY (table_id=? AND number=?)";
+    let game = "SEARCH story_games USING PRIMARY KEY (table_id=? AND number=?)";
+    check_story(
+        "append",
+        &[
+            "SEARCH story_tables USING PRIMARY KEY (id=?)",
+            "SEARCH story_log USING PRIMARY KEY (table_id=? AND version=?)",
+        ],
+    );
+    check_story("live or not", &["SEARCH story_tables USING PRIMARY KEY (id=?)"]);
+    check_story("seat", &[game]);
+    check_story("record", &[game]);
+    check_story("seats of the invited", &[seats]);
+    check_story("seats at the end", &[seats]);
+    check_story("seat of a winner", &["SEARCH story_seats USING PRIMARY KEY (table_id=? AND number=? AND player=?)"]);
+}
+
+#[test]
+fn lists_of_games_are_walked_in_their_order() {
+    let game = "SEARCH g USING PRIMARY KEY (table_id=? AND number=?)";
+    let record = "SEARCH r USING INDEX sqlite_autoindex_story_records_1 (table_id=? AND number=?) LEFT-JOIN";
+    check_story("state of a game", &[game, record]);
+    let seats =
+        "SEARCH s USING INDEX story_seats_by_player (player=? AND is_ended=? AND (created_at,table_id,number)<(?,?,?))";
+    check_story("games of a player", &[seats, game]);
+    check_story("lobby", &["SEARCH g USING INDEX story_games_open ((created_at,table_id,number)<(?,?,?))"]);
+    check_story(
+        "history",
+        &["SEARCH g USING INDEX story_games_ended (ended_at>? AND (ended_at,table_id,number)<(?,?,?))"],
+    );
+    check_story("standing", &["SEARCH story_standings USING PRIMARY KEY (player=?)"]);
+    check_story("remembered answer", &["SEARCH story_answers USING PRIMARY KEY (player=? AND key=?)"]);
+}
+
+#[test]
+fn tables_to_take_over_are_found_by_their_owners() {
+    let worker = "SEARCH w USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_story("owner", &["SEARCH t USING PRIMARY KEY (id=?)", worker]);
+    let next = "SEARCH story_tables USING COVERING INDEX story_tables_live (worker>?)";
+    check_story("lost holders", &[next, next, "SEARCH workers USING PRIMARY KEY (id=?) LEFT-JOIN"]);
+    let live = "SEARCH story_tables USING COVERING INDEX story_tables_live (worker=?)";
+    check_story("live tables of a worker", &[live]);
+    check_story("tables claimed before", &["SEARCH story_tables USING INDEX story_tables_live (worker=?)"]);
+    let base = "SEARCH story_bases USING INDEX sqlite_autoindex_story_bases_1 (table_id=?) LEFT-JOIN";
+    check_story("load", &["SEARCH story_tables USING PRIMARY KEY (id=?)", base]);
+    check_story("load of the log", &["SEARCH story_log USING PRIMARY KEY (table_id=?)"]);
+}
+
+/// Bare tables are the few whose last game was just forgotten: their index is read as a whole, and no other.
+#[test]
+fn old_games_are_found_at_the_beginning_of_their_index() {
+    check_story("oldest games", &["SEARCH story_games USING COVERING INDEX story_games_ended (ended_at<?)"]);
+    let games = "SEARCH story_games USING PRIMARY KEY (table_id=?)";
+    check_story("bare mark", &["SEARCH story_tables USING PRIMARY KEY (id=?)", games]);
+    check_story("bare tables used again", &["SCAN story_tables USING INDEX story_tables_bare", games]);
+    let worker = "SEARCH w USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_story("bare tables", &["SCAN t USING INDEX story_tables_bare", worker]);
 }

@@ -5,15 +5,18 @@ use super::claim::LEASE_ADDRESS;
 use super::connection::{self, Access, OrStoreError};
 use super::limit_rules;
 use super::rows::Session;
+use super::stories;
 use crate::columns::{self, BareMatch, Columns};
-use crate::contract::{BotFilter, MatchFilter, Reader, RememberedAnswer, StoreError};
+use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
 use engine::matches::life::State;
 use engine::rows::{
-    Account, Bot, Counts, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, RecentFailure, Stats, Token,
+    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, RecentFailure,
+    SeatedGame, Stats, TableWhere, Token,
 };
+use engine::tables::Standing;
 use engine::time::UnixMs;
 use rusqlite::{Connection, TransactionBehavior, params};
 use std::path::Path;
@@ -67,6 +70,11 @@ impl Reader for SqliteReader {
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {} FROM tokens WHERE account = ?1 ORDER BY id DESC", columns::TOKEN);
         self.session().all(&sql, [account.to_bytes()], |row| columns::token(row))
+    }
+
+    fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        let sql = format!("SELECT {} FROM accounts WHERE id = ?1", columns::ACCOUNT);
+        self.session().first(&sql, [id.to_bytes()], |row| columns::account(row))
     }
 
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
@@ -157,6 +165,38 @@ impl Reader for SqliteReader {
 
     fn limit_rules_version(&mut self) -> Result<u64, StoreError> {
         limit_rules::version(self.session())
+    }
+
+    fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        stories::secret(self.session(), name)
+    }
+
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
+        stories::owner(self.session(), id, now)
+    }
+
+    fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
+        stories::game(self.session(), id)
+    }
+
+    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
+        stories::games_of(self.session(), filter)
+    }
+
+    fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        stories::lobby(self.session(), before, limit)
+    }
+
+    fn story_history(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
+        stories::history(self.session(), before, limit)
+    }
+
+    fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError> {
+        self.snapshot(|session| stories::standings(session, players))
+    }
+
+    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+        stories::answer(self.session(), player, key)
     }
 
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {

@@ -5,7 +5,7 @@ use crate::columns::{self, Columns, LogEnd, SeatRow};
 use crate::contract::StoreError;
 use engine::ids::MatchId;
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, Params, Row};
+use rusqlite::{CachedStatement, Connection, Params, Row};
 
 /// A connection, and the few ways in which it is asked.
 #[derive(Clone, Copy)]
@@ -13,10 +13,22 @@ pub(super) struct Session<'c> {
     pub(super) db: &'c Connection,
 }
 
-impl Session<'_> {
+#[cfg(test)]
+thread_local! {
+    /// Statements that this thread has run: what a command costs is tested by their number.
+    pub(super) static STATEMENTS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+impl<'c> Session<'c> {
+    fn prepared(self, sql: &str) -> Result<CachedStatement<'c>, StoreError> {
+        #[cfg(test)]
+        STATEMENTS.set(STATEMENTS.get() + 1);
+        self.db.prepare_cached(sql).or_store_error()
+    }
+
     /// Runs a statement; how many rows it changed.
     pub(super) fn run(self, sql: &str, params: impl Params) -> Result<usize, StoreError> {
-        self.db.prepare_cached(sql).or_store_error()?.execute(params).or_store_error()
+        self.prepared(sql)?.execute(params).or_store_error()
     }
 
     /// All rows of a query.
@@ -26,7 +38,7 @@ impl Session<'_> {
         params: impl Params,
         mut read: impl FnMut(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let mut statement = self.db.prepare_cached(sql).or_store_error()?;
+        let mut statement = self.prepared(sql)?;
         let mut rows = statement.query(params).or_store_error()?;
         let mut all = Vec::new();
         while let Some(row) = rows.next().or_store_error()? {
@@ -42,7 +54,7 @@ impl Session<'_> {
         params: impl Params,
         read: impl FnOnce(&mut SqliteColumns<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let mut statement = self.db.prepare_cached(sql).or_store_error()?;
+        let mut statement = self.prepared(sql)?;
         let mut rows = statement.query(params).or_store_error()?;
         let row = rows.next().or_store_error()?;
         row.map(|row| read(&mut SqliteColumns { row, next: 0 })).transpose()
@@ -63,6 +75,15 @@ impl Session<'_> {
         let sql = format!("SELECT {} FROM seats WHERE match_id = ?1 ORDER BY seat", columns::SEAT);
         self.all(&sql, [id.to_bytes()], |row| columns::seat(row))
     }
+}
+
+/// The steps of a plan, as `EXPLAIN QUERY PLAN` words them.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn plan(db: &Connection, sql: &str) -> Result<Vec<String>, StoreError> {
+    let mut statement = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).or_store_error()?;
+    let nothing = rusqlite::params_from_iter(vec![rusqlite::types::Null; statement.parameter_count()]);
+    let steps = statement.query_map(nothing, |row| row.get(3)).or_store_error()?;
+    steps.map(OrStoreError::or_store_error).collect()
 }
 
 /// A row of SQLite. Ids are blobs of 16 bytes, flags are 0 and 1.

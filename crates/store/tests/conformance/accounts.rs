@@ -14,6 +14,8 @@ pub(crate) fn an_account_is_made_once(database: &dyn Database) {
     held.did(Command::EnsureAccount(other_name), Outcome::Duplicate);
     assert_eq!(held.reader.account_named("account-1"), Ok(Some(account(1))));
     assert_eq!(held.reader.account_named("other"), Ok(None));
+    assert_eq!(held.reader.account(account_id(1)), Ok(Some(account(1))));
+    assert_eq!(held.reader.account(account_id(9)), Ok(None));
 }
 
 pub(crate) fn tokens_are_found_by_digest_only(database: &dyn Database) {

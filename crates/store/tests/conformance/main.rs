@@ -5,6 +5,7 @@ mod accounts;
 mod claims;
 mod creation;
 mod fixtures;
+mod games;
 mod life;
 mod limit_rules;
 mod logs;
@@ -12,6 +13,9 @@ mod model;
 mod reads;
 mod retire;
 mod stats;
+mod stories;
+mod story_model;
+mod tables;
 
 use store::memory::MemoryDatabase;
 use store::sqlite::SqliteDatabase;
@@ -107,6 +111,34 @@ laws! {
         forgetting_a_policy_forgets_its_quotas
         every_change_is_a_new_version
         policies_are_bounded
+    }
+    tables {
+        a_table_is_opened_once
+        a_table_may_begin_without_base_or_entries
+        an_owner_of_the_past_is_fenced
+        a_tables_version_is_checked
+        a_base_forgets_what_is_under_it
+        a_table_is_claimed_when_it_is_free
+        owners_are_told
+        a_released_table_is_free
+        live_tables_without_an_owner_are_taken_over_together
+        a_repeated_claim_of_tables_takes_nothing_new
+        an_opening_repeats_its_answer
+        a_key_of_an_opening_is_forgotten_in_time
+        refused_writes_disturb_no_neighbour
+    }
+    games {
+        a_game_is_read_back_as_it_was_written
+        the_lobby_has_free_seats
+        everybody_finds_his_own_games
+        an_end_is_told_in_every_list
+        the_history_goes_by_ends
+        games_of_one_table_follow_each_other
+        awards_add_up
+        the_oldest_game_is_forgotten_first
+        tables_are_forgotten_when_nobody_needs_them
+        a_live_game_is_never_forgotten
+        a_secret_is_kept_once
     }
     retire {
         the_oldest_end_goes_first

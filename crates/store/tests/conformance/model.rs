@@ -1,6 +1,7 @@
 //! Random lives: any sequence of commands has the same outcomes and leaves the same reads in every store as in the memory store.
 
 use crate::fixtures::*;
+use crate::story_model::{self, Known};
 use engine::commands::{Append, Command, Outcome};
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
@@ -39,6 +40,7 @@ enum Step {
     ForgetPolicy(u8),
     PutOverride(u8, u8, u64),
     ForgetOverride(u8, u8),
+    Story(story_model::Step),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -72,6 +74,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..3_u8).prop_map(Step::ForgetPolicy),
         1 => (0..3_u8, 0..3_u8, any::<u64>()).prop_map(|(n, key, limit)| Step::PutOverride(n, key, limit)),
         1 => (0..3_u8, 0..3_u8).prop_map(|(n, key)| Step::ForgetOverride(n, key)),
+        24 => story_model::step(WORKERS).prop_map(Step::Story),
     ]
 }
 
@@ -81,7 +84,7 @@ fn life() -> impl Strategy<Value = Vec<(i64, Vec<Step>)>> {
 }
 
 /// The command, as somebody would give it who has just read the statuses.
-fn command(step: &Step, statuses: &[MatchStatus], now: UnixMs) -> Command {
+fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -> Command {
     let known = |n: u128| statuses.iter().find(|status| status.id == match_id(n));
     let epoch = |n: u128, off: u32| known(n).map_or(1, |status| status.epoch) + off;
     let version = |n: u128, off: u32| known(n).map_or(0, |status| status.version) + off;
@@ -121,6 +124,7 @@ fn command(step: &Step, statuses: &[MatchStatus], now: UnixMs) -> Command {
             Command::PutLimitOverride(limit_override(&format!("policy-{n}"), &[key], limit))
         }
         Step::ForgetOverride(n, key) => Command::DeleteLimitOverride { policy: format!("policy-{n}"), key: vec![key] },
+        Step::Story(step) => tables.command(&step, now),
     }
 }
 
@@ -151,6 +155,7 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     for worker in 0..WORKERS {
         say(&reader.lease_address(worker_id(worker), now));
     }
+    all.extend(story_model::everything(reader, now));
     all
 }
 
@@ -158,15 +163,18 @@ fn check(database: &dyn Database, life: &[(i64, Vec<Step>)]) -> Result<(), TestC
     let model = MemoryDatabase::new();
     let (mut held, mut want) = (Held::new(database), Held::new(&model));
     let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
-    let mut now = at(0);
+    let (mut now, mut tables) = (at(0), Known::default());
     for (pause_ms, steps) in life {
         now = now.after(Duration::from_millis(*pause_ms as u64));
         let statuses = want.reader.statuses(&ids).expect("the model is there");
-        let commands: Vec<_> = steps.iter().map(|step| command(step, &statuses, now)).collect();
+        let commands: Vec<_> = steps.iter().map(|step| command(step, &statuses, &tables, now)).collect();
         let wanted: Vec<Outcome> = want.commit(&commands);
-        prop_assert_eq!(held.commit(&commands), wanted, "{:?}", commands);
+        prop_assert_eq!(&held.commit(&commands), &wanted, "{:?}", commands);
+        tables.hear(&commands, &wanted);
     }
     prop_assert_eq!(everything(&mut *held.reader, now), everything(&mut *want.reader, now));
+    let takeovers = story_model::takeovers(now);
+    prop_assert_eq!(held.commit(&takeovers), want.commit(&takeovers), "the logs of tables");
     Ok(())
 }
 

@@ -1,6 +1,8 @@
 //! A table with its store: every change is committed, loaded again, and compared.
 
+use super::super::entry::{Entry, Logged};
 use super::super::*;
+use super::oracle::Oracle;
 use crate::commands::Index;
 use crate::ids::{PlayerId, TableId};
 use crate::rows::TableLogRow;
@@ -35,6 +37,7 @@ pub(super) enum Scripted {
 }
 
 /// A table, its store, and who is present.
+#[derive(Clone)]
 pub(super) struct Desk {
     pub(super) table: Table,
     pub(super) base: Vec<u8>,
@@ -45,6 +48,9 @@ pub(super) struct Desk {
     pub(super) present: BTreeSet<PlayerId>,
     /// Whose views and feeds are checked.
     pub(super) viewers: Vec<Option<PlayerId>>,
+    /// Everything that was ever written.
+    pub(super) written: Vec<Logged>,
+    oracle: Oracle,
 }
 
 impl Desk {
@@ -62,7 +68,9 @@ impl Desk {
             index: Vec::new(),
             now,
             present: (0..10).map(player).collect(),
-            viewers: (0..10).map(|n| Some(player(n))).chain([None, Some(PlayerId(1))]).collect(),
+            viewers: (0..10).map(|n| Some(player(n))).chain([None, Some(BOTS[0].0)]).collect(),
+            written: Vec::new(),
+            oracle: Oracle::default(),
         };
         desk.commit(&change);
         desk
@@ -84,6 +92,8 @@ impl Desk {
             self.rows.retain(|row| row.version >= base.version);
         }
         self.index.extend(change.index.clone());
+        self.written.extend(change.entries.clone());
+        change.entries.iter().for_each(|logged| self.oracle.learn(&logged.entry));
         let at_us = change.entries.last().map_or(0, |logged| logged.at.0 * 1_000);
         self.table.apply(change, at_us);
         assert_eq!(change.is_live, self.table.live_game().is_some());
@@ -103,6 +113,8 @@ impl Desk {
         let Feed::News(news) = self.table.feed(viewer, before) else { panic!("what has just happened is remembered") };
         assert_eq!(news.seq, seq);
         assert!(news.events.iter().map(|event| event.seq).eq(before + 1..=seq));
+        news.events.iter().for_each(|event| self.oracle.check_event(viewer, &event.kind));
+        self.oracle.check_view(viewer, &self.table.view(viewer));
     }
 
     /// A load gives the same table: state, timers, feeds and sequences.
@@ -161,6 +173,15 @@ impl Desk {
         let game = self.game(Some(actor));
         let own = game.mine.and_then(|mine| mine.picked);
         game.board.unwrap_or_default().into_iter().filter(|card| Some(*card) != own).collect()
+    }
+
+    /// Who was named as the next storyteller, in order.
+    pub(super) fn named(&self) -> Vec<Option<PlayerId>> {
+        let named = self.written.iter().filter_map(|logged| match &logged.entry {
+            Entry::Named { next, .. } => Some(*next),
+            _ => None,
+        });
+        named.collect()
     }
 
     /// Time passes; what is due happens, each thing at its time.

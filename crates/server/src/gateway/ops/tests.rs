@@ -72,6 +72,15 @@ impl Reader for ShakyReader {
         stats(now: engine::time::UnixMs) -> Stats;
         limit_rules() -> engine::rows::LimitRules;
         limit_rules_version() -> u64;
+        account(id: AccountId) -> Option<engine::rows::Account>;
+        secret(name: &str) -> Option<Vec<u8>>;
+        table_owner(id: engine::ids::TableId, now: engine::time::UnixMs) -> Option<engine::rows::TableWhere>;
+        story_game(id: engine::ids::GameId) -> Option<(engine::rows::GameRow, Option<Vec<u8>>)>;
+        story_games_of(filter: &store::SeatFilter) -> Vec<engine::rows::SeatedGame>;
+        story_lobby(before: Option<engine::rows::GameCursor>, limit: usize) -> Vec<engine::rows::GameRow>;
+        story_history(before: Option<engine::rows::GameCursor>, limit: usize) -> Vec<engine::rows::GameRow>;
+        standings(players: &[engine::ids::PlayerId]) -> Vec<(engine::ids::PlayerId, engine::tables::Standing)>;
+        story_answer(player: engine::ids::PlayerId, key: &str) -> Option<store::RememberedAnswer>;
         clock() -> Option<engine::time::UnixMs>;
     }
 

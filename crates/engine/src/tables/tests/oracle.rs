@@ -1,0 +1,143 @@
+//! Who may know which card: the law of secrecy, told from the entries that were written and not from the code that cuts views.
+
+use super::super::entry::Entry;
+use super::super::*;
+use crate::ids::PlayerId;
+use rules::stories::{Card, CardSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The truth about a table's present game, and about who sits where.
+#[derive(Clone, Default)]
+pub(super) struct Oracle {
+    members: BTreeSet<PlayerId>,
+    storyteller: Option<PlayerId>,
+    hands: BTreeMap<PlayerId, CardSet>,
+    votes: BTreeMap<PlayerId, Card>,
+    is_board_open: bool,
+    is_complete: bool,
+    is_over: bool,
+}
+
+impl Oracle {
+    /// Learns what was written, before it is told.
+    pub(super) fn learn(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Started { storyteller, hand, unseated, .. } => {
+                let members = std::mem::take(&mut self.members);
+                *self = Self { members, storyteller: Some(storyteller.id), ..Self::default() };
+                self.members.retain(|member| !unseated.contains(member));
+                self.sit(storyteller.id, *hand);
+            }
+            Entry::Joined { who, hand, .. } => self.sit(who.id, *hand),
+            Entry::Left { player, .. } => {
+                self.members.remove(player);
+                if !self.is_over {
+                    self.hands.remove(player);
+                }
+            }
+            Entry::VotingOpened { opening } => {
+                self.hands.retain(|player, _| !opening.removed.contains(player));
+                self.is_board_open = true;
+            }
+            Entry::Voted { player, card, .. } => {
+                self.votes.insert(*player, *card);
+            }
+            Entry::Completed { .. } => (self.is_complete, self.is_over) = (true, true),
+            Entry::Canceled { because } => {
+                self.is_over = true;
+                self.members.retain(|member| *because != Because::StorytellerLeft || Some(*member) != self.storyteller);
+            }
+            _ => {}
+        }
+    }
+
+    fn sit(&mut self, player: PlayerId, hand: CardSet) {
+        let in_hands = self.hands.values().fold(CardSet::EMPTY, |all, hand| all.union(*hand));
+        assert!(in_hands.intersection(hand).is_empty(), "a card is in two hands");
+        self.members.insert(player);
+        self.hands.insert(player, hand);
+    }
+
+    fn tells(&self, viewer: Option<PlayerId>) -> bool {
+        viewer.is_some() && viewer == self.storyteller && self.hands.contains_key(&viewer.unwrap_or(PlayerId(0)))
+    }
+
+    fn own(&self, viewer: Option<PlayerId>) -> CardSet {
+        viewer.and_then(|viewer| self.hands.get(&viewer)).copied().unwrap_or_default()
+    }
+
+    /// Checks everything that a viewer gets to see.
+    pub(super) fn check_view(&self, viewer: Option<PlayerId>, view: &TableView) {
+        let TableView { id: _, seq: _, part, settings: _, members: _, game, next_storyteller: _, .. } = view;
+        let TableView { next_storyteller_until: _, has_bots: _, chat, .. } = view;
+        let is_member = viewer.is_some_and(|viewer| self.members.contains(&viewer));
+        assert_eq!(*part != Part::Visitor, is_member, "{viewer:?}");
+        assert!(is_member || chat.is_empty(), "chat is read by those who sit there");
+        if let Some(game) = game {
+            self.check_game(viewer, game);
+        }
+    }
+
+    /// A game; every field is named, so that a new one cannot be forgotten here.
+    pub(super) fn check_game(&self, viewer: Option<PlayerId>, game: &GameView) {
+        let GameView { id: _, phase, canceled_in: _, because: _, part, storyteller: _, sentence: _, .. } = game;
+        let GameView { is_ready: _, countdown: _, countdown_takes: _, inactive_at: _, tell_by: _, .. } = game;
+        let GameView { created_at: _, ended_at: _, players_max: _, .. } = game;
+        let GameView { winner_card, cards, board, invited, mine, players, .. } = game;
+        assert_eq!(self.is_complete, *phase == Phase::Complete);
+        for player in players {
+            self.check_player(viewer, player);
+        }
+        if self.tells(viewer) {
+            assert_eq!(*part, Part::Storyteller);
+            return;
+        }
+        assert!(self.is_complete || !matches!(winner_card, Shown::Card(_)), "the storyteller's card is told");
+        assert!(cards.is_none() && invited.is_none(), "what only the storyteller may know is told");
+        assert!(board.is_none() || self.is_board_open, "the board is told before it lies open");
+        if let Some(Mine { hand, picked, vote }) = mine {
+            assert_eq!(*hand, self.own(viewer));
+            assert!(picked.is_none_or(|card| hand.contains(card)));
+            assert_eq!(*vote, viewer.and_then(|viewer| self.votes.get(&viewer)).copied());
+        } else {
+            assert!(self.own(viewer).is_empty());
+        }
+    }
+
+    fn check_player(&self, viewer: Option<PlayerId>, player: &PlayerView) {
+        let PlayerView { id, name: _, is_bot: _, has_left: _, hand, picked, vote, has_won, points, level: _, standing } =
+            player;
+        let is_me = viewer == Some(*id) && self.hands.contains_key(id);
+        assert!(is_me || standing.is_none(), "somebody else's standing is told");
+        assert!(is_me || self.tells(viewer) || hand.is_none(), "somebody else's hand is told");
+        let may_know = is_me || self.tells(viewer) || self.is_complete;
+        assert!(may_know || !matches!(picked, Shown::Card(_)), "somebody else's pick is told");
+        assert!(may_know || !matches!(vote, Shown::Card(_)), "somebody else's vote is told");
+        assert!(self.is_complete || (!has_won && points.is_none()), "a result is told before the end");
+    }
+
+    /// Checks an event that a viewer got; the oracle has learned its entry already.
+    pub(super) fn check_event(&self, viewer: Option<PlayerId>, event: &EventKind) {
+        let is_me = |player: &PlayerId| viewer == Some(*player);
+        match event {
+            EventKind::CardChosen { card } => assert!(card.is_none() || self.tells(viewer)),
+            EventKind::Joined { player, hand, .. } => {
+                assert!(hand.is_none() || is_me(player) || self.tells(viewer), "a hand is told");
+            }
+            EventKind::Picked { player, card, .. } | EventKind::Voted { player, card, .. } => {
+                assert!(card.is_none() || is_me(player) || self.tells(viewer), "a pick or a vote is told");
+            }
+            EventKind::Invited { .. } => assert!(self.tells(viewer)),
+            EventKind::VotingOpened { .. } => assert!(self.is_board_open),
+            EventKind::Completed { .. } => assert!(self.is_complete),
+            EventKind::Said { .. } => assert!(viewer.is_some_and(|viewer| self.members.contains(&viewer))),
+            EventKind::Started { .. }
+            | EventKind::Left { .. }
+            | EventKind::StoryTold { .. }
+            | EventKind::CountdownSet { .. }
+            | EventKind::Canceled { .. }
+            | EventKind::BotsSet { .. }
+            | EventKind::NextStoryteller { .. } => {}
+        }
+    }
+}

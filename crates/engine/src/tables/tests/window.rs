@@ -1,0 +1,112 @@
+//! What a table remembers: the base that follows the log, cursors that are too old, people that are forgotten.
+
+use super::super::*;
+use super::desk::newcomer;
+use super::{Desk, Scripted, player};
+use crate::limits::{TABLE_MARK_ENTRIES, TABLE_PEOPLE_MAX};
+use crate::rows::TableLogRow;
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn end_a_game(desk: &mut Desk, teller: u8) {
+    desk.must(teller, Scripted::Choose(0));
+    desk.must(teller, Scripted::Tell);
+    desk.must(teller, Scripted::Leave);
+}
+
+#[test]
+fn the_last_game_is_always_remembered() {
+    let mut desk = Desk::usual();
+    let mut bases = vec![desk.base_version];
+    for game in 0..5 {
+        let begun_at = desk.table.seq(None) - 1;
+        end_a_game(&mut desk, game);
+        desk.must(game + 1, Scripted::Next);
+        assert!(matches!(desk.table.feed(None, begun_at), Feed::News(_)), "who saw the game begin may read on");
+        bases.push(desk.base_version);
+    }
+    assert_eq!(bases, [0, 0, 4, 8, 12, 16], "the base is the end of the game before the last");
+    assert_eq!(desk.table.feed(None, 0), Feed::TooOld);
+    assert_eq!(desk.table.feed(None, desk.table.seq(None) + 1), Feed::TooOld, "a cursor from the future");
+    assert_eq!(desk.table.feed(None, u64::MAX), Feed::TooOld);
+}
+
+#[test]
+fn a_long_game_moves_the_base_too() {
+    let mut desk = Desk::usual();
+    for turn in 0..TABLE_MARK_ENTRIES as usize * 3 {
+        desk.must(0, Scripted::Choose(turn % 2));
+        let kept = desk.rows.len() as u32;
+        assert!(kept <= 2 * TABLE_MARK_ENTRIES, "{kept} rows");
+        assert!(desk.base_version == 0 || kept >= TABLE_MARK_ENTRIES, "{kept} rows");
+    }
+    assert!(desk.base_version >= TABLE_MARK_ENTRIES);
+}
+
+#[test]
+fn the_forgotten_start_again() {
+    let mut desk = Desk::usual();
+    desk.viewers.truncate(5);
+    for n in 1..=200 {
+        desk.must(n, Scripted::Join);
+        desk.act(player(n), &Action::Chat("hello".to_owned())).unwrap();
+        desk.must(n, Scripted::Leave);
+        desk.now = desk.now.after(Duration::from_secs(1));
+    }
+    assert_eq!(desk.table.seq(Some(player(200))), desk.table.seq(None) + 1);
+    assert_eq!(desk.table.seq(Some(player(1))), desk.table.seq(None), "forgotten among {TABLE_PEOPLE_MAX} others");
+    assert_eq!(desk.table.seq(Some(player(0))), desk.table.seq(None) + 200, "a member never is");
+}
+
+#[test]
+fn a_log_that_does_not_follow_is_refused() {
+    let desk = Desk::up_to_vote(2);
+    let check = |rows: &[TableLogRow], version: u32| match Table::restore(&desk.base, rows) {
+        Err(Corrupt::Log { version: at, .. } | Corrupt::Entry { version: at, .. }) => assert_eq!(at, version),
+        other => panic!("{:?}", other.map(|table| table.version())),
+    };
+    let mut swapped = desk.rows.clone();
+    swapped.swap(1, 2);
+    check(&swapped, 2);
+    let mut broken = desk.rows.clone();
+    broken[3].bytes.push(0);
+    check(&broken, 3);
+    let unfounded = TableLogRow { version: 0, bytes: desk.rows[1].bytes.clone() };
+    check(&[unfounded], 0);
+    assert!(matches!(Table::restore(&[], &desk.rows), Err(Corrupt::Base(_))));
+    assert!(matches!(Table::restore(&[2, 0, 0], &desk.rows), Err(Corrupt::Base(_))));
+}
+
+proptest! {
+    /// Whatever the bytes, a load answers; and what it takes for an entry, it writes in the same bytes.
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in any::<prop::sample::Index>()) {
+        let desk = Desk::up_to_vote(2);
+        let row = |bytes: Vec<u8>| TableLogRow { version: 0, bytes };
+        let _ = Table::restore(&bytes, &[]);
+        let _ = Table::restore(&desk.base, &[row(bytes.clone())]);
+        let _ = GameRecord::from_bytes(&bytes);
+        for (at, have) in desk.rows.iter().enumerate() {
+            let mut bent = have.bytes.clone();
+            let place = cut.index(bent.len());
+            bent[place] ^= 1 << (place % 8);
+            let rows: Vec<_> = desk.rows[..at].iter().cloned().chain([TableLogRow { version: at as u32, bytes: bent.clone() }]).collect();
+            let _ = Table::restore(&desk.base, &rows);
+            if let Ok(read) = entry::Logged::decode(&bent) {
+                prop_assert_eq!(read.encode(), bent, "one entry, one byte string");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_guest_list_is_only_the_tellers() {
+    let mut desk = Desk::usual();
+    let before = desk.table.seq(Some(player(0)));
+    desk.act(player(0), &Action::Invite(vec![player(1)])).unwrap();
+    assert_eq!(desk.table.seq(Some(player(0))), before + 1);
+    assert_eq!(desk.table.seq(Some(player(1))), before, "his list of games says it");
+    desk.act(player(1), &Action::Join(newcomer(player(1)))).unwrap();
+    let Feed::News(news) = desk.table.feed(Some(player(0)), before) else { panic!("remembered") };
+    assert_eq!(news.events.len(), 2);
+}

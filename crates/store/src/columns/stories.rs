@@ -1,0 +1,78 @@
+//! Rows about tables and their games, read like the others.
+
+use super::{Columns, named};
+use crate::contract::{RecordedGame, StoreError};
+use engine::ids::{GameId, PlayerId, TableId, WorkerId};
+use engine::rows::{GameRow, SeatRole, SeatedGame, TableLogRow, TableWhere};
+use engine::tables::{Phase, Standing};
+use rules::stories::CardSet;
+
+/// Of `story_games g`.
+pub(crate) const GAME: &str =
+    "g.table_id, g.number, g.storyteller, g.phase, g.sentence, g.players, g.players_max, g.created_at, g.ended_at";
+/// After [`GAME`], of `story_records r`.
+pub(crate) const GAME_RECORD: &str = "r.data";
+/// After [`GAME`], of `story_seats s`.
+pub(crate) const SEATED: &str = "s.role, s.is_won";
+pub(crate) const STANDING: &str = "player, score, score_prev, levelups, earned, earned_last";
+
+pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
+    Ok(GameRow {
+        id: GameId { table: TableId(row.id()?), number: row.number()? },
+        storyteller: PlayerId(row.id()?),
+        phase: {
+            let name = row.text()?;
+            named(Phase::from_name(&name), "phase", &name)?
+        },
+        sentence: row.maybe_text()?,
+        players: row.number()?,
+        players_max: row.number()?,
+        created_at: row.time()?,
+        ended_at: row.maybe_time()?,
+    })
+}
+
+pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, StoreError> {
+    Ok((game(row)?, row.maybe_bytes()?))
+}
+
+pub(crate) fn seated_game(row: &mut impl Columns) -> Result<SeatedGame, StoreError> {
+    let game = game(row)?;
+    let role = row.text()?;
+    Ok(SeatedGame { game, role: named(SeatRole::from_name(&role), "role", &role)?, is_won: row.maybe_flag()? })
+}
+
+pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), StoreError> {
+    let player = PlayerId(row.id()?);
+    let (score, score_prev, levelups) = (row.number()?, row.number()?, row.number()?);
+    let mut cards = || {
+        let bits = row.bits()?;
+        named(CardSet::from_bits(bits), "set of cards", &bits)
+    };
+    Ok((player, Standing { score, score_prev, levelups, earned: cards()?, earned_last: cards()? }))
+}
+
+pub(crate) fn table_log_row(row: &mut impl Columns) -> Result<TableLogRow, StoreError> {
+    Ok(TableLogRow { version: row.number()?, bytes: row.bytes()? })
+}
+
+/// `worker, address` of a table's owner; without an address its lease does not hold.
+pub(crate) fn table_where(row: &mut impl Columns) -> Result<TableWhere, StoreError> {
+    let worker = row.maybe_id()?.map(WorkerId);
+    let address = row.maybe_text()?;
+    Ok(match (worker, address) {
+        (Some(worker), Some(address)) => TableWhere::At { worker, address },
+        (Some(_) | None, _) => TableWhere::Nobody,
+    })
+}
+
+/// `id, epoch, base_version, base` of a claimed table.
+pub(crate) fn claimed_row(row: &mut impl Columns) -> Result<engine::commands::ClaimedTable, StoreError> {
+    Ok(engine::commands::ClaimedTable {
+        id: TableId(row.id()?),
+        epoch: row.number()?,
+        base_version: row.number()?,
+        base: row.maybe_bytes()?.unwrap_or_default(),
+        rows: Vec::new(),
+    })
+}

@@ -1,0 +1,321 @@
+//! Tables at which stories are told, their games, and who sits where.
+
+use super::tables::{AnswerEntry, Tables};
+use crate::contract::{RecordedGame, SeatFilter};
+use crate::laws::{self, KEYS_RETIRED_MAX};
+use engine::commands::{ClaimedTable, Idempotency, Index, OpenTable, Outcome, TableAppend};
+use engine::ids::{GameId, PlayerId, TableId, WorkerId};
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::rows::{GameCursor, GameRow, SeatRole, SeatedGame, TableLogRow, TableWhere};
+use engine::tables::Standing;
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything about stories.
+#[derive(Clone, Default)]
+pub(super) struct Stories {
+    tables: BTreeMap<TableId, TableEntry>,
+    games: BTreeMap<GameId, GameEntry>,
+    standings: BTreeMap<PlayerId, Standing>,
+    answers: BTreeMap<(PlayerId, String), AnswerEntry>,
+}
+
+#[derive(Clone)]
+struct TableEntry {
+    worker: Option<WorkerId>,
+    epoch: u32,
+    /// The number of its worker's claim of many that took it.
+    claim: u64,
+    base: Vec<u8>,
+    base_version: u32,
+    rows: Vec<TableLogRow>,
+    is_live: bool,
+}
+
+#[derive(Clone)]
+struct GameEntry {
+    row: GameRow,
+    record: Option<Vec<u8>>,
+    seats: BTreeMap<PlayerId, SeatEntry>,
+}
+
+#[derive(Clone)]
+struct SeatEntry {
+    role: SeatRole,
+    is_ended: bool,
+    is_won: Option<bool>,
+}
+
+impl TableEntry {
+    fn version(&self) -> u32 {
+        self.base_version + self.rows.len() as u32
+    }
+
+    fn may_append(&self, append: &TableAppend) -> Result<(), Outcome> {
+        laws::may_append_table(self.epoch, append)?;
+        laws::continues_table(append, self.base_version, self.version())
+    }
+
+    fn add(&mut self, append: &TableAppend) {
+        self.rows.extend(append.rows.iter().cloned());
+        if let Some(base) = &append.base {
+            self.base = base.bytes.clone();
+            self.base_version = base.version;
+            self.rows.retain(|row| row.version >= base.version);
+        }
+        self.is_live = append.is_live;
+    }
+
+    fn take(&mut self, id: TableId, worker: WorkerId, claim: u64) -> ClaimedTable {
+        self.worker = Some(worker);
+        self.claim = claim;
+        self.epoch += 1;
+        self.claimed(id)
+    }
+
+    fn claimed(&self, id: TableId) -> ClaimedTable {
+        let &Self { epoch, base_version, .. } = self;
+        ClaimedTable { id, epoch, base: self.base.clone(), base_version, rows: self.rows.clone() }
+    }
+}
+
+impl Stories {
+    fn put_index(&mut self, index: &[Index]) {
+        for change in laws::in_order(index) {
+            match change {
+                Index::Game(row) => self.put_game(row),
+                Index::Seat { game, player, role } => self.seat(*game, *player, *role),
+                Index::Unseat { game, player } => {
+                    if let Some(entry) = self.games.get_mut(game) {
+                        entry.seats.remove(player);
+                    }
+                }
+                Index::Archive { game, record, winners } => self.archive(*game, record, winners),
+                Index::Award { player, points, seed } => {
+                    let standing = self.standings.entry(*player).or_default();
+                    *standing = standing.award(*points, *seed);
+                }
+            }
+        }
+    }
+
+    fn put_game(&mut self, row: &GameRow) {
+        let sentence = row.sentence.as_deref().map(laws::kept_text);
+        let row = GameRow { sentence, ..row.clone() };
+        match self.games.get_mut(&row.id) {
+            Some(entry) => entry.row = GameRow { created_at: entry.row.created_at, ..row },
+            None => {
+                self.games.insert(row.id, GameEntry { row, record: None, seats: BTreeMap::new() });
+            }
+        }
+    }
+
+    fn seat(&mut self, game: GameId, player: PlayerId, role: SeatRole) {
+        let Some(entry) = self.games.get_mut(&game) else { return };
+        let is_ended = entry.row.ended_at.is_some();
+        entry.seats.entry(player).or_insert(SeatEntry { role, is_ended, is_won: None }).role = role;
+    }
+
+    fn archive(&mut self, game: GameId, record: &[u8], winners: &[PlayerId]) {
+        let Some(entry) = self.games.get_mut(&game) else { return };
+        entry.record = Some(record.to_vec());
+        entry.seats.retain(|_, seat| seat.role != SeatRole::Invited);
+        for (player, seat) in &mut entry.seats {
+            seat.is_ended = true;
+            seat.is_won = Some(winners.contains(player));
+        }
+    }
+
+    fn answered_before(&self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) -> Option<Outcome> {
+        let (player, asked) = asked.as_ref()?;
+        let known = self.answers.get(&(*player, asked.key.clone()))?;
+        if known.created_at.after(IDEMPOTENCY_KEPT) <= now {
+            return None;
+        }
+        let is_same = known.fingerprint == asked.fingerprint;
+        Some(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+    }
+
+    fn remember_answer(&mut self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) {
+        if let Some((player, asked)) = asked {
+            let (fingerprint, answer) = (asked.fingerprint, asked.answer.clone());
+            self.answers.insert((*player, asked.key.clone()), AnswerEntry { fingerprint, answer, created_at: now });
+        }
+    }
+
+    fn listed(
+        &self,
+        cursor: impl Fn(&GameRow) -> Option<GameCursor>,
+        before: Option<GameCursor>,
+        limit: usize,
+    ) -> Vec<&GameEntry> {
+        let place = |entry: &GameEntry| cursor(&entry.row).filter(|at| before.is_none_or(|before| *at < before));
+        let mut games: Vec<_> = self.games.values().filter_map(|entry| Some((place(entry)?, entry))).collect();
+        games.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        games.into_iter().take(limit).map(|(_, entry)| entry).collect()
+    }
+
+    pub(super) fn game(&self, id: GameId) -> Option<RecordedGame> {
+        self.games.get(&id).map(|entry| (entry.row.clone(), entry.record.clone()))
+    }
+
+    pub(super) fn games_of(&self, filter: &SeatFilter) -> Vec<SeatedGame> {
+        let seat =
+            |id: GameId| self.games[&id].seats.get(&filter.player).filter(|seat| seat.is_ended == filter.is_ended);
+        let cursor = |row: &GameRow| seat(row.id).map(|_| GameCursor::by_creation(row));
+        let listed = self.listed(cursor, filter.before, filter.limit).into_iter();
+        let seated = listed.filter_map(|entry| {
+            let seat = seat(entry.row.id)?;
+            Some(SeatedGame { game: entry.row.clone(), role: seat.role, is_won: seat.is_won })
+        });
+        seated.collect()
+    }
+
+    pub(super) fn lobby(&self, before: Option<GameCursor>, limit: usize) -> Vec<GameRow> {
+        let is_open = |row: &GameRow| row.phase.is_open() && row.players < row.players_max;
+        let cursor = |row: &GameRow| is_open(row).then(|| GameCursor::by_creation(row));
+        self.listed(cursor, before, limit).into_iter().map(|entry| entry.row.clone()).collect()
+    }
+
+    pub(super) fn history(&self, before: Option<GameCursor>, limit: usize) -> Vec<GameRow> {
+        self.listed(GameCursor::by_end, before, limit).into_iter().map(|entry| entry.row.clone()).collect()
+    }
+
+    pub(super) fn standings(&self, players: &[PlayerId]) -> Vec<(PlayerId, Standing)> {
+        let is_asked = |player: &PlayerId| players.contains(player);
+        self.standings.iter().filter(|(player, _)| is_asked(player)).map(|(player, at)| (*player, *at)).collect()
+    }
+
+    pub(super) fn answer(&self, player: PlayerId, key: &str) -> Option<([u8; 32], Vec<u8>)> {
+        let entry = self.answers.get(&(player, key.to_owned()))?;
+        Some((entry.fingerprint, entry.answer.clone()))
+    }
+
+    fn retire_answers(&mut self, now: UnixMs) {
+        let is_old = |created_at: UnixMs| created_at.after(IDEMPOTENCY_KEPT) <= now;
+        let mut old: Vec<_> = self.answers.iter().filter(|(_, entry)| is_old(entry.created_at)).collect();
+        old.sort_by_key(|(key, entry)| (entry.created_at, (*key).clone()));
+        let old: Vec<_> = old.into_iter().take(KEYS_RETIRED_MAX).map(|(key, _)| key.clone()).collect();
+        for key in old {
+            self.answers.remove(&key);
+        }
+    }
+
+    fn has_games(&self, id: TableId) -> bool {
+        let first = GameId { table: id, number: 0 };
+        self.games.range(first..).next().is_some_and(|(game, _)| game.table == id)
+    }
+}
+
+impl Tables {
+    pub(super) fn open_table(&mut self, open: &OpenTable) -> Outcome {
+        let OpenTable { worker, now, idempotency, append } = open;
+        if !self.lease_holds(*worker, *now) {
+            return Outcome::LeaseLost;
+        }
+        if let Some(outcome) = self.stories.answered_before(idempotency, *now) {
+            return outcome;
+        }
+        if self.stories.tables.contains_key(&append.id) {
+            return Outcome::Duplicate;
+        }
+        if let Err(refusal) = laws::opens_table(append) {
+            return refusal;
+        }
+        let (base, rows) = (Vec::new(), Vec::new());
+        let mut entry =
+            TableEntry { worker: Some(*worker), epoch: 1, claim: 0, base, base_version: 0, rows, is_live: false };
+        entry.add(append);
+        self.stories.tables.insert(append.id, entry);
+        self.stories.put_index(&append.index);
+        self.stories.remember_answer(idempotency, *now);
+        Outcome::Done
+    }
+
+    pub(super) fn append_table(&mut self, append: &TableAppend) -> Outcome {
+        let Some(entry) = self.stories.tables.get_mut(&append.id) else { return Outcome::Fenced };
+        if let Err(refusal) = entry.may_append(append) {
+            return refusal;
+        }
+        entry.add(append);
+        self.stories.put_index(&append.index);
+        Outcome::Done
+    }
+
+    pub(super) fn claim_table(&mut self, id: TableId, worker: WorkerId, now: UnixMs) -> Outcome {
+        if !self.lease_holds(worker, now) {
+            return Outcome::LeaseLost;
+        }
+        match self.table_owner(id, now) {
+            None => Outcome::Missing,
+            Some(TableWhere::At { worker: other, address }) if other != worker => Outcome::TableElsewhere { address },
+            Some(TableWhere::At { .. } | TableWhere::Nobody) => {
+                let taken = self.stories.tables.get_mut(&id).map(|entry| entry.take(id, worker, 0));
+                taken.map_or(Outcome::Missing, Outcome::TableClaimed)
+            }
+        }
+    }
+
+    pub(super) fn claim_tables(&mut self, worker: WorkerId, number: u64, now: UnixMs, max: usize) -> Outcome {
+        if !self.lease_holds(worker, now) {
+            return Outcome::LeaseLost;
+        }
+        match self.workers.get_mut(&worker) {
+            Some(entry) if entry.table_claims < number => entry.table_claims = number,
+            Some(_) | None => return Outcome::TablesClaimed(self.tables_claimed_before(worker, number)),
+        }
+        let is_orphan = |entry: &TableEntry| entry.worker.is_none_or(|worker| !self.lease_holds(worker, now));
+        let orphans = self.stories.tables.iter().filter(|(_, entry)| entry.is_live && is_orphan(entry));
+        let orphans: Vec<_> = orphans.map(|(id, _)| *id).take(max).collect();
+        let tables = &mut self.stories.tables;
+        let taken = orphans.into_iter().filter_map(|id| Some(tables.get_mut(&id)?.take(id, worker, number)));
+        Outcome::TablesClaimed(taken.collect())
+    }
+
+    /// What the claim of this number took and its worker still holds live.
+    fn tables_claimed_before(&self, worker: WorkerId, number: u64) -> Vec<ClaimedTable> {
+        let is_held = |entry: &TableEntry| entry.is_live && entry.worker == Some(worker) && entry.claim == number;
+        let held = self.stories.tables.iter().filter(|(_, entry)| is_held(entry));
+        held.map(|(id, entry)| entry.claimed(*id)).collect()
+    }
+
+    pub(super) fn release_table(&mut self, id: TableId, epoch: u32) -> Outcome {
+        match self.stories.tables.get_mut(&id).filter(|entry| entry.epoch == epoch) {
+            None => Outcome::Fenced,
+            Some(entry) => {
+                entry.worker = None;
+                Outcome::Done
+            }
+        }
+    }
+
+    pub(super) fn table_owner(&self, id: TableId, now: UnixMs) -> Option<TableWhere> {
+        let worker = self.stories.tables.get(&id)?.worker;
+        let owner =
+            worker.and_then(|worker| Some(TableWhere::At { worker, address: self.lease_address(worker, now)? }));
+        Some(owner.unwrap_or(TableWhere::Nobody))
+    }
+
+    pub(super) fn retire_games(&mut self, now: UnixMs, keep_for: Option<Duration>, max: usize) -> Outcome {
+        self.stories.retire_answers(now);
+        let Some(keep_for) = keep_for else { return Outcome::Retired(0) };
+        let is_old = |row: &GameRow| row.ended_at.is_some_and(|ended_at| ended_at < now.before(keep_for));
+        let old = self.stories.games.values().filter(|entry| is_old(&entry.row));
+        let mut old: Vec<_> = old.map(|entry| (entry.row.ended_at, entry.row.id)).collect();
+        old.sort_unstable();
+        old.truncate(max);
+        for (_, id) in &old {
+            self.stories.games.remove(id);
+        }
+        let is_left = |(id, entry): &(&TableId, &TableEntry)| {
+            let is_owned = entry.worker.is_some_and(|worker| self.lease_holds(worker, now));
+            !entry.is_live && !is_owned && !self.stories.has_games(**id)
+        };
+        let left: Vec<_> = self.stories.tables.iter().filter(is_left).map(|(id, _)| *id).take(max).collect();
+        for id in left {
+            self.stories.tables.remove(&id);
+        }
+        Outcome::Retired(old.len())
+    }
+}

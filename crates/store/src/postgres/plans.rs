@@ -1,0 +1,76 @@
+//! Tests: which indexes PostgreSQL can answer the questions about stories from. The tables are empty here, so the planner is told
+//! to look through a table, or to sort, only where there is no other way.
+
+use super::session::{Session, Trouble};
+use super::stories;
+use crate::columns::Columns;
+use crate::contract::Database;
+use crate::testing::Cluster;
+use ::postgres::NoTls;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+const SETTINGS: &str = "
+    SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;
+    SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan;";
+
+fn session() -> Session {
+    let url = Cluster::shared().new_database_url();
+    drop(super::PostgresDatabase::new(&url).unwrap().writer().unwrap());
+    let mut session = Session::new(::postgres::Client::connect(&url, NoTls).unwrap());
+    session.script(SETTINGS).unwrap();
+    session
+}
+
+/// The plan of a statement for values that are not known yet.
+fn plan(session: &mut Session, sql: &str) -> Result<String, Trouble> {
+    let count = (1..).take_while(|number| sql.contains(&format!("${number}"))).count();
+    let nothing = vec!["NULL"; count].join(", ");
+    session.script(&format!("PREPARE asked AS {sql}"))?;
+    let explain = format!("EXPLAIN EXECUTE asked{}", if count > 0 { format!(" ({nothing})") } else { String::new() });
+    let steps = session.all(&explain, &[], |row| row.text())?;
+    session.script("DEALLOCATE asked")?;
+    Ok(steps.join("\n"))
+}
+
+/// Every one of `want` is a step of the named question's plan, and nothing is sorted or looked through.
+#[track_caller]
+fn check(name: &str, want: &[&str]) {
+    static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
+    let session = SESSION.get_or_init(|| Mutex::new(session()));
+    let sql = stories::questions().into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
+    let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
+    for step in want {
+        assert!(plan.contains(step), "{name}: no {step:?} in\n{plan}");
+    }
+    assert!(!plan.contains("Seq Scan") && !plan.contains("Sort"), "{name}:\n{plan}");
+}
+
+#[test]
+fn lists_of_games_are_walked_in_their_order() {
+    let before =
+        "Index Cond: ((player = $1) AND (is_ended = $2) AND (ROW(created_at, table_id, number) < ROW($3, $4, $5)))";
+    check("games of a player", &["Index Scan Backward using story_seats_by_player", before, "story_games_pkey"]);
+    let before = "Index Cond: (ROW(created_at, table_id, number) < ROW($1, $2, $3))";
+    check("lobby", &["Index Scan Backward using story_games_open", before]);
+    let before = "Index Cond: (ROW(ended_at, table_id, number) < ROW($1, $2, $3))";
+    check("history", &["Index Scan Backward using story_games_ended", before]);
+    check("state of a game", &["story_games_pkey", "story_records_pkey"]);
+    check("owner", &["story_tables_pkey"]);
+}
+
+#[test]
+fn tables_to_take_over_are_found_by_their_owners() {
+    check("lost holders", &["Index Only Scan using story_tables_live", "Index Cond: (worker IS NOT NULL)"]);
+    check("next holder", &["Index Only Scan using story_tables_live", "Index Cond: (worker > $1)"]);
+    check("tables claimed before", &["story_tables_live", "Index Cond: (worker = $1)"]);
+    check("load", &["story_tables_pkey", "story_bases_pkey"]);
+    check("load of the log", &["story_log_pkey"]);
+    check("tables with the ends of their logs", &["story_tables_pkey", "Backward using story_log_pkey"]);
+}
+
+#[test]
+fn old_games_are_found_at_the_beginning_of_their_index() {
+    check("oldest games", &["Index Scan using story_games_ended", "Index Cond: (ended_at < $1)"]);
+    check("bare tables", &["story_tables_bare"]);
+    check("bare tables used again", &["story_tables_bare"]);
+}

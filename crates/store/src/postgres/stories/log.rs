@@ -1,0 +1,316 @@
+//! Openings, appends and releases of a batch in few round trips, however many they are: look at the tables, the leases and the
+//! keys, decide here, write everything. The tables' rows and the keys are locked before.
+
+use super::index::Waves;
+use crate::columns::{self, Columns};
+use crate::laws;
+use crate::postgres::batch::Batch;
+use crate::postgres::session::{PgId, Trouble};
+use engine::commands::{Command, Idempotency, OpenTable, Outcome, TableAppend};
+use engine::ids::{PlayerId, TableId, WorkerId};
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::rows::TableLogRow;
+use engine::time::UnixMs;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Tables with the ends of their logs: what decides about appends.
+pub(super) const HELD: &str = "
+    SELECT id, worker, epoch, is_live, base_version, coalesce(last.version + 1, base_version) FROM story_tables
+    LEFT JOIN LATERAL (SELECT version FROM story_log WHERE table_id = id ORDER BY version DESC LIMIT 1) AS last ON true
+    WHERE id = ANY ($1)";
+
+/// The table that a command of [`Batch::write_tables`] is about; `None` for any other command.
+pub(in crate::postgres) fn written_table(command: &Command) -> Option<TableId> {
+    match command {
+        Command::OpenTable(open) => Some(open.append.id),
+        Command::AppendTable(append) => Some(append.id),
+        Command::ReleaseTable { id, .. } => Some(*id),
+        _ => None,
+    }
+}
+
+/// A table as it is after the commands so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Held {
+    worker: Option<WorkerId>,
+    epoch: u32,
+    is_live: bool,
+    base_version: u32,
+    version: u32,
+}
+
+/// What decides about the commands of a run; it follows them as they are accepted.
+struct Desk<'a> {
+    before: BTreeMap<TableId, Held>,
+    tables: BTreeMap<TableId, Held>,
+    leases: BTreeMap<WorkerId, UnixMs>,
+    answers: BTreeMap<(PlayerId, String), Answer>,
+    rows: Vec<(TableId, &'a TableLogRow)>,
+    bases: BTreeMap<TableId, &'a [u8]>,
+    /// Tables opened without a game.
+    bare: BTreeSet<TableId>,
+    remembered: BTreeMap<(PlayerId, &'a str), (&'a Idempotency, UnixMs)>,
+    indexed: Vec<&'a TableAppend>,
+}
+
+struct Answer {
+    fingerprint: [u8; 32],
+    answer: Vec<u8>,
+    created_at: UnixMs,
+}
+
+impl<'a> Desk<'a> {
+    fn decide(&mut self, command: &'a Command) -> Outcome {
+        let done = match command {
+            Command::OpenTable(open) => self.open(open),
+            Command::AppendTable(append) => self.append(append),
+            Command::ReleaseTable { id, epoch } => self.release(*id, *epoch),
+            _ => Ok(()),
+        };
+        done.err().unwrap_or(Outcome::Done)
+    }
+
+    fn open(&mut self, open: &'a OpenTable) -> Result<(), Outcome> {
+        let OpenTable { worker, now, idempotency, append } = open;
+        if self.leases.get(worker).is_none_or(|until| *until <= *now) {
+            return Err(Outcome::LeaseLost);
+        }
+        if let Some((player, asked)) = idempotency {
+            self.answered_before(*player, asked, *now)?;
+        }
+        if self.tables.contains_key(&append.id) {
+            return Err(Outcome::Duplicate);
+        }
+        laws::opens_table(append)?;
+        let held = Held { worker: Some(*worker), epoch: 1, is_live: append.is_live, base_version: 0, version: 0 };
+        self.tables.insert(append.id, held);
+        if !laws::lists_a_game(append) {
+            self.bare.insert(append.id);
+        }
+        self.add(append);
+        if let Some((player, asked)) = idempotency {
+            let answer = Answer { fingerprint: asked.fingerprint, answer: asked.answer.clone(), created_at: *now };
+            self.answers.insert((*player, asked.key.clone()), answer);
+            self.remembered.insert((*player, &asked.key), (asked, *now));
+        }
+        Ok(())
+    }
+
+    fn answered_before(&self, player: PlayerId, asked: &Idempotency, now: UnixMs) -> Result<(), Outcome> {
+        match self.answers.get(&(player, asked.key.clone())) {
+            Some(known) if known.created_at.after(IDEMPOTENCY_KEPT) > now => {
+                let is_same = known.fingerprint == asked.fingerprint;
+                Err(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn append(&mut self, append: &'a TableAppend) -> Result<(), Outcome> {
+        let held = self.tables.get(&append.id).ok_or(Outcome::Fenced)?;
+        laws::may_append_table(held.epoch, append)?;
+        laws::continues_table(append, held.base_version, held.version)?;
+        self.add(append);
+        Ok(())
+    }
+
+    fn add(&mut self, append: &'a TableAppend) {
+        if let Some(held) = self.tables.get_mut(&append.id) {
+            held.version += append.rows.len() as u32;
+            held.is_live = append.is_live;
+            held.base_version = append.base.as_ref().map_or(held.base_version, |base| base.version);
+        }
+        if let Some(base) = &append.base {
+            self.bases.insert(append.id, &base.bytes);
+        }
+        self.rows.extend(append.rows.iter().map(|row| (append.id, row)));
+        if !append.index.is_empty() {
+            self.indexed.push(append);
+        }
+    }
+
+    fn release(&mut self, id: TableId, epoch: u32) -> Result<(), Outcome> {
+        let held = self.tables.get_mut(&id).filter(|held| held.epoch == epoch).ok_or(Outcome::Fenced)?;
+        held.worker = None;
+        Ok(())
+    }
+}
+
+impl Batch<'_> {
+    /// Openings, appends and releases.
+    pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, Trouble> {
+        let mut desk = self.desk_of_tables(commands)?;
+        let outcomes = commands.iter().map(|command| desk.decide(command)).collect();
+        self.insert_tables(&desk)?;
+        self.update_tables(&desk)?;
+        self.write_table_rows(&desk)?;
+        self.write_bases(&desk)?;
+        self.write_table_answers(&desk)?;
+        for wave in Waves::of(&desk.indexed) {
+            self.write_wave(&wave)?;
+        }
+        for append in &desk.indexed {
+            self.awards.note(append);
+        }
+        Ok(outcomes)
+    }
+
+    fn desk_of_tables<'a>(&mut self, commands: &[&'a Command]) -> Result<Desk<'a>, Trouble> {
+        let ids: BTreeSet<TableId> = commands.iter().filter_map(|command| written_table(command)).collect();
+        let ids: Vec<PgId> = ids.into_iter().map(|id| PgId(id.0)).collect();
+        let tables = self.session.all(HELD, &[&ids], |row| {
+            let (id, worker) = (TableId(row.id()?), row.maybe_id()?.map(WorkerId));
+            let (epoch, is_live) = (row.number()?, row.flag()?);
+            let (base_version, version) = (row.number()?, row.number()?);
+            Ok((id, Held { worker, epoch, is_live, base_version, version }))
+        })?;
+        let tables: BTreeMap<_, _> = tables.into_iter().collect();
+        let opens = commands.iter().filter_map(|command| match command {
+            Command::OpenTable(open) => Some(open),
+            _ => None,
+        });
+        let opens: Vec<_> = opens.collect();
+        Ok(Desk {
+            before: tables.clone(),
+            tables,
+            leases: self.leases_of(&opens)?,
+            answers: self.answers_of(&opens)?,
+            rows: Vec::new(),
+            bases: BTreeMap::new(),
+            bare: BTreeSet::new(),
+            remembered: BTreeMap::new(),
+            indexed: Vec::new(),
+        })
+    }
+
+    fn leases_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<WorkerId, UnixMs>, Trouble> {
+        let workers: BTreeSet<WorkerId> = opens.iter().map(|open| open.worker).collect();
+        if workers.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let workers: Vec<PgId> = workers.into_iter().map(|id| PgId(id.0)).collect();
+        let sql = "SELECT id, lease_until FROM workers WHERE id = ANY ($1) AND NOT is_given_up";
+        let leases = self.session.all(sql, &[&workers], |row| Ok((WorkerId(row.id()?), row.time()?)))?;
+        Ok(leases.into_iter().collect())
+    }
+
+    fn answers_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<(PlayerId, String), Answer>, Trouble> {
+        let asked = opens.iter().filter_map(|open| open.idempotency.as_ref());
+        let (players, keys): (Vec<PgId>, Vec<&str>) =
+            asked.map(|(player, asked)| (PgId(player.0), asked.key.as_str())).unzip();
+        if keys.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let sql = "SELECT player, key, fingerprint, answer, created_at FROM story_answers
+                   WHERE (player, key) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))";
+        let answers = self.session.all(sql, &[&players, &keys], |row| {
+            let key = (PlayerId(row.id()?), row.text()?);
+            let fingerprint = columns::digest(row.bytes()?)?;
+            Ok((key, Answer { fingerprint, answer: row.bytes()?, created_at: row.time()? }))
+        })?;
+        Ok(answers.into_iter().collect())
+    }
+
+    fn insert_tables(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+        let new = desk.tables.iter().filter(|(id, _)| !desk.before.contains_key(id));
+        let new: Vec<_> = new.collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = new.iter().map(|(id, _)| PgId(id.0)).collect();
+        let workers: Vec<_> = new.iter().map(|(_, held)| held.worker.map(|worker| PgId(worker.0))).collect();
+        let bases: Vec<_> = new.iter().map(|(_, held)| i64::from(held.base_version)).collect();
+        let live: Vec<_> = new.iter().map(|(_, held)| held.is_live).collect();
+        let bare: Vec<_> = new.iter().map(|(id, _)| desk.bare.contains(id)).collect();
+        self.session.run(
+            "INSERT INTO story_tables (id, worker, epoch, base_version, is_live, is_bare)
+             SELECT id, worker, 1, base_version, is_live, is_bare
+             FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bool[], $5::bool[])
+               AS new (id, worker, base_version, is_live, is_bare)",
+            &[&ids, &workers, &bases, &live, &bare],
+        )?;
+        Ok(())
+    }
+
+    /// Only those of which the row itself changed.
+    fn update_tables(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+        let row = |held: &Held| Held { version: 0, ..*held };
+        let is_changed =
+            |(id, held): &(&TableId, &Held)| desk.before.get(id).is_some_and(|before| row(before) != row(held));
+        let changed: Vec<_> = desk.tables.iter().filter(is_changed).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = changed.iter().map(|(id, _)| PgId(id.0)).collect();
+        let workers: Vec<_> = changed.iter().map(|(_, held)| held.worker.map(|worker| PgId(worker.0))).collect();
+        let bases: Vec<_> = changed.iter().map(|(_, held)| i64::from(held.base_version)).collect();
+        let live: Vec<_> = changed.iter().map(|(_, held)| held.is_live).collect();
+        self.session.run(
+            "UPDATE story_tables AS t SET worker = changed.worker, base_version = changed.base_version,
+               is_live = changed.is_live
+             FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bool[]) AS changed (id, worker, base_version, is_live)
+             WHERE t.id = changed.id",
+            &[&ids, &workers, &bases, &live],
+        )?;
+        Ok(())
+    }
+
+    /// Those that are under a base already are not written at all.
+    fn write_table_rows(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+        let is_kept = |(id, row): &&(TableId, &TableLogRow)| {
+            desk.tables.get(id).is_none_or(|held| row.version >= held.base_version)
+        };
+        let kept: Vec<_> = desk.rows.iter().filter(is_kept).collect();
+        if kept.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = kept.iter().map(|(id, _)| PgId(id.0)).collect();
+        let versions: Vec<_> = kept.iter().map(|(_, row)| i64::from(row.version)).collect();
+        let data: Vec<_> = kept.iter().map(|(_, row)| row.bytes.as_slice()).collect();
+        self.session.run(
+            "INSERT INTO story_log (table_id, version, data) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bytea[])",
+            &[&ids, &versions, &data],
+        )?;
+        Ok(())
+    }
+
+    fn write_bases(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+        if desk.bases.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<_> = desk.bases.keys().map(|id| PgId(id.0)).collect();
+        let data: Vec<_> = desk.bases.values().copied().collect();
+        let version = |id: &TableId| desk.tables.get(id).map_or(0, |held| i64::from(held.base_version));
+        let versions: Vec<_> = desk.bases.keys().map(version).collect();
+        self.session.run(
+            "INSERT INTO story_bases (table_id, data) SELECT * FROM unnest($1::uuid[], $2::bytea[])
+             ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
+            &[&ids, &data],
+        )?;
+        self.session.run(
+            "DELETE FROM story_log AS l USING unnest($1::uuid[], $2::bigint[]) AS base (table_id, version)
+             WHERE l.table_id = base.table_id AND l.version < base.version",
+            &[&ids, &versions],
+        )?;
+        Ok(())
+    }
+
+    fn write_table_answers(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+        if desk.remembered.is_empty() {
+            return Ok(());
+        }
+        let players: Vec<_> = desk.remembered.keys().map(|(player, _)| PgId(player.0)).collect();
+        let keys: Vec<_> = desk.remembered.keys().map(|(_, key)| *key).collect();
+        let fingerprints: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.fingerprint.as_slice()).collect();
+        let answers: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.answer.as_slice()).collect();
+        let times: Vec<_> = desk.remembered.values().map(|(_, now)| now.0).collect();
+        self.session.run(
+            "INSERT INTO story_answers (player, key, fingerprint, answer, created_at)
+             SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[])
+             ON CONFLICT (player, key) DO UPDATE SET fingerprint = excluded.fingerprint, answer = excluded.answer,
+               created_at = excluded.created_at",
+            &[&players, &keys, &fingerprints, &answers, &times],
+        )?;
+        Ok(())
+    }
+}

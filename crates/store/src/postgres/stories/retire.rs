@@ -1,0 +1,85 @@
+//! Forgetting old games, and tables of which nothing is left, a little at a time. What another node holds is left for the next
+//! call.
+
+use crate::columns::Columns;
+use crate::laws::KEYS_RETIRED_MAX;
+use crate::postgres::batch::Batch;
+use crate::postgres::session::{PgId, Trouble};
+use engine::commands::Outcome;
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::time::UnixMs;
+use std::time::Duration;
+
+/// Ended games, oldest end first, with their tables, which may be bare without them.
+pub(super) const OLDEST: &str = "
+    SELECT g.table_id, g.number FROM story_games g JOIN story_tables t ON t.id = g.table_id
+    WHERE g.ended_at < $1 ORDER BY g.ended_at, g.table_id, g.number LIMIT $2 FOR UPDATE SKIP LOCKED";
+/// Bare tables that are not live, that nobody owns, and that were not used again.
+pub(super) const BARE: &str = "
+    SELECT t.id FROM story_tables t
+    LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > $1 AND NOT w.is_given_up
+    WHERE t.is_bare AND NOT t.is_live AND w.id IS NULL
+      AND NOT EXISTS (SELECT 1 FROM story_games g WHERE g.table_id = t.id)
+    ORDER BY t.id LIMIT $2 FOR UPDATE OF t SKIP LOCKED";
+/// Tables that were bare and are used again.
+pub(super) const USED_AGAIN: &str = "
+    SELECT id FROM story_tables t
+    WHERE is_bare AND EXISTS (SELECT 1 FROM story_games g WHERE g.table_id = t.id)
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED";
+
+impl Batch<'_> {
+    pub(in crate::postgres) fn retire_games(
+        &mut self,
+        now: UnixMs,
+        keep_for: Option<Duration>,
+        max: usize,
+    ) -> Result<Outcome, Trouble> {
+        self.session.run(
+            "DELETE FROM story_answers WHERE (player, key) IN (
+               SELECT player, key FROM story_answers WHERE created_at <= $1
+               ORDER BY created_at, player, key LIMIT $2 FOR UPDATE SKIP LOCKED)",
+            &[&now.before(IDEMPOTENCY_KEPT).0, &(KEYS_RETIRED_MAX as i64)],
+        )?;
+        let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
+        let oldest = self
+            .session
+            .all(OLDEST, &[&now.before(keep_for).0, &(max as i64)], |row| Ok((row.id().map(PgId)?, row.int()?)))?;
+        let (tables, numbers): (Vec<_>, Vec<_>) = oldest.into_iter().unzip();
+        self.forget_games(&tables, &numbers)?;
+        self.forget_bare_tables(now, max)?;
+        Ok(Outcome::Retired(tables.len()))
+    }
+
+    fn forget_games(&mut self, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), Trouble> {
+        if tables.is_empty() {
+            return Ok(());
+        }
+        for table in ["story_records", "story_seats", "story_games"] {
+            let sql = format!(
+                "DELETE FROM {table} AS t USING unnest($1::uuid[], $2::bigint[]) AS old (table_id, number)
+                 WHERE t.table_id = old.table_id AND t.number = old.number"
+            );
+            self.session.run(&sql, &[tables, numbers])?;
+        }
+        self.session.run(
+            "UPDATE story_tables SET is_bare = true
+             WHERE id = ANY ($1) AND NOT EXISTS (SELECT 1 FROM story_games WHERE table_id = id)",
+            &[tables],
+        )?;
+        Ok(())
+    }
+
+    fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), Trouble> {
+        let used = self.session.all(USED_AGAIN, &[], |row| row.id().map(PgId))?;
+        if !used.is_empty() {
+            self.session.run("UPDATE story_tables SET is_bare = false WHERE id = ANY ($1)", &[&used])?;
+        }
+        let bare = self.session.all(BARE, &[&now.0, &(max as i64)], |row| row.id().map(PgId))?;
+        if !bare.is_empty() {
+            self.session.run("DELETE FROM story_log WHERE table_id = ANY ($1)", &[&bare])?;
+            self.session.run("DELETE FROM story_bases WHERE table_id = ANY ($1)", &[&bare])?;
+            self.session.run("DELETE FROM story_tables WHERE id = ANY ($1)", &[&bare])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! The lists that follow from a table's log: games, seats, records, standings.
+
+use crate::columns;
+use crate::contract::StoreError;
+use crate::laws;
+use crate::sqlite::batch::Batch;
+use engine::commands::Index;
+use engine::ids::{GameId, PlayerId};
+use engine::rows::{GameRow, SeatRole};
+use rules::chance::Seed;
+
+pub(super) const GAME: &str = "
+    INSERT INTO story_games (table_id, number, storyteller, phase, sentence, players, players_max, created_at, ended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT (table_id, number) DO UPDATE SET storyteller = excluded.storyteller, phase = excluded.phase,
+      sentence = excluded.sentence, players = excluded.players, players_max = excluded.players_max,
+      ended_at = excluded.ended_at";
+pub(super) const SEAT: &str = "
+    INSERT INTO story_seats (table_id, number, player, role, created_at, is_ended)
+    SELECT ?1, ?2, ?3, ?4, created_at, ended_at IS NOT NULL FROM story_games WHERE table_id = ?1 AND number = ?2
+    ON CONFLICT (table_id, number, player) DO UPDATE SET role = excluded.role";
+pub(super) const ARCHIVE: &str = "
+    INSERT INTO story_records (table_id, number, data)
+    SELECT ?1, ?2, ?3 FROM story_games WHERE table_id = ?1 AND number = ?2
+    ON CONFLICT (table_id, number) DO UPDATE SET data = excluded.data";
+pub(super) const NOT_INVITED: &str = "
+    DELETE FROM story_seats WHERE table_id = ?1 AND number = ?2 AND role = 'invited'";
+pub(super) const ENDED_SEATS: &str = "
+    UPDATE story_seats SET is_ended = 1, is_won = 0 WHERE table_id = ?1 AND number = ?2";
+pub(super) const WON: &str = "
+    UPDATE story_seats SET is_won = 1 WHERE table_id = ?1 AND number = ?2 AND player = ?3";
+pub(super) const STANDING: &str = "
+    INSERT INTO story_standings (player, score, score_prev, levelups, earned, earned_last)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (player) DO UPDATE SET score = excluded.score, score_prev = excluded.score_prev,
+      levelups = excluded.levelups, earned = excluded.earned, earned_last = excluded.earned_last";
+
+impl Batch<'_> {
+    pub(super) fn put_index(&self, index: &[Index]) -> Result<(), StoreError> {
+        for change in laws::in_order(index) {
+            match change {
+                Index::Game(row) => self.put_game(row)?,
+                Index::Seat { game, player, role } => self.put_seat(*game, *player, *role)?,
+                Index::Unseat { game, player } => self.unseat(*game, *player)?,
+                Index::Archive { game, record, winners } => self.archive_game(*game, record, winners)?,
+                Index::Award { player, points, seed } => self.award(*player, *points, *seed)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn put_game(&self, row: &GameRow) -> Result<(), StoreError> {
+        self.session.run(
+            GAME,
+            (
+                row.id.table.to_bytes(),
+                row.id.number,
+                row.storyteller.to_bytes(),
+                row.phase.name(),
+                row.sentence.as_deref().map(laws::kept_text),
+                row.players,
+                row.players_max,
+                row.created_at.0,
+                row.ended_at.map(|at| at.0),
+            ),
+        )?;
+        Ok(())
+    }
+
+    fn put_seat(&self, game: GameId, player: PlayerId, role: SeatRole) -> Result<(), StoreError> {
+        self.session.run(SEAT, (game.table.to_bytes(), game.number, player.to_bytes(), role.name()))?;
+        Ok(())
+    }
+
+    fn unseat(&self, game: GameId, player: PlayerId) -> Result<(), StoreError> {
+        let gone = "DELETE FROM story_seats WHERE table_id = ?1 AND number = ?2 AND player = ?3";
+        self.session.run(gone, (game.table.to_bytes(), game.number, player.to_bytes()))?;
+        Ok(())
+    }
+
+    fn archive_game(&self, game: GameId, record: &[u8], winners: &[PlayerId]) -> Result<(), StoreError> {
+        let (table, number) = (game.table.to_bytes(), game.number);
+        self.session.run(ARCHIVE, (table, number, record))?;
+        self.session.run(NOT_INVITED, (table, number))?;
+        self.session.run(ENDED_SEATS, (table, number))?;
+        for winner in winners {
+            self.session.run(WON, (table, number, winner.to_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn award(&self, player: PlayerId, points: u32, seed: Seed) -> Result<(), StoreError> {
+        let before =
+            self.session.first(&super::reads::standing_of(), [player.to_bytes()], |row| columns::standing(row))?;
+        let after = before.map(|(_, standing)| standing).unwrap_or_default().award(points, seed);
+        self.session.run(
+            STANDING,
+            (
+                player.to_bytes(),
+                after.score as i64,
+                after.score_prev as i64,
+                after.levelups,
+                after.earned.bits() as i64,
+                after.earned_last.bits() as i64,
+            ),
+        )?;
+        Ok(())
+    }
+}

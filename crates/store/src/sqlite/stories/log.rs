@@ -1,0 +1,172 @@
+//! Opening tables and adding to their logs. Every statement that adds carries the fences.
+//!
+//! An ordinary append writes no row but the entry's own and those of the lists that it changes: the row of the table is only
+//! looked up.
+
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use crate::laws;
+use crate::sqlite::batch::Batch;
+use engine::commands::{Base, Idempotency, OpenTable, Outcome, TableAppend};
+use engine::ids::{PlayerId, TableId};
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::rows::TableLogRow;
+use engine::time::UnixMs;
+
+/// Adds an entry if its table is this writer's, its log ends just before it, and a new base (?5, or the highest number) does not
+/// go back: the fences and the write in one statement, as for matches.
+pub(super) const APPEND: &str = "
+    INSERT INTO story_log (table_id, version, data)
+    SELECT ?1, ?2, ?3 FROM story_tables
+    WHERE id = ?1 AND epoch = ?4 AND base_version <= ?5
+      AND (base_version = ?2 OR EXISTS (SELECT 1 FROM story_log WHERE table_id = ?1 AND version = ?2 - 1))
+    ON CONFLICT (table_id, version) DO NOTHING";
+/// Writes only where something changes.
+pub(super) const SET_LIVE: &str = "UPDATE story_tables SET is_live = ?2 WHERE id = ?1 AND is_live <> ?2";
+
+impl Batch<'_> {
+    pub(in crate::sqlite) fn open_table(&mut self, open: &OpenTable) -> Result<Outcome, StoreError> {
+        let OpenTable { worker, now, idempotency, append } = open;
+        if !self.has_lease(*worker, *now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        if let Some(outcome) = self.table_answered_before(idempotency.as_ref(), *now)? {
+            return Ok(outcome);
+        }
+        let is_lawful = laws::opens_table(append);
+        if is_lawful.is_err() && self.has_table(append.id)? {
+            return Ok(Outcome::Duplicate);
+        }
+        if let Err(refusal) = is_lawful {
+            return Ok(refusal);
+        }
+        let added = self.session.run(
+            "INSERT INTO story_tables (id, worker, epoch, base_version, is_live, is_bare) VALUES (?1, ?2, 1, ?3, ?4, ?5)
+             ON CONFLICT (id) DO NOTHING",
+            (
+                append.id.to_bytes(),
+                worker.to_bytes(),
+                append.base.as_ref().map_or(0, |base| base.version),
+                append.is_live,
+                !laws::lists_a_game(append),
+            ),
+        )?;
+        if added == 0 {
+            return Ok(Outcome::Duplicate);
+        }
+        let first = append.base.as_ref().map_or(0, |base| base.version);
+        for row in append.rows.iter().filter(|row| row.version >= first) {
+            self.put_table_row(append.id, row)?;
+        }
+        if let Some(base) = &append.base {
+            self.put_base(append.id, base)?;
+        }
+        self.put_index(&append.index)?;
+        self.remember_table_answer(idempotency.as_ref(), *now)?;
+        Ok(Outcome::Done)
+    }
+
+    fn has_table(&self, id: TableId) -> Result<bool, StoreError> {
+        self.session.exists("SELECT 1 FROM story_tables WHERE id = ?1", [id.to_bytes()])
+    }
+
+    fn put_table_row(&self, id: TableId, row: &TableLogRow) -> Result<(), StoreError> {
+        let add = "INSERT INTO story_log (table_id, version, data) VALUES (?1, ?2, ?3)";
+        self.session.run(add, (id.to_bytes(), row.version, &row.bytes))?;
+        Ok(())
+    }
+
+    fn put_base(&self, id: TableId, base: &Base) -> Result<(), StoreError> {
+        self.session.run(
+            "INSERT INTO story_bases (table_id, data) VALUES (?1, ?2)
+             ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
+            (id.to_bytes(), &base.bytes),
+        )?;
+        Ok(())
+    }
+
+    fn table_answered_before(
+        &self,
+        asked: Option<&(PlayerId, Idempotency)>,
+        now: UnixMs,
+    ) -> Result<Option<Outcome>, StoreError> {
+        let Some((player, asked)) = asked else { return Ok(None) };
+        let forgotten_before = now.before(IDEMPOTENCY_KEPT);
+        self.session.first(
+            "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2 AND created_at > ?3",
+            (player.to_bytes(), &asked.key, forgotten_before.0),
+            |row| {
+                let is_same = row.bytes()? == asked.fingerprint;
+                Ok(if is_same { Outcome::Replayed(row.bytes()?) } else { Outcome::KeyReused })
+            },
+        )
+    }
+
+    fn remember_table_answer(&self, asked: Option<&(PlayerId, Idempotency)>, now: UnixMs) -> Result<(), StoreError> {
+        let Some((player, asked)) = asked else { return Ok(()) };
+        self.session.run(
+            "INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            (player.to_bytes(), &asked.key, asked.fingerprint, &asked.answer, now.0),
+        )?;
+        Ok(())
+    }
+
+    pub(in crate::sqlite) fn append_table(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
+        // Against itself first: an append with gaps must not write its first entry.
+        if laws::continues_table(append, 0, append.expected_version).is_err() {
+            return self.table_refusal(append);
+        }
+        let Some((first, rest)) = append.rows.split_first() else { return self.append_without_rows(append) };
+        let base = append.base.as_ref().map_or(u32::MAX, |base| base.version);
+        let added =
+            self.session.run(APPEND, (append.id.to_bytes(), first.version, &first.bytes, append.epoch, base))?;
+        if added == 0 {
+            return self.table_refusal(append);
+        }
+        for row in rest {
+            self.put_table_row(append.id, row)?;
+        }
+        self.follow(append)
+    }
+
+    fn append_without_rows(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
+        match self.check_table(append)? {
+            Ok(()) => self.follow(append),
+            Err(refusal) => Ok(refusal),
+        }
+    }
+
+    /// What follows from entries that were added.
+    fn follow(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
+        let id = append.id.to_bytes();
+        if let Some(base) = &append.base {
+            self.put_base(append.id, base)?;
+            self.session.run("DELETE FROM story_log WHERE table_id = ?1 AND version < ?2", (id, base.version))?;
+            let moved = "UPDATE story_tables SET base_version = ?2, is_live = ?3 WHERE id = ?1";
+            self.session.run(moved, (id, base.version, append.is_live))?;
+        } else {
+            self.session.run(SET_LIVE, (id, append.is_live))?;
+        }
+        self.put_index(&append.index)?;
+        Ok(Outcome::Done)
+    }
+
+    /// The precise refusal of an append that did not happen.
+    fn table_refusal(&self, append: &TableAppend) -> Result<Outcome, StoreError> {
+        Ok(self.check_table(append)?.err().unwrap_or(Outcome::Fenced))
+    }
+
+    fn check_table(&self, append: &TableAppend) -> Result<Result<(), Outcome>, StoreError> {
+        let by_id = "SELECT epoch, base_version FROM story_tables WHERE id = ?1";
+        let held = self.session.first(by_id, [append.id.to_bytes()], |row| Ok((row.number()?, row.number()?)))?;
+        let Some((epoch, base_version)) = held else { return Ok(Err(Outcome::Fenced)) };
+        if let Err(refusal) = laws::may_append_table(epoch, append) {
+            return Ok(Err(refusal));
+        }
+        let last = "SELECT version FROM story_log WHERE table_id = ?1 ORDER BY version DESC LIMIT 1";
+        let last = self.session.first(last, [append.id.to_bytes()], |row| row.number::<u32>())?;
+        let have = last.map_or(base_version, |last| last.saturating_add(1));
+        Ok(laws::continues_table(append, base_version, have))
+    }
+}

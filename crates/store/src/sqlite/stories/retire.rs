@@ -1,0 +1,72 @@
+//! Forgetting old games, and tables of which nothing is left, a little at a time.
+
+use crate::columns::Columns;
+use crate::contract::StoreError;
+use crate::laws::KEYS_RETIRED_MAX;
+use crate::sqlite::batch::Batch;
+use engine::commands::Outcome;
+use engine::limits::IDEMPOTENCY_KEPT;
+use engine::time::UnixMs;
+use std::time::Duration;
+
+/// Ended games, oldest end first.
+pub(super) const OLDEST: &str = "
+    SELECT table_id, number FROM story_games WHERE ended_at < ?1 ORDER BY ended_at, table_id, number LIMIT ?2";
+/// A table whose last game was forgotten.
+pub(super) const MARK_BARE: &str = "
+    UPDATE story_tables SET is_bare = 1
+    WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM story_games WHERE table_id = ?1)";
+/// Tables that were bare and are used again.
+pub(super) const UNMARK: &str = "
+    UPDATE story_tables SET is_bare = 0
+    WHERE is_bare = 1 AND EXISTS (SELECT 1 FROM story_games WHERE table_id = story_tables.id)";
+/// Bare tables that are not live and that nobody owns.
+pub(super) const BARE: &str = "
+    SELECT t.id FROM story_tables t
+    LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > ?1 AND NOT w.is_given_up
+    WHERE t.is_bare = 1 AND NOT t.is_live AND w.id IS NULL ORDER BY t.id LIMIT ?2";
+
+impl Batch<'_> {
+    pub(in crate::sqlite) fn retire_games(
+        &mut self,
+        now: UnixMs,
+        keep_for: Option<Duration>,
+        max: usize,
+    ) -> Result<Outcome, StoreError> {
+        self.session.run(
+            "DELETE FROM story_answers WHERE (player, key) IN (
+               SELECT player, key FROM story_answers WHERE created_at <= ?1
+               ORDER BY created_at, player, key LIMIT ?2)",
+            (now.before(IDEMPOTENCY_KEPT).0, KEYS_RETIRED_MAX as i64),
+        )?;
+        let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
+        let oldest = self
+            .session
+            .all(OLDEST, (now.before(keep_for).0, max as i64), |row| Ok((row.id()?.to_be_bytes(), row.int()?)))?;
+        for game in &oldest {
+            self.forget_game(*game)?;
+        }
+        self.forget_bare_tables(now, max)?;
+        Ok(Outcome::Retired(oldest.len()))
+    }
+
+    fn forget_game(&self, game: ([u8; 16], i64)) -> Result<(), StoreError> {
+        self.session.run("DELETE FROM story_records WHERE table_id = ?1 AND number = ?2", game)?;
+        self.session.run("DELETE FROM story_seats WHERE table_id = ?1 AND number = ?2", game)?;
+        self.session.run("DELETE FROM story_games WHERE table_id = ?1 AND number = ?2", game)?;
+        self.session.run(MARK_BARE, [game.0])?;
+        Ok(())
+    }
+
+    fn forget_bare_tables(&self, now: UnixMs, max: usize) -> Result<(), StoreError> {
+        self.session.run(UNMARK, [])?;
+        let bare = self.session.all(BARE, (now.0, max as i64), |row| row.id())?;
+        for id in bare {
+            let id = id.to_be_bytes();
+            self.session.run("DELETE FROM story_log WHERE table_id = ?1", [id])?;
+            self.session.run("DELETE FROM story_bases WHERE table_id = ?1", [id])?;
+            self.session.run("DELETE FROM story_tables WHERE id = ?1", [id])?;
+        }
+        Ok(())
+    }
+}
