@@ -170,8 +170,7 @@ async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, Driv
         let _ = stream.set_nodelay(true);
         http1::handshake(TokioIo::new(stream)).await.map_err(|_| ForwardError::Unreachable)
     };
-    let (sender, connection) =
-        timeout(FORWARD_CONNECT_MAX, connect).await.map_err(|_| ForwardError::Unreachable)??;
+    let (sender, connection) = timeout(FORWARD_CONNECT_MAX, connect).await.map_err(|_| ForwardError::Unreachable)??;
     let driver = tokio::spawn(async move {
         // Why it ended, whoever waits for the answer will see.
         let _ = connection.with_upgrades().await;

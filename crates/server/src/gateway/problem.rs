@@ -3,8 +3,8 @@
 //! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
-use super::stories::refusal;
 use super::forward::ForwardError;
+use super::stories::refusal;
 use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
 use crate::tables::TableError;

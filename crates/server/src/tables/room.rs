@@ -111,7 +111,8 @@ impl Room {
             }
             None => {
                 state.seats.push(seat);
-                u32::try_from(state.seats.len() - 1).expect("places are counted, and fewer than there are 32-bit numbers")
+                u32::try_from(state.seats.len() - 1)
+                    .expect("places are counted, and fewer than there are 32-bit numbers")
             }
         };
         place.keep();

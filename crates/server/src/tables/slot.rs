@@ -166,9 +166,8 @@ impl Slot {
         }
         let Some(table) = &self.table else { return Ok(()) };
         let now = ways.outside.now();
-        let decided = guarded(self.id, || {
-            table.decide(act.actor, act.game, &act.action, now, &|player| self.is_present(player))
-        });
+        let decided =
+            guarded(self.id, || table.decide(act.actor, act.game, &act.action, now, &|player| self.is_present(player)));
         let decided = match decided {
             Ok(decided) => decided,
             Err(broken) => {
@@ -196,9 +195,8 @@ impl Slot {
             return Err(TableError::NotServing);
         }
         let (now, seed, opener) = (ways.outside.now(), ways.outside.seed(), opening.opener.id);
-        let opened = guarded(self.id, || {
-            Table::open(opening.id, opening.settings, seed, opening.bots, &opening.opener, now)
-        });
+        let opened =
+            guarded(self.id, || Table::open(opening.id, opening.settings, seed, opening.bots, &opening.opener, now));
         let (table, change) = match opened {
             Ok(Ok(opened)) => opened,
             Ok(Err(refusal)) => {

@@ -40,7 +40,12 @@ async fn requests_in_a_game() {
     for (action, body, want) in rows {
         story.post(&story.ann, action, Some(body)).check(want).await;
     }
-    story.post(&story.ann, "card", None).raw("{").header("content-type", "application/json").check("400 bad_json").await;
+    story
+        .post(&story.ann, "card", None)
+        .raw("{")
+        .header("content-type", "application/json")
+        .check("400 bad_json")
+        .await;
     story.post(&story.ann, "card", None).raw("card=7").check("415 not_json").await;
     let chat = format!("POST /api/stories/tables/{}/chat", story.table);
     for text in ["", "\t", "two\nlines", &long] {
@@ -113,7 +118,10 @@ async fn openings() {
         (rules(json!({ "voted_min": 6 })), "400 bad_value /settings/voted_min"),
         (rules(json!({ "countdown_ms": 0 })), "400 bad_value /settings/countdown_ms"),
         (rules(json!({ "game_timeout_ms": -5 })), "400 bad_value /settings/game_timeout_ms"),
-        (rules(json!({ "next_storyteller_timeout_ms": 1e12 as i64 })), "400 bad_value /settings/next_storyteller_timeout_ms"),
+        (
+            rules(json!({ "next_storyteller_timeout_ms": 1e12 as i64 })),
+            "400 bad_value /settings/next_storyteller_timeout_ms",
+        ),
     ];
     for (body, want) in rows {
         house.call("POST /api/stories/games").by(&ann.token).json(&body).check(want).await;

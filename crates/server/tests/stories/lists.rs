@@ -92,10 +92,20 @@ async fn a_game_that_is_over_is_told_from_its_record() {
     assert!(past["game"]["winner_card"].is_u64());
     let line = format!("GET /api/stories/games/{}/history", story.game);
     let told = story.house.call(&line).by(&story.cam.token).check("200").await.body;
-    let kinds: Vec<_> = told["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let kinds: Vec<_> =
+        told["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
     let want = [
-        "started", "joined", "joined", "card_chosen", "story_told", "picked", "picked", "voting_opened", "voted",
-        "voted", "completed",
+        "started",
+        "joined",
+        "joined",
+        "card_chosen",
+        "story_told",
+        "picked",
+        "picked",
+        "voting_opened",
+        "voted",
+        "voted",
+        "completed",
     ];
     assert_eq!(kinds, want);
 }

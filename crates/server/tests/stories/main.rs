@@ -3,11 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
+#[allow(dead_code, reason = "shared with the tests of the whole API, which use more of it")]
 #[path = "../api/house.rs"]
 mod house;
 
 mod enter;
 mod input;
+mod lines;
 mod lists;
 mod oracle;
 mod play;

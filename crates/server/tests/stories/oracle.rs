@@ -98,7 +98,8 @@ impl Viewer<'_> {
     }
 }
 
-/// The JSON documents of an answer: its whole body, or the data of its server-sent events.
+/// The JSON documents of an answer: its whole body, or the data of its server-sent events (a piece of a chunked answer begins at a
+/// line of its own).
 fn documents(text: &str) -> Vec<Value> {
     if let Ok(value) = serde_json::from_str(text) {
         return vec![value];

@@ -1,6 +1,6 @@
 //! A table with everybody around it whom a table can have around it, brought to any point of a game.
 
-use crate::house::{Call, House, Reply};
+use crate::house::{Call, House};
 use serde_json::{Value, json};
 
 /// Somebody with a guest's token.
@@ -82,8 +82,6 @@ pub(crate) struct Story {
     pub(crate) fay: Person,
     pub(crate) game: String,
     pub(crate) table: String,
-    /// The game at the other table.
-    pub(crate) other: String,
 }
 
 impl Story {
@@ -112,11 +110,10 @@ impl Story {
         let (ann, ben, cam) = (come("Ann").await, come("Ben").await, come("Cam").await);
         let (dan, eve, fay) = (come("Dan").await, come("Eve").await, come("Fay").await);
         let opened = house.call("POST /api/stories/games").by(&ann.token).json(wanted).check("201").await;
-        let elsewhere = house.call("POST /api/stories/games").by(&fay.token).json(&json!({})).check("201").await;
-        let id = |reply: &Reply| reply.body["game"]["id"].as_str().unwrap().to_owned();
-        let (game, other) = (id(&opened), id(&elsewhere));
+        house.call("POST /api/stories/games").by(&fay.token).json(&json!({})).check("201").await;
+        let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
         let table = opened.body["table"].as_str().unwrap().to_owned();
-        let story = Self { house, ann, ben, cam, dan, eve, fay, game, table, other };
+        let story = Self { house, ann, ben, cam, dan, eve, fay, game, table };
         for player in [&story.ben, &story.cam] {
             story.post(player, "join", None).check("200").await;
         }

@@ -37,24 +37,24 @@ const RIGHTS: [Rights; 13] = [
     //                              opened    chosen    told      picked    voting    voted     complete  canceled
     Rights { action: "join", rows: ["jj...?", "jj...?", "jj...?", "jj...?", "wwwww?", "wwwww?", "wwwww?", "wwwww?"] },
     Rights { action: "leave", rows: ["..mmm?", "..mmm?", "..mmm?", "..mmm?", "..mmm?", "..mmm?", "..mmm?", "m.mmm?"] },
-    Rights { action: "card", rows: [".ssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "wssss?", "wssss?", "sssss?"] },
+    Rights { action: "card", rows: [".ssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "wssss?", "wssss?", "wssss?"] },
     Rights {
         action: "sentence",
-        rows: ["cssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "wssss?", "wssss?", "sssss?"],
+        rows: ["cssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "wssss?", "wssss?", "wssss?"],
     },
-    Rights { action: "invite", rows: [".ssss?", ".ssss?", ".ssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "sssss?"] },
+    Rights { action: "invite", rows: [".ssss?", ".ssss?", ".ssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "wssss?"] },
     Rights { action: "pick", rows: ["kwppp?", "kwppp?", "k.ppp?", "k.ppp?", "kwppp?", "kwppp?", "kwppp?", "kwppp?"] },
-    Rights { action: "voting", rows: ["wssss?", "wssss?", "fssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "sssss?"] },
+    Rights { action: "voting", rows: ["wssss?", "wssss?", "fssss?", ".ssss?", "wssss?", "wssss?", "wssss?", "wssss?"] },
     Rights { action: "vote", rows: ["vwppp?", "vwppp?", "vwppp?", "vwppp?", "v.ppp?", "v.ppp?", "vwppp?", "vwppp?"] },
     Rights {
         action: "complete",
-        rows: ["wssss?", "wssss?", "wssss?", "wssss?", "Fssss?", ".ssss?", "wssss?", "sssss?"],
+        rows: ["wssss?", "wssss?", "wssss?", "wssss?", "Fssss?", ".ssss?", "wssss?", "wssss?"],
     },
     Rights {
         action: "countdown",
-        rows: ["wssss?", "wssss?", ".ssss?", ".ssss?", ".ssss?", ".ssss?", "wssss?", "sssss?"],
+        rows: ["wssss?", "wssss?", ".ssss?", ".ssss?", ".ssss?", ".ssss?", "wssss?", "wssss?"],
     },
-    Rights { action: "bots", rows: [".ssss?", ".ssss?", ".ssss?", ".ssss?", ".ssss?", ".ssss?", "wssss?", "sssss?"] },
+    Rights { action: "bots", rows: [".ssss?", ".ssss?", ".ssss?", ".ssss?", ".ssss?", ".ssss?", "wssss?", "wssss?"] },
     Rights { action: "chat", rows: ["..mmm?", "..mmm?", "..mmm?", "..mmm?", "..mmm?", "..mmm?", "..mmm?", "m.mmm?"] },
     Rights {
         action: "next game",
@@ -166,9 +166,8 @@ async fn when_a_game_is_over() {
 #[tokio::test]
 async fn only_ones_own_cards_are_played_and_none_of_them_voted_for() {
     let story = Story::at(Stage::Chosen).await;
-    let play = |who: &crate::play::Person, action: &str, card: u64| {
-        story.post(who, action, Some(json!({ "card": card })))
-    };
+    let play =
+        |who: &crate::play::Person, action: &str, card: u64| story.post(who, action, Some(json!({ "card": card })));
     let (anns, bens) = (story.hand(&story.ann).await, story.hand(&story.ben).await);
     play(&story.ann, "card", bens[0]).check("409 not_in_hand").await;
     story.go_on_to(Stage::Told).await;

@@ -2,17 +2,18 @@
 //! oracle: answers, refusals, polls that were held, streams, figures and log lines.
 
 use crate::house::House;
+use crate::lines;
 use crate::oracle::Viewer;
 use crate::play::{Person, Stage, Story};
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 use tokio::task::JoinHandle;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Words that stand in no log line: texts that players wrote, and names.
-const SENTENCE: &str = "A zeppelin over Zanzibar";
+const SENTENCE: &str = "So far away";
 const CHAT: &str = "Quetzalcoatlus";
 
 /// Everybody who looks: their token, their id, and whether they may see everything.
@@ -31,6 +32,7 @@ fn viewers(story: &Story) -> [(String, String, bool); 6] {
 /// A story under watch: what was judged, what leaked.
 struct Watched {
     story: Story,
+    door: SocketAddr,
     judged: usize,
     leaks: Vec<String>,
 }
@@ -98,26 +100,16 @@ impl Watched {
                 let text = String::from_utf8(reply.bytes.to_vec()).unwrap();
                 self.judge(stage, &id, is_storyteller, line, &text);
             }
-            let text = stream(&self.story.house, &table, &token).await;
-            assert!(text.contains("data:"), "{text}");
-            self.judge(stage, &id, is_storyteller, "a stream", &text);
+            let table = format!("/api/stories/tables/{table}");
+            let seq = self.story.house.call(&format!("GET {table}")).by(&token).check("200").await.body["seq"].as_u64();
+            for cursor in ["?after=0", ""] {
+                let text = lines::stream(self.door, &format!("{table}/feed{cursor}"), &token, seq.unwrap()).await;
+                self.judge(stage, &id, is_storyteller, "a stream", &text);
+                let text = lines::socket(self.door, &format!("{table}/socket{cursor}"), &token, seq.unwrap()).await;
+                self.judge(stage, &id, is_storyteller, "a socket", &text);
+            }
         }
     }
-}
-
-/// What a stream of server-sent events gives from the beginning on, as far as the table has come.
-async fn stream(house: &House, table: &str, token: &str) -> String {
-    let seq = house.call(&format!("GET /api/stories/tables/{table}")).by(token).check("200").await.body["seq"].as_u64();
-    let request = axum::http::Request::get(format!("/api/stories/tables/{table}/feed?after=0"))
-        .header("accept", "text/event-stream");
-    let request = if token.is_empty() { request } else { request.header("authorization", format!("Bearer {token}")) };
-    let mut body = house.answer(request.body(axum::body::Body::empty()).unwrap()).await.into_body();
-    let (mut text, last) = (String::new(), format!("id: {}\n", seq.unwrap()));
-    while !text.replace("id:", "id: ").replace("id:  ", "id: ").contains(&last) {
-        let frame = body.frame().await.expect("the stream goes on").unwrap();
-        text.push_str(std::str::from_utf8(frame.data_ref().map_or(&[], |data| &data[..])).unwrap());
-    }
-    text
 }
 
 /// What every log line of this process says, at the finest level.
@@ -171,7 +163,11 @@ fn check_operators(what: &str, text: &str, story: &Story) {
 async fn play(stages: &[Stage]) -> Watched {
     let log = log();
     let story = Story::open(House::open().await, &json!({})).await;
-    let mut watched = Watched { story, judged: 0, leaks: Vec::new() };
+    let door = lines::listen(&story.house).await;
+    let mut watched = Watched { story, door, judged: 0, leaks: Vec::new() };
+    let chat = format!("POST /api/stories/tables/{}/chat", watched.story.table);
+    let said = watched.story.house.call(&chat).by(&watched.story.ben.token).json(&json!({ "text": CHAT }));
+    said.check("200").await;
     watched.look(Stage::Opened).await;
     for stage in stages {
         watched.step(*stage).await;

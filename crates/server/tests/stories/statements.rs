@@ -64,7 +64,9 @@ async fn a_users_journey() {
         house.call("GET /api/stories/my-games").by(&ann.token).check("200").await;
     }
     assert_eq!(since(), (5, 1), "a list is one read");
-    for (body, action) in [(json!({ "card": opened.body["game"]["own"]["hand"][0] }), "card"), (json!({ "sentence": "So" }), "sentence")] {
+    for (body, action) in
+        [(json!({ "card": opened.body["game"]["own"]["hand"][0] }), "card"), (json!({ "sentence": "So" }), "sentence")]
+    {
         house.call(&format!("POST /api/stories/games/{game}/{action}")).by(&ann.token).json(&body).check("200").await;
     }
     assert_eq!(since(), (5, 3), "an action writes once and reads nothing");

@@ -256,7 +256,9 @@ async fn act(app: &App, game: GameId, sitter: &Sitter, action: Action) -> ApiRes
 
 fn card(wanted: ShowCard) -> ApiResult<Card> {
     let card = u8::try_from(wanted.card).ok().and_then(Card::new);
-    card.ok_or_else(|| ApiError::bad_value("/card", format!("there is no such card: expected a number from 1 to {CARDS}")))
+    card.ok_or_else(|| {
+        ApiError::bad_value("/card", format!("there is no such card: expected a number from 1 to {CARDS}"))
+    })
 }
 
 fn players(texts: &[String]) -> ApiResult<Vec<PlayerId>> {
@@ -265,7 +267,8 @@ fn players(texts: &[String]) -> ApiResult<Vec<PlayerId>> {
         return Err(ApiError::bad_value("/players", reason));
     }
     let id = |(at, text): (usize, &String)| {
-        text.parse().map_err(|error| ApiError::bad_value(format!("/players/{at}"), format!("the player's id is {error}")))
+        text.parse()
+            .map_err(|error| ApiError::bad_value(format!("/players/{at}"), format!("the player's id is {error}")))
     };
     texts.iter().enumerate().map(id).collect()
 }

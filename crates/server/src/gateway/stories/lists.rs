@@ -2,7 +2,7 @@
 //!
 //! A list shows the same of a game to everybody; what is hidden stands in none.
 
-use super::who::Sitter;
+use super::who::Looking;
 use crate::app::App;
 use crate::gateway::extract::Queried;
 use crate::gateway::page::{PageQuery, cut, link_to_next};
@@ -50,11 +50,11 @@ impl MineQuery {
 ))]
 async fn my_games(
     State(app): State<App>,
-    sitter: Sitter,
+    Looking(viewer): Looking,
     Queried(query): Queried<MineQuery>,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<StoryMine>>)> {
-    let (player, is_ended) = (sitter.player(), query.is_ended()?);
+    let (player, is_ended) = (viewer.ok_or(ApiError::TokenMissing)?, query.is_ended()?);
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let filter = SeatFilter { player, is_ended, before, limit: limit + 1 };
     let games = app.store.read(move |reader| reader.story_games_of(&filter)).await?;

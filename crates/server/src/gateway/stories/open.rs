@@ -76,7 +76,8 @@ async fn next_game(
     wanted: &CreateStory,
     may_be_repeated: bool,
 ) -> ApiResult<StoryState> {
-    let table: TableId = table.parse().map_err(|error| ApiError::bad_value("/table", format!("the table is {error}")))?;
+    let table: TableId =
+        table.parse().map_err(|error| ApiError::bad_value("/table", format!("the table is {error}")))?;
     for (field, is_given) in [("bots", wanted.bots.is_some()), ("settings", wanted.settings.is_some())] {
         if is_given {
             let reason = format!("{field} are chosen with a new table: leave them out for the next game at one");

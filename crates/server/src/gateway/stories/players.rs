@@ -22,8 +22,7 @@ pub(super) async fn get_player(
     Looking(viewer): Looking,
     Id(player): Id<PlayerId>,
 ) -> ApiResult<Answer<StoryPlayer>> {
-    let both =
-        app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
+    let both = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
     let (account, standings) = both.await?;
     let standing = standings.first().map(|(_, standing)| *standing).unwrap_or_default();
     Ok(Answer(StoryPlayer {

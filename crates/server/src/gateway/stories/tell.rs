@@ -55,14 +55,11 @@ fn kind(kind: &EventKind) -> StoryEventKind {
             because: because.name().to_owned(),
         },
         EventKind::Canceled { because } => StoryEventKind::Canceled { because: because.name().to_owned() },
-        EventKind::Said { player, text } => {
-            StoryEventKind::Said { player: player.to_string(), text: text.to_string() }
-        }
+        EventKind::Said { player, text } => StoryEventKind::Said { player: player.to_string(), text: text.to_string() },
         EventKind::BotsSet { are_on } => StoryEventKind::BotsSet { are_on: *are_on },
-        EventKind::NextStoryteller { player, until } => StoryEventKind::NextStoryteller {
-            player: player.map(|player| player.to_string()),
-            until: moment(*until),
-        },
+        EventKind::NextStoryteller { player, until } => {
+            StoryEventKind::NextStoryteller { player: player.map(|player| player.to_string()), until: moment(*until) }
+        }
     }
 }
 

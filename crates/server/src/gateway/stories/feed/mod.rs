@@ -104,7 +104,8 @@ fn asks_for_stream(headers: &HeaderMap) -> bool {
 fn wait(text: Option<&str>, max: Duration) -> ApiResult<Duration> {
     let Some(text) = text else { return Ok(Duration::ZERO) };
     let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)];
-    let (amount, unit_ms) = units.iter().find_map(|(unit, ms)| Some((text.strip_suffix(unit)?, ms))).unwrap_or((text, &0));
+    let (amount, unit_ms) =
+        units.iter().find_map(|(unit, ms)| Some((text.strip_suffix(unit)?, ms))).unwrap_or((text, &0));
     let ms = amount.parse::<u32>().ok().map(|amount| u64::from(amount) * unit_ms);
     let span = ms.map(Duration::from_millis).filter(|span| *span <= max);
     span.ok_or_else(|| {

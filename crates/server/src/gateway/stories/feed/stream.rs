@@ -38,12 +38,7 @@ pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Optio
 }
 
 /// Begins a stream after this cursor; without one, with the whole view.
-pub(super) async fn begin(
-    app: &App,
-    reader: Reader,
-    after: Option<u64>,
-    pass: Option<CanPark>,
-) -> ApiResult<Response> {
+pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: Option<CanPark>) -> ApiResult<Response> {
     let (after, first) = match after {
         Some(after) => (after, Bytes::from_static(RETRY)),
         None => {
