@@ -71,8 +71,12 @@ fn every_picture_is_whole_and_small() {
 fn nothing_runs_and_nothing_comes_from_outside() {
     for (card, picture) in all() {
         let inside = picture.replace("xmlns=\"http://www.w3.org/2000/svg\"", "").to_lowercase();
-        for word in ["script", "http", "href", "://", "data:", "<image", "<use", "<foreign", "style", "@import", " on"] {
-            assert!(!inside.replace(title(card).unwrap().to_lowercase().as_str(), "").contains(word), "{word} in {card}");
+        for word in ["script", "http", "href", "://", "data:", "<image", "<use", "<foreign", "style", "@import", " on"]
+        {
+            assert!(
+                !inside.replace(title(card).unwrap().to_lowercase().as_str(), "").contains(word),
+                "{word} in {card}"
+            );
         }
         let own = format!("url(#c{card})");
         let references: Vec<&str> = inside.match_indices("url(").map(|(at, _)| &inside[at..at + own.len()]).collect();

@@ -17,8 +17,8 @@ pub(super) static SCENES: [Scene; 9] = [
         parts: &[
             at(CLOUD, 70.0, 60.0, 0.6),
             whole(HILLS),
-            whole(RIVER),
-            at(POUR, 174.0, 118.0, 0.74),
+            at(RIVER, 30.0, 0.0, 1.0),
+            at(POUR, 200.0, 150.0, 0.62),
             at(TEAPOT, 96.0, 170.0, 1.0).turned(24.0),
             at(PINE, 48.0, 380.0, 0.9),
             at(HOUSE, 266.0, 350.0, 0.6),
@@ -106,8 +106,8 @@ pub(super) static SCENES: [Scene; 9] = [
         parts: &[
             whole(STARS),
             whole(HILLS),
-            at(DRAGON, 156.0, 238.0, 1.12),
-            at(CHIMNEY_HOUSE, 118.0, 372.0, 1.15),
+            at(DRAGON, 124.0, 240.0, 1.0),
+            at(CHIMNEY_HOUSE, 86.0, 372.0, 1.1),
             at(PINE, 248.0, 380.0, 1.0),
         ],
     },

@@ -2,7 +2,7 @@
 
 use crate::palette::{AUTUMN, DUSK, JADE, NIGHT, ROSE, SNOW};
 use crate::scene::{Scene, at, whole};
-use crate::shapes::beings::{BIG_BIRD, HORSE, PERSON, SITTER, TURTLE};
+use crate::shapes::beings::{BIG_BIRD, HORSE, SITTER, TURTLE};
 use crate::shapes::built::{CASTLE, GATE, HOUSE, SWING};
 use crate::shapes::grown::{EGG, FLOWERS, PINE, TREE};
 use crate::shapes::land::{CLOUDBED, HILLS, ISLAND, PEAKS, SEA, SURF};
@@ -24,12 +24,7 @@ pub(super) static SCENES: [Scene; 7] = [
     Scene {
         title: "A bird of fire that leaves its egg",
         palette: &DUSK,
-        parts: &[
-            whole(STARS),
-            whole(HILLS),
-            at(BIG_BIRD, 144.0, 196.0, 1.45),
-            at(EGG, 158.0, 382.0, 1.1),
-        ],
+        parts: &[whole(STARS), whole(HILLS), at(BIG_BIRD, 144.0, 196.0, 1.45), at(EGG, 158.0, 382.0, 1.1)],
     },
     Scene {
         title: "A castle in a ball of glass, and the winter outside",
@@ -81,7 +76,6 @@ pub(super) static SCENES: [Scene; 7] = [
             whole(HILLS),
             at(WOOL_ROAD, 164.0, 196.0, 1.1),
             at(NEEDLES, 164.0, 186.0, 1.15),
-            at(PERSON, 142.0, 396.0, 0.7),
             at(TREE, 256.0, 352.0, 0.9),
             at(HOUSE, 46.0, 350.0, 0.6),
         ],
@@ -89,12 +83,6 @@ pub(super) static SCENES: [Scene; 7] = [
     Scene {
         title: "A boat before a gate of light in the sea",
         palette: &JADE,
-        parts: &[
-            whole(STARS),
-            whole(SEA),
-            at(GATE, 164.0, 330.0, 1.6),
-            at(BOAT, 96.0, 368.0, 0.62),
-            whole(SURF),
-        ],
+        parts: &[whole(STARS), whole(SEA), at(GATE, 164.0, 330.0, 1.6), at(BOAT, 96.0, 368.0, 0.62), whole(SURF)],
     },
 ];

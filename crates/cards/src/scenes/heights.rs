@@ -54,7 +54,7 @@ pub(super) static SCENES: [Scene; 9] = [
         palette: &AUTUMN,
         parts: &[
             at(SUN, 150.0, 96.0, 1.0),
-            at(BIRDS, 76.0, 150.0, 0.9),
+            at(BIRDS, 236.0, 120.0, 0.9),
             whole(CLIFFS),
             at(ROPE, 0.0, 24.0, 1.0),
             at(ELEPHANT, 152.0, 246.0, 0.9),
@@ -79,9 +79,9 @@ pub(super) static SCENES: [Scene; 9] = [
         parts: &[
             at(CLOUD, 66.0, 110.0, 0.8),
             at(KEYHOLE, 226.0, 150.0, 1.3),
-            at(STAIRS, 136.0, 322.0, 1.1),
-            at(STAIRS, 20.0, 448.0, 1.1),
-            at(PERSON, 118.0, 284.0, 0.7),
+            at(STAIRS, 132.0, 304.0, 1.0),
+            at(STAIRS, 4.0, 418.0, 1.0),
+            at(PERSON, 132.0, 236.0, 0.7),
             whole(CLOUDBED),
         ],
     },

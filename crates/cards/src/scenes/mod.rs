@@ -9,4 +9,5 @@ mod waters;
 use crate::scene::Scene;
 
 /// All of them: the first card is the first.
-pub(crate) static ALL: [&[Scene]; 5] = [&waters::SCENES, &heights::SCENES, &nights::SCENES, &dry::SCENES, &earned::SCENES];
+pub(crate) static ALL: [&[Scene]; 5] =
+    [&waters::SCENES, &heights::SCENES, &nights::SCENES, &dry::SCENES, &earned::SCENES];

@@ -5,7 +5,7 @@ use crate::scene::{Scene, at, whole};
 use crate::shapes::beings::{BEAR_SHADOW, CAT, FOX, HORSE, MOTH, PERSON, RABBIT};
 use crate::shapes::built::HOUSE;
 use crate::shapes::grown::{BARE, FLOWERS, MUSHROOM, PINE, TREE};
-use crate::shapes::land::{CLIFFS, HILLS, PLAIN, ROOM, SEA};
+use crate::shapes::land::{HILLS, PLAIN, ROOM, SEA};
 use crate::shapes::sky::{CRESCENT, MOON, RAIN, STAR, STARS};
 use crate::shapes::things::{MIRROR, MIRRORED_DAY, OPEN_BOOK};
 use crate::shapes::vessels::{BIRDCAGE, CAN, CANDLE, FLOOR_LAMP, LANTERN, UMBRELLA};
@@ -88,16 +88,9 @@ pub(super) static SCENES: [Scene; 9] = [
         ],
     },
     Scene {
-        title: "A rocking horse on a cliff, under the moon",
+        title: "A rocking horse by the sea, under the moon",
         palette: &DUSK,
-        parts: &[
-            whole(STARS),
-            at(MOON, 150.0, 120.0, 1.7),
-            whole(SEA),
-            at(CLIFFS, -90.0, 60.0, 1.3),
-            whole(PLAIN),
-            at(HORSE, 150.0, 352.0, 1.05),
-        ],
+        parts: &[whole(STARS), at(MOON, 150.0, 120.0, 1.7), whole(SEA), whole(PLAIN), at(HORSE, 150.0, 352.0, 1.05)],
     },
     Scene {
         title: "A gardener who waters the stars",
@@ -118,7 +111,7 @@ pub(super) static SCENES: [Scene; 9] = [
         palette: &ROSE,
         parts: &[
             whole(ROOM),
-            at(BEAR_SHADOW, 190.0, 330.0, 1.35),
+            at(BEAR_SHADOW, 186.0, 330.0, 1.0),
             at(FLOOR_LAMP, 48.0, 378.0, 1.3),
             at(RABBIT, 142.0, 388.0, 0.85),
         ],

@@ -6,7 +6,7 @@ use crate::shapes::beings::{FISH, JELLY, OCTOPUS, RABBIT, SITTER, WHALE};
 use crate::shapes::built::{BOOK_TOWER, HOUSE};
 use crate::shapes::grown::TREE;
 use crate::shapes::land::{ROCK, SEA as WAVES, SEABED, SURF};
-use crate::shapes::sky::{BEAM, BIRDS, CLOUD, CRESCENT, MOON, PLANET, GLOBE, RAIN, STAR, STARS, STORM, SUN};
+use crate::shapes::sky::{BEAM, BIRDS, CLOUD, CRESCENT, GLOBE, MOON, PLANET, RAIN, STAR, STARS, STORM, SUN};
 use crate::shapes::things::{CLEF, CROWN, FISHING, PIANO, SAND};
 use crate::shapes::vessels::{BED, BOAT, BOTTLE, UMBRELLA_BOAT};
 
@@ -37,7 +37,7 @@ pub(super) static SCENES: [Scene; 9] = [
             at(TREE, 200.0, 268.0, 0.7),
             at(HOUSE, 224.0, 276.0, 0.6),
             at(TREE, 84.0, 276.0, 0.45),
-            at(WHALE, 150.0, 310.0, 1.02),
+            at(WHALE, 142.0, 310.0, 0.94),
             whole(SURF),
         ],
     },

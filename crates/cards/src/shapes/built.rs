@@ -1,7 +1,7 @@
 //! What somebody has built, standing on its origin.
 
-use crate::palette::Ink::{Cool, Dark, Far, Glow, Haze, Light, Mid, Near, Warm};
-use crate::scene::Mark::{Box, Disc, Fill, Halo, Line, Oval};
+use crate::palette::Ink::{Cool, Dark, Glow, Haze, Light, Mid, Near, Warm};
+use crate::scene::Mark::{Box, Disc, Fill, Halo, Line};
 use crate::scene::Shape;
 
 pub(crate) const BOOK_TOWER: Shape = &[
@@ -80,8 +80,11 @@ pub(crate) const LADDER: Shape = &[
 
 /// Steps that go up to the right.
 pub(crate) const STAIRS: Shape = &[
-    Fill(Light, "M-90 0v-14h26v-18h26v-18h26v-18h26v-18h26v-18h26v-18h24V0Z"),
-    Fill(Haze, "M-90 0v-6h180V0ZM-64-14h26v4h-26ZM-38-32h26v4h-26ZM-12-50h26v4h-26ZM14-68h26v4H14ZM40-86h26v4H40Z"),
+    Fill(Mid, "M-90 0v-14h26v-18h26v-18h26v-18h26v-18h26v-18h26v-18h24V0Z"),
+    Fill(
+        Light,
+        "M-90-14h26v6h-26ZM-64-32h26v6h-26ZM-38-50h26v6h-26ZM-12-68h26v6h-26ZM14-86h26v6H14ZM40-104h26v6H40ZM66-122h24v6H66Z",
+    ),
 ];
 
 pub(crate) const CLOCK: Shape = &[
@@ -98,7 +101,11 @@ pub(crate) const LIGHTED_TOWERS: Shape = &[
     Box(Near, 0.0, -60.0, 16.0, 60.0, 0.0),
     Box(Mid, 18.0, -84.0, 20.0, 84.0, 0.0),
     Fill(Dark, "M-20-96h18l-9-16ZM18-84h20l-10-14Z"),
-    Line(Glow, 3.0, "M-34-58v4M-28-44v4M-34-30v4M-14-80v4M-8-64v4M-14-46v4M-8-26v4M6-46v4M10-28v4M24-70v4M32-56v4M24-38v4M32-20v4"),
+    Line(
+        Glow,
+        3.0,
+        "M-34-58v4M-28-44v4M-34-30v4M-14-80v4M-8-64v4M-14-46v4M-8-26v4M6-46v4M10-28v4M24-70v4M32-56v4M24-38v4M32-20v4",
+    ),
 ];
 
 pub(crate) const STAGE: Shape = &[
@@ -120,7 +127,8 @@ pub(crate) const CHIMNEY_HOUSE: Shape = &[
     Line(Dark, 1.8, "M-34-46v20M-44-36h20M36-46v20M26-36h20"),
 ];
 
-pub(crate) const KEYHOLE: Shape = &[Halo(Glow, 0.0, -30.0, 56.0), Fill(Glow, "M0-66a22 22 0 0 1 10 41L22 10h-44l12-35A22 22 0 0 1 0-66Z")];
+pub(crate) const KEYHOLE: Shape =
+    &[Halo(Glow, 0.0, -30.0, 56.0), Fill(Glow, "M0-66a22 22 0 0 1 10 41L22 10h-44l12-35A22 22 0 0 1 0-66Z")];
 
 pub(crate) const BRIDGE_QUILL: Shape = &[
     Fill(Light, "M-104 14Q-70-26 0-26T118-20Q60-2 30 8 20-2 10 10-10 0-22 14-36 4-52 16-64 8-104 14Z"),
@@ -129,5 +137,3 @@ pub(crate) const BRIDGE_QUILL: Shape = &[
 ];
 
 pub(crate) const SWING: Shape = &[Line(Dark, 1.8, "M-12-110-14 0M12-110 14 0"), Box(Warm, -22.0, -2.0, 44.0, 6.0, 2.0)];
-
-pub(crate) const PLATFORM: Shape = &[Oval(Far, 0.0, 0.0, 60.0, 10.0)];

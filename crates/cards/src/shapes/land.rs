@@ -36,7 +36,8 @@ pub(crate) const PEAKS: Shape = &[
     Fill(Near, "M0 396Q140 360 300 398V420H0Z"),
 ];
 
-pub(crate) const PLAIN: Shape = &[Fill(Mid, "M0 336Q150 322 300 336V420H0Z"), Fill(Near, "M0 372Q150 356 300 374V420H0Z")];
+pub(crate) const PLAIN: Shape =
+    &[Fill(Mid, "M0 336Q150 322 300 336V420H0Z"), Fill(Near, "M0 372Q150 356 300 374V420H0Z")];
 
 pub(crate) const CLOUDBED: Shape = &[
     Disc(Haze, 20.0, 372.0, 46.0),
@@ -77,8 +78,10 @@ pub(crate) const ROOM: Shape = &[
 ];
 
 /// A river that comes down from the middle of the picture.
-pub(crate) const RIVER: Shape =
-    &[Fill(Cool, "M146 262q26 30-10 58t-46 100h150q-30-60-38-96t-34-62Z"), Line(Light, 2.0, "M150 290q6 14-8 30M130 350q-14 20-18 48M176 336q10 30 26 56")];
+pub(crate) const RIVER: Shape = &[
+    Fill(Cool, "M146 262q26 30-10 58t-46 100h150q-30-60-38-96t-34-62Z"),
+    Line(Light, 2.0, "M150 290q6 14-8 30M130 350q-14 20-18 48M176 336q10 30 26 56"),
+];
 
 pub(crate) const ROCK: Shape = &[
     Fill(Dark, "M-70 0-46-30-20-40 14-34 44-38 64-12 74 0Z"),

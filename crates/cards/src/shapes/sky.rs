@@ -14,10 +14,12 @@ pub(crate) const MOON: Shape = &[
     Disc(Haze, -4.0, 16.0, 4.0),
 ];
 
-pub(crate) const CRESCENT: Shape = &[Halo(Glow, 0.0, 0.0, 46.0), Fill(Glow, "M8-34A35 35 0 1 0 33 16 29 29 0 0 1 8-34Z")];
+pub(crate) const CRESCENT: Shape =
+    &[Halo(Glow, 0.0, 0.0, 46.0), Fill(Glow, "M8-34A35 35 0 1 0 33 16 29 29 0 0 1 8-34Z")];
 
 /// A crescent that lies on its back.
-pub(crate) const MOONBOAT: Shape = &[Halo(Glow, 0.0, -6.0, 96.0), Fill(Glow, "M-70-22A74 74 0 0 0 70-22 80 60 0 0 1-70-22Z")];
+pub(crate) const MOONBOAT: Shape =
+    &[Halo(Glow, 0.0, -6.0, 96.0), Fill(Glow, "M-70-22A74 74 0 0 0 70-22 80 60 0 0 1-70-22Z")];
 
 /// In the picture's own coordinates.
 pub(crate) const STARS: Shape = &[
@@ -44,7 +46,8 @@ pub(crate) const CLOUD: Shape = &[
     Veil(Haze, "M-46 14a17 17 0 0 1-12-10q50 8 104-6a15 15 0 0 1-2 16Z"),
 ];
 
-pub(crate) const STORM: Shape = &[Fill(Mid, "M-46 14a17 17 0 0 1 3-33 25 25 0 0 1 46-10 21 21 0 0 1 34 13 15 15 0 0 1 7 30Z")];
+pub(crate) const STORM: Shape =
+    &[Fill(Mid, "M-46 14a17 17 0 0 1 3-33 25 25 0 0 1 46-10 21 21 0 0 1 34 13 15 15 0 0 1 7 30Z")];
 
 /// In the picture's own coordinates.
 pub(crate) const RAIN: Shape = &[Line(
@@ -68,7 +71,8 @@ pub(crate) const SNOWFALL: Shape = &[
     Disc(Light, 240.0, 250.0, 2.6),
 ];
 
-pub(crate) const BIRDS: Shape = &[Line(Dark, 2.4, "M-30 0q7-8 14 0 7-8 14 0M6-16q6-7 12 0 6-7 12 0M16 12q5-6 10 0 5-6 10 0")];
+pub(crate) const BIRDS: Shape =
+    &[Line(Dark, 2.4, "M-30 0q7-8 14 0 7-8 14 0M6-16q6-7 12 0 6-7 12 0M16 12q5-6 10 0 5-6 10 0")];
 
 pub(crate) const PLANET: Shape = &[
     Disc(Warm, 0.0, 0.0, 22.0),
@@ -89,7 +93,7 @@ pub(crate) const RAINBOW: Shape = &[
 ];
 
 pub(crate) const COMET: Shape = &[
-    Veil(Glow, "M14-12C80-70 130-84 190-110 150-60 110-20 12 14Z"),
+    Veil(Warm, "M14-12C80-70 130-84 190-110 150-60 110-20 12 14Z"),
     Veil(Light, "M10-8C60-40 100-52 140-66 110-36 70-10 8 10Z"),
     Disc(Glow, 0.0, 0.0, 18.0),
     Disc(Light, -3.0, -3.0, 9.0),
@@ -98,4 +102,5 @@ pub(crate) const COMET: Shape = &[
 /// A beam to the right, and one to the left.
 pub(crate) const BEAM: Shape = &[Veil(Glow, "M0 0 190-46 190 44ZM0 0-190-30-190 30Z")];
 
-pub(crate) const PUFF: Shape = &[Oval(Light, 0.0, 0.0, 16.0, 12.0), Disc(Light, -12.0, 4.0, 9.0), Disc(Light, 12.0, 3.0, 10.0)];
+pub(crate) const PUFF: Shape =
+    &[Oval(Light, 0.0, 0.0, 16.0, 12.0), Disc(Light, -12.0, 4.0, 9.0), Disc(Light, 12.0, 3.0, 10.0)];

@@ -1,6 +1,6 @@
 //! Things that lie, hang or fly.
 
-use crate::palette::Ink::{Cool, Dark, Far, Glow, Haze, Light, Mid, Near, Warm};
+use crate::palette::Ink::{Cool, Dark, Glow, Haze, Light, Near, Warm};
 use crate::scene::Mark::{Box, Disc, Fill, Halo, Line, Oval, Veil};
 use crate::scene::Shape;
 
@@ -20,7 +20,10 @@ pub(crate) const KITE: Shape = &[
 ];
 
 /// From a house to its kite, in the picture's own coordinates.
-pub(crate) const KITE_LINE: Shape = &[Line(Dark, 1.6, "M92 254Q150 220 212 122M192 164q-16 22-6 44t-14 40"), Fill(Warm, "M184 196l14 8-2-14ZM178 236l14 8-2-14Z")];
+pub(crate) const KITE_LINE: Shape = &[
+    Line(Dark, 1.6, "M92 254Q150 220 212 122M192 164q-16 22-6 44t-14 40"),
+    Fill(Warm, "M184 196l14 8-2-14ZM178 236l14 8-2-14Z"),
+];
 
 pub(crate) const PIANO: Shape = &[
     Box(Dark, -76.0, -92.0, 152.0, 56.0, 4.0),
@@ -43,11 +46,11 @@ pub(crate) const MIRROR: Shape = &[
 
 /// What is seen in the mirror.
 pub(crate) const MIRRORED_DAY: Shape = &[
-    Fill(Cool, "M-50-104a50 80 0 0 1 100 0Z"),
-    Fill(Light, "M-50-104h100q0 20-8 40h-84q-8-20-8-40Z"),
-    Disc(Glow, 14.0, -136.0, 18.0),
-    Fill(Far, "M-50-100Q-20-124 6-100T50-108Q50-60 24-34 0-16-24-34-50-60-50-100Z"),
-    Fill(Mid, "M-46-72Q0-90 48-76 40-44 22-32 0-18-22-32-42-48-46-72Z"),
+    Oval(Cool, 0.0, -104.0, 52.0, 81.0),
+    Fill(Light, "M-30-128a9 9 0 0 1 4-17 12 12 0 0 1 22-2 9 9 0 0 1 8 19Z"),
+    Disc(Glow, 20.0, -146.0, 15.0),
+    Fill(Glow, "M-52-98Q-20-122 8-98T52-104Q50-56 26-36 0-10-26-36-50-56-52-98Z"),
+    Fill(Warm, "M-48-72Q0-92 50-74 42-46 26-36 0-10-26-36-44-50-48-72Z"),
 ];
 
 pub(crate) const ANCHOR: Shape = &[
@@ -58,9 +61,11 @@ pub(crate) const ANCHOR: Shape = &[
 ];
 
 /// Links, straight up from its origin.
-pub(crate) const CHAIN: Shape = &[
-    Line(Dark, 4.0, "M0-2a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-26a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-50a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-74a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-98a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22"),
-];
+pub(crate) const CHAIN: Shape = &[Line(
+    Dark,
+    4.0,
+    "M0-2a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-26a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-50a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-74a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22M0-98a6 11 0 1 0-.1-22 6 11 0 1 0 .1 22",
+)];
 
 pub(crate) const CROWN: Shape = &[
     Halo(Glow, 0.0, -26.0, 70.0),
@@ -96,30 +101,21 @@ pub(crate) const OPEN_BOOK: Shape = &[
     Fill(Light, "M0 0Q-46-22-94 0V-8Q-46-32 0-10 46-32 94-8V0Q46-22 0 0Z"),
 ];
 
-pub(crate) const CLEF: Shape = &[
-    Line(Dark, 2.6, "M0 0V-26L18-32V-6"),
-    Oval(Dark, -5.0, 1.0, 6.5, 4.6),
-    Oval(Dark, 13.0, -5.0, 6.5, 4.6),
-];
+pub(crate) const CLEF: Shape =
+    &[Line(Dark, 2.6, "M0 0V-26L18-32V-6"), Oval(Dark, -5.0, 1.0, 6.5, 4.6), Oval(Dark, 13.0, -5.0, 6.5, 4.6)];
 
-pub(crate) const KEY: Shape = &[
-    Line(Glow, 8.0, "M0 0a20 20 0 1 0-.1-.1M0 20H0M20 0V0"),
-    Box(Glow, -4.0, 36.0, 8.0, 62.0, 2.0),
-    Box(Glow, 2.0, 72.0, 20.0, 7.0, 1.0),
-    Box(Glow, 2.0, 88.0, 14.0, 7.0, 1.0),
-];
-
-pub(crate) const NEEDLES: Shape = &[
-    Line(Light, 5.0, "M-70-90 26 10M70-90-26 10"),
-    Disc(Warm, -72.0, -92.0, 8.0),
-    Disc(Warm, 72.0, -92.0, 8.0),
-];
+pub(crate) const NEEDLES: Shape =
+    &[Line(Light, 5.0, "M-70-90 26 10M70-90-26 10"), Disc(Warm, -72.0, -92.0, 8.0), Disc(Warm, 72.0, -92.0, 8.0)];
 
 /// A road of wool, down from its origin, in the needles' size.
 pub(crate) const WOOL_ROAD: Shape = &[
     Fill(Warm, "M-30-10H30Q40 40 10 90T60 210H-90Q-70 140-30 90T-30-10Z"),
     Line(Glow, 5.0, "M-31 8H32M-30 40H27M-38 76H16M-60 116H14M-76 156H30"),
-    Line(Light, 3.0, "M-31 22 -16 30 0 22 16 30 32 22M-34 58-18 66-4 58 10 66 22 58M-50 96-32 104-16 96-2 104 12 96M-70 136-48 144-28 136-8 144 14 136 24 140"),
+    Line(
+        Light,
+        3.0,
+        "M-31 22 -16 30 0 22 16 30 32 22M-34 58-18 66-4 58 10 66 22 58M-50 96-32 104-16 96-2 104 12 96M-70 136-48 144-28 136-8 144 14 136 24 140",
+    ),
 ];
 
 pub(crate) const ROPE: Shape = &[Line(Dark, 2.6, "M0 214Q150 226 300 214")];
@@ -128,7 +124,8 @@ pub(crate) const FISHING: Shape = &[Line(Dark, 2.6, "M0 0 44-34"), Line(Light, 1
 
 pub(crate) const LIGHTNING: Shape = &[Fill(Glow, "M6-34-16 4H-2L-10 36 16-6H2L16-34Z")];
 
-pub(crate) const SAND: Shape = &[Fill(Light, "M0 346Q80 322 160 340T300 330V420H0Z"), Veil(Haze, "M0 372Q90 352 180 368T300 360V420H0Z")];
+pub(crate) const SAND: Shape =
+    &[Fill(Light, "M0 346Q80 322 160 340T300 330V420H0Z"), Veil(Haze, "M0 372Q90 352 180 368T300 360V420H0Z")];
 
 pub(crate) const STRING_LIGHTS: Shape = &[
     Line(Dark, 1.6, "M0 0Q50 44 100 18T200 34"),
@@ -146,5 +143,3 @@ pub(crate) const POUR: Shape = &[
     Fill(Cool, "M-6 0Q-30 10-34 60L-50 230H42L6 60Q2 26 8 8Z"),
     Line(Light, 2.2, "M-12 30-22 200M-6 60V220M2 70 22 214"),
 ];
-
-pub(crate) const BENCH: Shape = &[Box(Near, -30.0, -20.0, 60.0, 8.0, 2.0), Line(Near, 5.0, "M-24-14V0M24-14V0")];
