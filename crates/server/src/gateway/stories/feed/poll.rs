@@ -7,6 +7,7 @@ use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::Waiting;
 use axum::body::Body;
 use axum::response::Response;
+use http::Response as Whole;
 use bytes::Bytes;
 use engine::ids::TableId;
 use futures_util::FutureExt;
@@ -43,7 +44,7 @@ struct Polling {
 }
 
 impl Polling {
-    fn shaped(&self, answer: Result<&crate::tables::FeedAnswer, ApiError>) -> axum::http::Response<Bytes> {
+    fn shaped(&self, answer: Result<&crate::tables::FeedAnswer, ApiError>) -> Whole<Bytes> {
         match answer {
             Ok(answer) => shape::polled(self.table, answer),
             Err(error) => shape::problem(error),
@@ -52,12 +53,12 @@ impl Polling {
 }
 
 impl Parked for Polling {
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<axum::http::Response<Bytes>> {
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
         let answer = ready!(Pin::new(&mut self.waiting).poll(context));
         Poll::Ready(self.shaped(answer.as_deref().map_err(|error| error.clone().into())))
     }
 
-    fn give_up(&mut self, _: GiveUp) -> axum::http::Response<Bytes> {
+    fn give_up(&mut self, _: GiveUp) -> Whole<Bytes> {
         if let Some(answer) = self.waiting.so_far() {
             return self.shaped(Ok(&answer));
         }

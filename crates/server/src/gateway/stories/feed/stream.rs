@@ -15,7 +15,7 @@ use bytes::Bytes;
 use engine::limits::FEED_HEARTBEAT_EVERY;
 use futures_util::future::BoxFuture;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// The media type that asks for a stream.
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
