@@ -162,7 +162,7 @@ pub const TABLE_QUEUE_MAX: usize = 64;
 pub const TABLE_PRESENT_MAX: usize = 4_096;
 /// Card tables that one claim of tables nobody owns may take.
 pub const TABLE_CLAIM_MAX: usize = 256;
-/// A draining process answers those who wait for news spread over this time, and serves its card tables meanwhile.
+/// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
@@ -195,7 +195,12 @@ const _: () = assert!(
 );
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
-const _: () = assert!(TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(), "who waits is answered, and what is under way ends");
+const _: () =
+    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables outlast those who wait for them");
+const _: () = assert!(
+    TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
+    "who waits is answered, and what is under way ends"
+);
 const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);

@@ -93,7 +93,9 @@ struct Present {
 impl Room {
     /// What one who waits takes in it.
     #[cfg(test)]
-    pub(super) const SEAT_BYTES: usize = size_of::<Seat>();
+    pub(super) fn seat_bytes() -> usize {
+        size_of::<Seat>()
+    }
 
     pub(super) fn new(table: TableId, hall: Arc<Hall>) -> Arc<Self> {
         Arc::new(Self { table, hall, state: Mutex::default() })
@@ -111,7 +113,8 @@ impl Room {
             }
             None => {
                 state.seats.push(seat);
-                u32::try_from(state.seats.len() - 1).expect("places are counted, and fewer than there are 32-bit numbers")
+                u32::try_from(state.seats.len() - 1)
+                    .expect("places are counted, and fewer than there are 32-bit numbers")
             }
         };
         place.keep();

@@ -206,7 +206,8 @@ mod tests {
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let span = prop_oneof![-50..50i64, 0..5_000i64, 0..10_000_000i64, 0..1_000_000_000_000i64, Just(i64::MAX - BEGIN)];
+        let span =
+            prop_oneof![-50..50i64, 0..5_000i64, 0..10_000_000i64, 0..1_000_000_000_000i64, Just(i64::MAX - BEGIN)];
         let pass = prop_oneof![-100..100i64, 0..3_000i64, 0..5_000_000i64, 0..100_000_000_000i64];
         let step = prop_oneof![
             4 => span.prop_map(Step::Arm),

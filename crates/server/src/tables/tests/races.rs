@@ -38,7 +38,10 @@ enum Step {
     /// Says something, so that the table changes.
     Say(u128),
     /// Waits for news at most so long.
-    Poll { reader: usize, for_ms: u64 },
+    Poll {
+        reader: usize,
+        for_ms: u64,
+    },
     /// Makes the store fail at the next commits.
     Trouble(Vec<bool>),
     Pause(u64),
