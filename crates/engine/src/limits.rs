@@ -124,6 +124,9 @@ pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);
 pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
 /// A draining process has released everything and ended after this time.
 pub const DRAIN_MAX: Duration = Duration::from_secs(5);
+/// Time over which a draining process spreads the answers to requests that are held, so that their clients do not come back in
+/// one instant.
+pub const DRAIN_JITTER_MAX: Duration = Duration::from_millis(800);
 
 /// Commands that wait for the store's writer; one more is refused as overloaded.
 pub const COMMANDS_WAITING_MAX: usize = 65_536;
@@ -143,6 +146,25 @@ pub const SPECTATORS_MAX: usize = 10_000;
 /// Frames that one page of a game's frames holds: the viewer API's own limit.
 pub const FRAMES_PAGE_MAX: usize = 100;
 
+/// Card tables that one process may hold in memory at once: some kilobytes each.
+pub const TABLES_MAX: usize = 4_000_000;
+/// Keepers among which a process's card tables may be divided.
+pub const TABLE_KEEPERS_MAX: usize = 256;
+/// Waits for news of card tables that one process may hold at once: a connection each.
+pub const TABLE_WAITERS_MAX: usize = 1_000_000;
+/// Longest time that a poll may ask to wait for news.
+pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// Messages that wait for one keeper of card tables; one more is refused as busy.
+pub const TABLE_MAILBOX_MAX: usize = 16_384;
+/// Requests that wait at one card table for a commit under way or for the table itself; one more is refused as busy.
+pub const TABLE_QUEUE_MAX: usize = 64;
+/// Players that count as present at one card table without a wait of theirs: those of short polls.
+pub const TABLE_PRESENT_MAX: usize = 4_096;
+/// Card tables that one claim of tables nobody owns may take.
+pub const TABLE_CLAIM_MAX: usize = 256;
+/// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
+pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
+
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
@@ -150,6 +172,10 @@ const _: () = assert!(
 const _: () = assert!(
     LEASE_MARGIN.as_millis() >= 1_000,
     "the owner stops well before a rival with a clock a little ahead starts"
+);
+const _: () = assert!(
+    DRAIN_JITTER_MAX.as_millis() * 2 < DRAIN_MAX.as_millis(),
+    "whoever is sent away last has as long again to take the answer"
 );
 const _: () = assert!(
     TABLE_PEOPLE_MAX > 3 * rules::stories::Settings::PLAYERS_MAX as usize,
@@ -169,5 +195,13 @@ const _: () = assert!(
 );
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
+const _: () =
+    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables outlast those who wait for them");
+const _: () = assert!(
+    TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
+    "who waits is answered, and what is under way ends"
+);
+const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
+const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");

@@ -108,6 +108,15 @@ pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of the line with the size of a chunk, its extensions included.
 pub const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
 
+/// Rounds of one repeat.
+pub const ROUNDS_MAX: u64 = 1_000_000;
+
+/// Loops beside one journey: each has a connection of its own.
+pub const BESIDE_MAX: usize = 64;
+
+/// Steps of one journey, those beside it included. Each has figures of its own in every second.
+pub const STEPS_MAX: usize = 200;
+
 /// Retries of one step.
 pub const RETRIES_MAX: u64 = 10_000;
 

@@ -7,6 +7,7 @@ use crate::gateway::auth::Bootstrap;
 use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::tables::{self, Tables};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
@@ -33,6 +34,8 @@ pub struct App {
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
     pub bootstrap: Option<Bootstrap>,
+    /// The card tables.
+    pub tables: Tables,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
 }
@@ -43,6 +46,7 @@ impl App {
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
         let shedder = Arc::new(Shedder::new(&config));
+        let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
@@ -54,6 +58,7 @@ impl App {
             limits,
             drain: Drain::default(),
             bootstrap,
+            tables,
             spectators,
         }
     }

@@ -18,6 +18,14 @@ impl Clock {
         UnixMs(system_now().0.saturating_add(self.offset_ms.load(Ordering::Relaxed)))
     }
 
+    /// The time now, in microseconds since the Unix epoch.
+    #[must_use]
+    pub fn now_us(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_us = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
+        now_us.saturating_add(self.offset_ms.load(Ordering::Relaxed).saturating_mul(1_000))
+    }
+
     /// Takes over the database's clock: `database_now` was read between `asked` and now, both of [`Clock::raw`].
     pub fn correct(&self, database_now: UnixMs, asked: UnixMs) {
         let answered = system_now();

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 /// The bots, in the order in which they sit down. Their ids are fixed: no player ever gets one, because those carry a time.
 pub const BOTS: [(PlayerId, &str); 5] = [
-    (PlayerId(1), "Bot Anise"),
-    (PlayerId(2), "Bot Basil"),
-    (PlayerId(3), "Bot Clove"),
-    (PlayerId(4), "Bot Dill"),
-    (PlayerId(5), "Bot Elder"),
+    (PlayerId(0xb07_0001), "Bot Anise"),
+    (PlayerId(0xb07_0002), "Bot Basil"),
+    (PlayerId(0xb07_0003), "Bot Clove"),
+    (PlayerId(0xb07_0004), "Bot Dill"),
+    (PlayerId(0xb07_0005), "Bot Elder"),
 ];
 
 /// One more bot sits down after this time.

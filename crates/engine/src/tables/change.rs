@@ -8,9 +8,12 @@ use super::state::State;
 use crate::commands::{Base, Index};
 use crate::ids::PlayerId;
 use crate::rows::{GameRow, SeatRole, TableLogRow};
+use std::fmt;
 
 /// What is to be committed. Whoever commits it gives it back to [`super::Table::apply`], and tells nobody before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Its `Debug` counts and does not tell: entries hold hands.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Change {
     /// Entries that the log holds before it.
     pub expected_version: u32,
@@ -23,6 +26,13 @@ pub struct Change {
     /// Whether the table acts by itself after it, and so must be owned by somebody.
     pub is_live: bool,
     pub(super) entries: Vec<Logged>,
+}
+
+impl fmt::Debug for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Change");
+        out.field("expected_version", &self.expected_version).field("rows", &self.rows.len()).finish_non_exhaustive()
+    }
 }
 
 impl Change {

@@ -90,10 +90,10 @@ impl<'a> Scene<'a> {
         if ends {
             return Ok(self.end_with(Entry::Canceled { because: Because::StorytellerLeft }, Some(actor)));
         }
-        let picked_or_not = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
-        let picks = game.picks() - u8::from(picked_or_not.is_some());
-        let is_ready = game.phase == Phase::Vote || picks >= self.state.settings.rules.picked_min;
-        Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| is_ready) }])
+        let taken_back = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
+        let picks = game.picks() - u8::from(taken_back.is_some());
+        let stays_ready = picks >= self.state.settings.rules.picked_min;
+        Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| stays_ready) }])
     }
 
     fn leave_between_games(self, actor: PlayerId) -> Vec<Entry> {

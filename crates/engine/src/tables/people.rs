@@ -88,8 +88,8 @@ impl People {
     }
 
     /// Somebody sits down. Whoever was here before goes on counting his events from where he was. When the list is full, it
-    /// forgets those who left first; those in `needed` stay.
-    pub(super) fn sit(&mut self, who: &Newcomer, needed: impl Fn(PlayerId) -> bool) {
+    /// forgets who came first of those who left: nobody sits down to a game that has players who left.
+    pub(super) fn sit(&mut self, who: &Newcomer) {
         if let Some(person) = self.get_mut(who.id) {
             person.name = who.name.clone();
             person.standing = who.standing;
@@ -97,7 +97,7 @@ impl People {
             return;
         }
         if self.list.len() >= TABLE_PEOPLE_MAX
-            && let Some(place) = self.list.iter().position(|person| !person.is_member && !needed(person.id))
+            && let Some(place) = self.list.iter().position(|person| !person.is_member)
         {
             self.list.remove(place);
         }

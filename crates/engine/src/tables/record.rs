@@ -10,11 +10,12 @@ use super::state::State;
 use super::view::{GameView, game_view};
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::matches::entry::{BadEntry, ByteReader};
+use std::fmt;
 
 const FORMAT: u8 = 1;
 
-/// A game that has ended, whole. It knows everything; what leaves it is cut for its viewer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A game that has ended, whole. It knows everything; what leaves it is cut for its viewer, and its `Debug` only names it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct GameRecord {
     table: TableId,
     settings: Settings,
@@ -22,6 +23,12 @@ pub struct GameRecord {
     people: People,
 }
 packed!(GameRecord { table, settings, game, people });
+
+impl fmt::Debug for GameRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GameRecord").field(&self.id()).finish()
+    }
+}
 
 impl GameRecord {
     /// The record of the table's game.

@@ -12,7 +12,7 @@ pub enum Refusal {
     #[error("these settings cannot be played with")]
     Settings(Vec<Mistake>),
     /// The game of this number is not the table's current one.
-    #[error("game {game} is not the current game of this table: it has ended")]
+    #[error("game {game} is not the current game of this table")]
     GameNotLive {
         /// Which was asked for.
         game: u32,

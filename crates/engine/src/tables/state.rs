@@ -163,7 +163,7 @@ impl State {
         for id in unseated {
             self.people.leave(*id);
         }
-        self.people.sit(who, |_| false);
+        self.people.sit(who);
         if let Some(person) = self.people.get_mut(who.id) {
             person.last_told = number;
         }
@@ -190,7 +190,7 @@ impl State {
 
     fn join(&mut self, who: &Newcomer, hand: CardSet, bot_due: Option<UnixMs>, at: UnixMs) -> Result<(), Misfit> {
         let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
-        self.people.sit(who, |id| game.players.iter().any(|player| player.id == id));
+        self.people.sit(who);
         game.invited.retain(|id| *id != who.id);
         game.players.reserve_exact(1);
         game.players.push(Player { bot_due, ..Player::new(who.id, hand) });

@@ -29,6 +29,7 @@ use crate::matches::entry::BadEntry;
 use crate::rows::TableLogRow;
 use crate::time::UnixMs;
 use rules::chance::Seed;
+use std::fmt;
 
 const FORMAT: u8 = 1;
 
@@ -57,7 +58,9 @@ pub enum Corrupt {
 }
 
 /// A table: who sits there, what is played, and what readers may still be told of the past.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Its `Debug` says which table it is and no more: the seed alone would tell all hands.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Table {
     state: State,
     /// Entries under the base: the window begins there.
@@ -65,6 +68,12 @@ pub struct Table {
     /// The state that becomes the base at the next mark.
     mark: Option<Box<Base>>,
     window: Window,
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("id", &self.id()).field("version", &self.version()).finish_non_exhaustive()
+    }
 }
 
 impl Table {
@@ -135,7 +144,9 @@ impl Table {
 
     /// What the table does by itself now, one step; `None` when nothing is due. Ask again after it is applied.
     ///
-    /// Call it at [`Table::next_due`], and when somebody's presence at the table has changed.
+    /// Call it at [`Table::next_due`], and when somebody's presence at the table has changed. Who has just loaded a table does not know
+    /// who is present: for as long as a client may take to come back, he should count all members, or the first to come back
+    /// takes the turn of one who is about to.
     #[must_use]
     pub fn tick(&self, now: UnixMs, is_present: &dyn Fn(PlayerId) -> bool) -> Option<Change> {
         let scene = self.scene(now, is_present);

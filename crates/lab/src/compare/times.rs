@@ -107,7 +107,7 @@ impl Times {
         let tallies: fn(&mut OpTimes) -> &mut Vec<Tally> = match entry.figure {
             Figure::Latency => |op| &mut op.latency_us,
             Figure::Service => |op| &mut op.service_us,
-            Figure::Failed | Figure::Lag => return,
+            Figure::Failed | Figure::Waited | Figure::Wake | Figure::Lag => return,
         };
         let tallies = tallies(self.ops.entry(entry.op.clone()).or_default());
         let values = entry.histogram.iter_recorded();

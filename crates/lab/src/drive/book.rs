@@ -83,6 +83,12 @@ impl Book {
         cell.retries += sample.retries;
         let latency = us(sample.done.saturating_sub(sample.intended));
         match sample.class {
+            Class::Ok if sample.waits => {
+                cell.ok += 1;
+                let waits = cell.waits.get_or_insert_default();
+                note(&mut waits.waited_us, us(sample.done.saturating_sub(sample.sent)));
+                sample.wake.into_iter().for_each(|wake| note(&mut waits.wake_us, us(wake)));
+            }
             Class::Ok => {
                 cell.ok += 1;
                 note(&mut cell.latency_us, latency);
@@ -187,6 +193,8 @@ fn wipe(cell: &mut Cell) {
     cell.latency_us.reset();
     cell.service_us.reset();
     cell.failed_us.reset();
+    // Few operations wait; those that do not must not look as if they did.
+    cell.waits = None;
 }
 
 /// A histogram that grows as needed refuses no value of 64 bits.
@@ -216,6 +224,8 @@ mod tests {
             lag: ms(2),
             retries: 1,
             class,
+            waits: false,
+            wake: None,
         }
     }
 
@@ -255,6 +265,26 @@ mod tests {
         assert_eq!((page.cells[0].latency_us.len(), page.lag_us.unwrap().len()), (1, 1));
         book.tear();
         assert!(book.full().is_none());
+    }
+
+    #[test]
+    fn what_was_waited_for_has_no_latency() {
+        let mut book = Book::new(0, false);
+        let waited = |wake| Sample { waits: true, wake, ..sample(Some(1), 150, Class::Ok) };
+        book.sample(0, &waited(Some(Duration::from_millis(3))));
+        book.sample(0, &waited(None));
+        book.sample(0, &Sample { waits: true, ..sample(Some(1), 150, Class::Error(Trouble::Timeout)) });
+        book.tear();
+        let page = book.full().unwrap();
+        let cell = &page.cells[0];
+        let waits = cell.waits.as_ref().unwrap();
+        assert_eq!((cell.ok, cell.errors, cell.latency_us.len(), cell.service_us.len()), (2, 1, 0, 0));
+        assert_eq!((waits.waited_us.len(), waits.wake_us.len(), cell.failed_us.len()), (2, 1, 1));
+        assert_eq!((waits.waited_us.max() / 1000, waits.wake_us.max() / 1000), (40, 3));
+        // The next second's first operation does not wait, though its memory did.
+        book.sample(0, &sample(None, 1150, Class::Ok));
+        book.tear();
+        assert!(book.full().unwrap().cells[0].waits.is_none());
     }
 
     #[test]

@@ -1,19 +1,34 @@
 //! Requests of the load as bytes. What is the same for every arrival is written once, before the first of them; what
 //! differs is filled in without memory of its own. Refuses to know connections and answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use http::{HeaderMap, Method};
 
 use super::answer;
-use crate::scenario::{Body, Journey, Scenario, Scope, Step, Template};
+use crate::scenario::{Beside, Body, Journey, Repeat, Scenario, Scope, Step, Template};
 
 /// What one arrival does, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Route {
+    /// Its own steps, and behind them those of what runs beside it.
     pub(crate) calls: Vec<Call>,
+    /// How many of them are its own.
+    pub(crate) own: usize,
+    /// Whether steps have figures of their own.
+    pub(crate) tells_steps_apart: bool,
+    pub(crate) repeats: Vec<Repeat>,
+    pub(crate) beside: Vec<Loops>,
+}
+
+/// Loops beside a journey, ready to begin.
+#[derive(Debug)]
+pub(crate) struct Loops {
+    pub(crate) beside: Beside,
+    /// Names of the journey whose values they take along: those that their requests use.
+    pub(crate) carried: Vec<String>,
 }
 
 /// One step of a journey, ready to be sent.
@@ -83,11 +98,29 @@ pub(crate) fn routes(scenario: &Scenario, shared: Shared<'_>) -> Result<(Vec<Rou
                 timeouts.len() - 1
             });
             let work = step.starts.as_ref().and_then(|name| scenario.works.iter().position(|w| w.name == *name));
-            calls.push(Call::new(journey, step, shared, work, timeout)?);
+            let mut call = Call::new(journey, step, shared, work, timeout)?;
+            let place = calls.len();
+            call.reads_body |= journey.repeats.iter().any(|it| it.last == place && it.until.says.is_some());
+            calls.push(call);
         }
-        routes.push(Route { calls });
+        routes.push(Route {
+            calls,
+            own: journey.own,
+            tells_steps_apart: journey.tells_steps_apart(),
+            repeats: journey.repeats.clone(),
+            beside: journey.beside.iter().map(|beside| Loops::of(journey, beside)).collect(),
+        });
     }
     Ok((routes, timeouts))
+}
+
+impl Loops {
+    fn of(journey: &Journey, beside: &Beside) -> Self {
+        let steps = &journey.steps[beside.steps.clone()];
+        let used: BTreeSet<&str> = steps.iter().flat_map(Step::templates).flat_map(Template::names).collect();
+        let carried = used.into_iter().filter(|name| journey.keeps(name)).map(str::to_owned).collect();
+        Self { beside: beside.clone(), carried }
+    }
 }
 
 impl Call {
@@ -227,8 +260,7 @@ struct Settled<'a> {
 
 impl<'a> Settled<'a> {
     fn of(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
-        let kept = journey.steps.iter().flat_map(|step| &step.keep);
-        let shadowed = kept.into_iter().any(|keep| globals.contains_key(&keep.name));
+        let shadowed = globals.keys().any(|name| journey.keeps(name));
         Self { globals: (!shadowed).then_some(globals) }
     }
 

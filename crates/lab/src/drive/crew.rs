@@ -134,6 +134,8 @@ pub struct Gauges {
     pub over: u64,
     /// Connections of `hold` phases that stand.
     pub held: u64,
+    /// Requests under way whose answers are waited for.
+    pub waiting: u64,
 }
 
 /// What a worker is told.
@@ -149,23 +151,26 @@ pub(crate) enum Order {
 
 /// The gauges of one worker, written by it alone.
 #[derive(Debug, Default)]
-pub(crate) struct Dials([AtomicU64; 6]);
+pub(crate) struct Dials([AtomicU64; DIALS]);
+
+/// Gauges of a worker.
+pub(crate) const DIALS: usize = 7;
 
 impl Dials {
     /// Shows these.
     pub(crate) fn show(&self, gauges: Gauges) {
-        let Gauges { in_flight, queued, connections, due, over, held } = gauges;
-        self.set([in_flight, queued, connections, due, over, held]);
+        let Gauges { in_flight, queued, connections, due, over, held, waiting } = gauges;
+        self.set([in_flight, queued, connections, due, over, held, waiting]);
     }
 
     /// The same, in the order of the fields.
-    pub(crate) fn set(&self, values: [u64; 6]) {
+    pub(crate) fn set(&self, values: [u64; DIALS]) {
         for (dial, value) in self.0.iter().zip(values) {
             dial.store(value, Ordering::Relaxed);
         }
     }
 
-    fn read(&self) -> [u64; 6] {
+    fn read(&self) -> [u64; DIALS] {
         std::array::from_fn(|i| self.0[i].load(Ordering::Relaxed))
     }
 }
@@ -245,12 +250,12 @@ impl Crew {
     /// The load at this moment.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let [in_flight, queued, connections, due, over, held] = self.read_dials();
-        Gauges { in_flight, queued, connections, due, over, held }
+        let [in_flight, queued, connections, due, over, held, waiting] = self.read_dials();
+        Gauges { in_flight, queued, connections, due, over, held, waiting }
     }
 
-    pub(crate) fn read_dials(&self) -> [u64; 6] {
-        let mut sum = [0; 6];
+    pub(crate) fn read_dials(&self) -> [u64; DIALS] {
+        let mut sum = [0; DIALS];
         let dials = self.hands.iter().map(|hand| &hand.dials).chain(self.outposts.iter().map(|outpost| &outpost.dials));
         for dials in dials {
             sum.iter_mut().zip(dials.read()).for_each(|(sum, value)| *sum += value);

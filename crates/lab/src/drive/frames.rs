@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::crew::{Report, Segment, Setting};
+use super::crew::{DIALS, Report, Segment, Setting};
 use super::moment::Moment;
 use crate::scenario::{Recipe, Rows, Scenario};
 
@@ -44,7 +44,7 @@ pub(crate) enum Word {
     /// They cannot, and why.
     Refused(String),
     /// The sum of its gauges.
-    Gauges([u64; 6]),
+    Gauges([u64; DIALS]),
     /// What one of its workers reports.
     Report(Report),
 }

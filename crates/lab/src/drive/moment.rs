@@ -20,6 +20,15 @@ impl Moment {
         Self(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
+    /// This moment on the clock of the calendar, as far as that goes evenly since: microseconds of Unix time.
+    #[must_use]
+    pub fn unix_us(self) -> i64 {
+        let (wall, now) = (clock_gettime(ClockId::Realtime), Self::now());
+        // Neither part comes near what 64 bits hold.
+        let wall_us = wall.tv_sec * 1_000_000 + wall.tv_nsec / 1000;
+        wall_us - (now.0 as i64 - self.0 as i64) / 1000
+    }
+
     /// From an earlier moment to this one; nothing if it was not earlier.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -52,5 +61,6 @@ mod tests {
         assert_eq!(start.since(start + second), Duration::ZERO);
         assert_eq!(start + Duration::MAX, Moment(u64::MAX));
         assert!(Moment::now() >= start);
+        assert_eq!(((start + second).unix_us() - start.unix_us() + 500) / 100_000, 10);
     }
 }

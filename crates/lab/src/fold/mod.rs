@@ -45,7 +45,7 @@ struct JourneyFold {
     name: String,
     whole: OpFold,
     not_sent: u64,
-    /// Empty for a journey of one step: the whole says the same.
+    /// Empty where the journey does not tell its steps apart: the whole says the same.
     steps: Vec<(String, OpFold)>,
 }
 
@@ -62,9 +62,9 @@ impl Fold {
     pub fn new(journeys: &[Journey]) -> Self {
         let fold = |journey: &Journey| JourneyFold {
             name: journey.name.clone(),
-            steps: match journey.steps.as_slice() {
-                [_] => Vec::new(),
-                steps => steps.iter().map(|step| (step.name.clone(), OpFold::default())).collect(),
+            steps: match journey.tells_steps_apart() {
+                false => Vec::new(),
+                true => journey.steps.iter().map(|step| (step.name.clone(), OpFold::default())).collect(),
             },
             ..JourneyFold::default()
         };
@@ -200,7 +200,7 @@ mod tests {
     use crate::record::Cell;
 
     fn empty() -> Fold {
-        let journey = |name: &str| Journey { name: name.to_owned(), steps: Vec::new() };
+        let journey = |name: &str| Journey { name: name.to_owned(), ..Journey::default() };
         Fold::new(&[journey("a"), journey("b")])
     }
 

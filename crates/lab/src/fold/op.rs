@@ -71,6 +71,15 @@ pub(crate) struct OpFold {
     pub(crate) latency: Times,
     pub(crate) service: Times,
     pub(crate) failed: Times,
+    /// Where answers were waited for.
+    pub(crate) waits: Option<Box<WaitFold>>,
+}
+
+/// Answers that were waited for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WaitFold {
+    pub(crate) waited: Times,
+    pub(crate) wake: Times,
 }
 
 impl OpFold {
@@ -84,6 +93,11 @@ impl OpFold {
         self.latency.add(&cell.latency_us);
         self.service.add(&cell.service_us);
         self.failed.add(&cell.failed_us);
+        if let Some(waits) = &cell.waits {
+            let own = self.waits.get_or_insert_default();
+            own.waited.add(&waits.waited_us);
+            own.wake.add(&waits.wake_us);
+        }
     }
 
     /// Everything that ended.
@@ -102,6 +116,8 @@ impl OpFold {
             latency_ms: self.latency.figures_ms(),
             service_ms: self.service.figures_ms(),
             failed_ms: self.failed.figures_ms(),
+            waited_ms: self.waits.as_ref().map(|waits| waits.waited.figures_ms()),
+            wake_ms: self.waits.as_ref().map(|waits| waits.wake.figures_ms()),
         }
     }
 }

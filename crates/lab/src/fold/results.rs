@@ -11,7 +11,7 @@ use super::series::Series;
 use super::summary::{Figures, STATISTICS, round};
 use super::timeline::Timeline;
 use crate::cgroup::{LimitsApplied, LimitsSeen};
-use crate::scenario::{Arrivals, Journey, Observe, Phase, Work};
+use crate::scenario::{Arrivals, Journey, Observe, Phase, Waits, Work};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
 pub const RESERVED: [&str; 3] = ["generator", "observe", "server"];
@@ -149,6 +149,12 @@ pub struct OpFigures {
     /// From the intended moment to the end of what was denied or went wrong, in milliseconds.
     #[serde(default)]
     pub failed_ms: Figures,
+    /// From sending to the end of a good answer that was waited for, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ms: Option<Figures>,
+    /// From what such an answer tells of to its arrival, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_ms: Option<Figures>,
 }
 
 /// One part of the trial: a burst, a level, or a whole phase without any.
@@ -332,10 +338,10 @@ pub fn known_figures(
 ) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     for journey in journeys {
-        add_op(&mut paths, &journey.name);
+        add_op(&mut paths, &journey.name, None);
         paths.extend(["not_sent", "throughput_per_s"].map(|figure| format!("{}.{figure}", journey.name)));
-        if journey.steps.len() > 1 {
-            journey.steps.iter().for_each(|step| add_op(&mut paths, &format!("{}.steps.{}", journey.name, step.name)));
+        for step in journey.steps.iter().filter(|_| journey.tells_steps_apart()) {
+            add_op(&mut paths, &format!("{}.steps.{}", journey.name, step.name), step.waits.as_ref());
         }
     }
     works.iter().for_each(|work| add_work(&mut paths, work));
@@ -364,11 +370,17 @@ fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {
     paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
 }
 
-fn add_op(paths: &mut BTreeSet<String>, name: &str) {
+/// What is waited for has no latency.
+fn add_op(paths: &mut BTreeSet<String>, name: &str, waits: Option<&Waits>) {
     for figure in ["count", "ok", "errors", "denied", "retries"] {
         paths.insert(format!("{name}.{figure}"));
     }
-    for figure in ["latency_ms", "service_ms", "failed_ms"] {
+    let times: &[&str] = match waits {
+        None => &["latency_ms", "service_ms", "failed_ms"],
+        Some(Waits { since: None, .. }) => &["waited_ms", "failed_ms"],
+        Some(Waits { since: Some(_), .. }) => &["waited_ms", "wake_ms", "failed_ms"],
+    };
+    for figure in times {
         add_statistics(paths, &format!("{name}.{figure}"));
     }
 }

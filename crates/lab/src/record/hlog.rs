@@ -24,13 +24,23 @@ pub enum Figure {
     Service,
     /// From the intended moment to the end of what was denied or went wrong.
     Failed,
+    /// From sending to the end of a good answer that was waited for.
+    Waited,
+    /// From what such an answer tells of to its arrival.
+    Wake,
     /// How late arrivals left through the lab's own doing.
     Lag,
 }
 
 impl Figure {
-    const ALL: [(Self, &'static str); 4] =
-        [(Self::Latency, "latency"), (Self::Service, "service"), (Self::Failed, "failed"), (Self::Lag, "lag")];
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Latency, "latency"),
+        (Self::Service, "service"),
+        (Self::Failed, "failed"),
+        (Self::Waited, "waited"),
+        (Self::Wake, "wake"),
+        (Self::Lag, "lag"),
+    ];
 
     /// The word in a tag.
     #[must_use]

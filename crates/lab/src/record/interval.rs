@@ -71,6 +71,26 @@ pub struct Cell {
     /// From the intended moment to the end of what was denied or went wrong, in microseconds.
     #[serde(with = "portable::histogram")]
     pub failed_us: Histogram<u64>,
+    /// The times of good answers that were waited for, where they were; they stand nowhere else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Box<Waited>>,
+}
+
+/// The times of answers that were waited for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Waited {
+    /// From sending to the end of the answer, in microseconds.
+    #[serde(with = "portable::histogram")]
+    pub waited_us: Histogram<u64>,
+    /// From what the answer tells of to its arrival, in microseconds.
+    #[serde(with = "portable::histogram")]
+    pub wake_us: Histogram<u64>,
+}
+
+impl Default for Waited {
+    fn default() -> Self {
+        Self { waited_us: histogram(), wake_us: histogram() }
+    }
 }
 
 /// Errors of one kind in one interval.
@@ -99,7 +119,7 @@ impl Cell {
     #[must_use]
     pub fn new(part: u32, op: Op) -> Self {
         let (latency_us, service_us, failed_us) = (histogram(), histogram(), histogram());
-        Self { part, op, ok: 0, denied: 0, errors: 0, retries: 0, latency_us, service_us, failed_us }
+        Self { part, op, ok: 0, denied: 0, errors: 0, retries: 0, latency_us, service_us, failed_us, waits: None }
     }
 
     /// Everything that ended.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
-pub use interval::{Cell, ErrorNote, Interval, Op, histogram};
+pub use interval::{Cell, ErrorNote, Interval, Op, Waited, histogram};
 pub use replay::{each_row, fold_rows, read_timeline};
 pub use sample::{Class, Sample, Trouble};
 
@@ -173,7 +173,9 @@ impl Inner {
             let name = self.name(*op);
             let figures =
                 [(Figure::Latency, &fold.latency), (Figure::Service, &fold.service), (Figure::Failed, &fold.failed)];
-            for (figure, times) in figures {
+            let waits = fold.waits.as_ref();
+            let waits = waits.map(|waits| [(Figure::Waited, &waits.waited), (Figure::Wake, &waits.wake)]);
+            for (figure, times) in figures.into_iter().chain(waits.into_iter().flatten()) {
                 self.hlog.write(&Entry { second, part: *part, op: name.clone(), figure, histogram: times.histogram() });
             }
             rows.push(Row::Op(row(second, *part, name, fold)));
@@ -207,7 +209,8 @@ impl Second {
 fn row(second: u64, part: u32, op: String, fold: &OpFold) -> OpRow {
     let (ok, denied, errors) = (fold.ok, fold.denied, fold.errors);
     let (latency_ms, service_ms) = (spread(&fold.latency), spread(&fold.service));
-    OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms }
+    let wake_ms = fold.waits.as_ref().and_then(|waits| spread(&waits.wake));
+    OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
 }
 
 fn spread(times: &Times) -> Option<Spread> {

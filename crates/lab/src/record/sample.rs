@@ -30,6 +30,10 @@ pub struct Sample {
     pub retries: u64,
     /// How it ended.
     pub class: Class,
+    /// Whether its answer was waited for: how long it took says nothing about speed.
+    pub waits: bool,
+    /// How late the answer came after what it tells of, where it tells of anything.
+    pub wake: Option<Duration>,
 }
 
 impl Sample {
@@ -80,6 +84,8 @@ pub enum Trouble {
     Status,
     /// An answer that does not hold what the scenario keeps from it.
     Answer,
+    /// An answer that leaves something out of the sequence that it continues, or says something twice.
+    Sequence,
     /// The request could not be put together.
     Request,
 }
@@ -95,6 +101,7 @@ impl Trouble {
             Self::TooLarge => "too_large",
             Self::Status => "status",
             Self::Answer => "answer",
+            Self::Sequence => "sequence",
             Self::Request => "request",
         }
     }

@@ -46,6 +46,9 @@ pub struct OpRow {
     /// Service time of good answers from sending, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ms: Option<Spread>,
+    /// How late answers that were waited for came after what they tell of, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_ms: Option<Spread>,
 }
 
 /// A few points of a distribution.
@@ -69,6 +72,9 @@ pub struct PulseRow {
     pub queued: u64,
     /// Connections that the lab holds.
     pub connections: u64,
+    /// Requests under way whose answers are waited for.
+    #[serde(default)]
+    pub waiting: u64,
     /// Arrivals that are over, since the start.
     pub ok: u64,
     /// Of those: denied.

@@ -184,6 +184,8 @@ impl Names {
         match entry.figure {
             Figure::Latency => cell.latency_us = entry.histogram,
             Figure::Service => cell.service_us = entry.histogram,
+            Figure::Waited => cell.waits.get_or_insert_default().waited_us = entry.histogram,
+            Figure::Wake => cell.waits.get_or_insert_default().wake_us = entry.histogram,
             Figure::Failed | Figure::Lag => cell.failed_us = entry.histogram,
         }
         Some(Interval { cells: vec![cell], ..Interval::default() })

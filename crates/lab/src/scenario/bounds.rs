@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::journey::Journey;
 use super::phase::Phase;
 use super::reader::At;
+use super::way::Journey;
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
 
 /// Bounds of the whole run; what reaches one ends it.
@@ -44,14 +44,16 @@ impl Bounds {
             "" => at.wrong(format!("the bounds of any run {what}")),
             _ => at.wrong(what),
         };
-        let steps = |phase: &Phase| journeys.get(phase.journey).map_or(1, |journey| journey.steps.len() as u64);
-        let requests = |phase: &Phase| phase.arrivals.count().unwrap_or(0).saturating_mul(steps(phase));
+        let each = |phase: &Phase, of: fn(&Journey) -> u64| journeys.get(phase.journey).map_or(1, of);
+        let requests =
+            |phase: &Phase| phase.arrivals.count().unwrap_or(0).saturating_mul(each(phase, Journey::requests));
         let requests = phases.iter().map(requests).fold(0, u64::saturating_add);
         if requests > self.requests {
             wrong(format!("allow {} requests, but the phases may come to {requests}", self.requests));
         }
         for phase in phases {
-            if let Some(count) = phase.arrivals.in_flight().filter(|count| *count > self.connections) {
+            let count = |arrivals: u64| arrivals.saturating_mul(each(phase, Journey::connections));
+            if let Some(count) = phase.arrivals.in_flight().map(count).filter(|count| *count > self.connections) {
                 wrong(format!("allow {} connections, but the phase {} needs {count}", self.connections, phase.name));
             }
         }

@@ -10,7 +10,7 @@ pub struct Builtin {
     pub text: &'static str,
 }
 
-const BUILTINS: [Builtin; 15] = [
+const BUILTINS: [Builtin; 23] = [
     Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml") },
     Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml") },
     Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml") },
@@ -26,6 +26,20 @@ const BUILTINS: [Builtin; 15] = [
     Builtin { name: "limiter-saturation", text: include_str!("../../../../scenarios/limiter-saturation.toml") },
     Builtin { name: "limiter-sustained", text: include_str!("../../../../scenarios/limiter-sustained.toml") },
     Builtin { name: "rate-limit-off-on", text: include_str!("../../../../scenarios/rate-limit-off-on.toml") },
+    Builtin { name: "stories-arrivals", text: include_str!("../../../../scenarios/stories-arrivals.toml") },
+    Builtin {
+        name: "stories-arrivals-overload",
+        text: include_str!("../../../../scenarios/stories-arrivals-overload.toml"),
+    },
+    Builtin {
+        name: "stories-arrivals-stable",
+        text: include_str!("../../../../scenarios/stories-arrivals-stable.toml"),
+    },
+    Builtin { name: "stories-kill", text: include_str!("../../../../scenarios/stories-kill.toml") },
+    Builtin { name: "stories-ladder", text: include_str!("../../../../scenarios/stories-ladder.toml") },
+    Builtin { name: "stories-polls-500", text: include_str!("../../../../scenarios/stories-polls-500.toml") },
+    Builtin { name: "stories-polls-max", text: include_str!("../../../../scenarios/stories-polls-max.toml") },
+    Builtin { name: "stories-table", text: include_str!("../../../../scenarios/stories-table.toml") },
 ];
 
 /// All of them, by name.

@@ -38,10 +38,10 @@ impl Denial {
 }
 
 impl Word {
-    fn read(at: &At<'_>) -> Option<Self> {
+    pub(super) fn read(at: &At<'_>) -> Option<Self> {
         let fields = at.fields()?;
         let place = fields.need("at", "where the body says it, such as \"/allowed\"").and_then(|at| pointer_of(&at));
-        let is = fields.need("is", "what stands there when the request is denied").and_then(|at| plain(&at));
+        let is = fields.need("is", "what stands there then").and_then(|at| plain(&at));
         fields.close();
         Some(Self { at: place?, is: is? })
     }

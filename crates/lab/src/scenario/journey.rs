@@ -1,7 +1,6 @@
 //! Requests: one step of a journey or of the setup, and what its answers mean. Refuses to know when a journey
 //! is taken and over which connection.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::{HeaderName, Method};
@@ -10,17 +9,10 @@ use super::chance::{Purpose, draw, unit};
 use super::denial::{Denial, statuses_of};
 use super::document::Value;
 use super::reader::{At, Fields, check_template_name, name_of, pointer_of};
+use super::repeat::Until;
 use super::template::{Names, Template};
+use super::waiting::{Follows, Waits};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
-
-/// What one arrival does, step after step.
-#[derive(Clone, Debug)]
-pub struct Journey {
-    /// Its name: figures are found under it.
-    pub name: String,
-    /// Its steps, at least one.
-    pub steps: Vec<Step>,
-}
 
 /// One request and what its answers mean.
 #[derive(Clone, Debug)]
@@ -50,6 +42,24 @@ pub struct Step {
     pub timeout: Duration,
     /// What to do when no answer came.
     pub retry: Option<Retry>,
+    /// Whether its answer is waited for, and what that tells.
+    pub waits: Option<Waits>,
+    /// The sequence that its answers follow.
+    pub follows: Option<Follows>,
+}
+
+/// Where the round stands in the number of a draw: above the place of any step.
+const ROUND_SHIFT: u32 = 16;
+
+/// Where a step stands, as far as that decides what it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Before the first phase.
+    Setup,
+    /// In a journey.
+    Journey,
+    /// At the end of what runs beside one: it may go on for as long as the journey does.
+    End,
 }
 
 /// The body of a request.
@@ -100,54 +110,14 @@ pub struct Retry {
     pub backoff: Duration,
 }
 
-impl Journey {
-    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String]) -> Option<Self> {
-        let fields = at.fields()?;
-        let name = fields.need("name", "phases and gates refer to it").and_then(|at| name_of(&at));
-        let mut names = Names { arrival: true, ..names.clone() };
-        let mut steps = Vec::new();
-        match fields.need("step", "at least one [[journey.step]]").and_then(|at| at.list()) {
-            Some(list) if list.is_empty() => at.wrong("needs at least one [[journey.step]]"),
-            Some(list) => steps.extend(list.iter().filter_map(|at| Step::read(at, &mut names, works))),
-            None => {}
-        }
-        fields.close();
-        refuse_twins(at, &steps);
-        Some(Self { name: name?, steps })
-    }
-
-    /// The same journey with the values of the run filled in: what is left to fill in for each arrival is its own.
-    #[must_use]
-    pub fn bind(&self, globals: &BTreeMap<String, String>) -> Self {
-        let is_kept = |name: &str| self.steps.iter().flat_map(|step| &step.keep).any(|keep| keep.name == name);
-        let bind = |template: &Template| template.bind(globals, &is_kept);
-        let step = |step: &Step| Step {
-            path: bind(&step.path),
-            headers: step.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
-            body: step.body.as_ref().map(|body| match body {
-                Body::Json(json) => Body::Json(bind(json)),
-                Body::Text(text) => Body::Text(bind(text)),
-            }),
-            ..step.clone()
-        };
-        Self { name: self.name.clone(), steps: self.steps.iter().map(step).collect() }
-    }
-}
-
-/// Figures of a step are found under its name.
-fn refuse_twins(at: &At<'_>, steps: &[Step]) {
-    for (place, step) in steps.iter().enumerate() {
-        let same = |other: &&Step| other.name == step.name;
-        // Once for each name, where it stands a second time.
-        if steps[..place].iter().filter(same).count() == 1 {
-            at.wrong(format!("has two steps called \"{}\": give each a `name`, figures are found under it", step.name));
-        }
-    }
-}
-
 impl Step {
-    /// Reads one step. What it keeps is known to the steps after it.
-    pub(crate) fn read(at: &At<'_>, names: &mut Names, works: &[String]) -> Option<Self> {
+    /// Reads one step, and how often it is taken. What it keeps is known to the steps after it.
+    pub(super) fn read(
+        at: &At<'_>,
+        names: &mut Names,
+        works: &[String],
+        place: Place,
+    ) -> Option<(Self, Option<Until>)> {
         let fields = at.fields()?;
         let name = fields.take("name").and_then(|at| name_of(&at));
         let request = fields.need("request", "method and path, such as \"POST /api/games\"");
@@ -165,6 +135,10 @@ impl Step {
         let starts = fields.take("starts").and_then(|at| starts_of(&at, &keep, works));
         let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         let retry = fields.take("retry").and_then(|at| Retry::read(&at));
+        let of_journey = |key| fields.take(key).filter(|at| belongs(at, place));
+        let waits = of_journey("waits").and_then(|at| Waits::read(&at));
+        let follows = of_journey("follows").and_then(|at| Follows::read(&at, &keep));
+        let repeat = of_journey("repeat").and_then(|at| Until::read(&at, place == Place::End));
         fields.close();
         names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let (method, path) = request?;
@@ -181,18 +155,43 @@ impl Step {
             starts,
             timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
             retry,
+            waits,
+            follows,
         };
         if step.retry.is_some() && !step.is_repeatable() {
             at.wrong("has `retry`, but a repeat could do its work twice: give it an `idempotency-key` header");
         }
-        Some(step)
+        Some((step, repeat))
     }
 
-    /// The pause before it for an arrival with this seed; `number` is its place in the journey.
+    /// The same step with templates bound.
+    pub(super) fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
+        Self {
+            path: bind(&self.path),
+            headers: self.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
+            body: self.body.as_ref().map(|body| match body {
+                Body::Json(json) => Body::Json(bind(json)),
+                Body::Text(text) => Body::Text(bind(text)),
+            }),
+            ..self.clone()
+        }
+    }
+
+    /// Every template of its request.
+    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
+        let body = self.body.iter().map(|body| match body {
+            Body::Json(template) | Body::Text(template) => template,
+        });
+        [&self.path].into_iter().chain(self.headers.iter().map(|(_, value)| value)).chain(body)
+    }
+
+    /// The pause before it for an arrival with this seed; `number` is its place in the journey, and `round` says how
+    /// many rounds of repeats are behind the arrival.
     #[must_use]
-    pub fn pause_for(&self, seed: u64, number: usize) -> Duration {
+    pub fn pause_for(&self, seed: u64, number: usize, round: u64) -> Duration {
         let Some((from, to)) = self.pause else { return Duration::ZERO };
-        from + to.saturating_sub(from).mul_f64(unit(draw(seed, Purpose::Pause, number as u64)))
+        let draw = draw(seed, Purpose::Pause, round << ROUND_SHIFT | number as u64);
+        from + to.saturating_sub(from).mul_f64(unit(draw))
     }
 
     /// Whether sending it twice does what sending it once does.
@@ -200,6 +199,14 @@ impl Step {
     pub fn is_repeatable(&self) -> bool {
         self.method.is_idempotent() || self.headers.iter().any(|(name, _)| name == "idempotency-key")
     }
+}
+
+/// Whether what stands there belongs to a step at this place.
+fn belongs(at: &At<'_>, place: Place) -> bool {
+    if place == Place::Setup {
+        at.wrong("has no meaning here: only the steps of a journey have it");
+    }
+    place != Place::Setup
 }
 
 impl Retry {

@@ -2,6 +2,7 @@
 //! never sends a byte. Pure: refuses to know clocks, files, sockets and the values of secrets.
 
 mod arrivals;
+mod beside;
 mod bounds;
 mod builtin;
 pub(crate) mod chance;
@@ -18,11 +19,14 @@ mod observe;
 mod phase;
 mod reader;
 mod recipe;
+mod repeat;
 mod root;
 mod scope;
 mod target;
 mod template;
 mod vars;
+mod waiting;
+mod way;
 mod work;
 mod zipf;
 
@@ -31,6 +35,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use beside::Beside;
 pub use bounds::{Bounds, GeneratorSpec, ROLES, Signals};
 pub use builtin::{Builtin, builtin, builtins};
 pub(crate) use chance::mix;
@@ -40,15 +45,18 @@ pub use fault::{Fault, FaultAct};
 pub use feed::{Feed, FeedFormat, FeedOrder, Rows};
 pub use formula::{Formula, Join};
 pub use gate::{Gate, Op};
-pub use journey::{Body, Journey, Keep, Retry, Source, Statuses, Step};
+pub use journey::{Body, Keep, Retry, Source, Statuses, Step};
 pub use keys::{Keys, Spread};
 pub use mistakes::{Mistake, Mistakes, Origin};
 pub use observe::Observe;
 pub use phase::{Arrivals, Each, EdgeArrivals, Every, Phase, Reconnect};
 pub use recipe::Recipe;
+pub use repeat::{Next, Repeat, Rounds, Until};
 pub use scope::{Draw, Scope};
 pub use target::{Base, Command, Helper, Target, TargetLimits};
 pub use template::Template;
+pub use waiting::{Follows, Waits};
+pub use way::Journey;
 pub use work::{Asking, Reading, State, Totals, Work};
 
 use mistakes::Notes;

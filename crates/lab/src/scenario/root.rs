@@ -10,13 +10,14 @@ use super::document::{Node, Value};
 use super::fault::{Fault, Processes};
 use super::feed::Feed;
 use super::gate::KnownFigures;
-use super::journey::{Journey, Step};
+use super::journey::{Place, Step};
 use super::keys::Keys;
 use super::observe::Observe;
 use super::phase::Phase;
 use super::reader::{At, Fields, check_template_name};
 use super::target::{Helper, Target};
 use super::template::{FeedNames, Names, Template};
+use super::way::Journey;
 use super::work::Work;
 use super::{FORMAT, Scenario, Secret, Signals};
 use crate::fold::{RESERVED, known_figures};
@@ -205,7 +206,7 @@ fn secrets_of(at: &At<'_>) -> Vec<Secret> {
 }
 
 fn setup_step(at: &At<'_>, names: &mut Names) -> Option<Step> {
-    let step = Step::read(at, names, &[])?;
+    let (step, _) = Step::read(at, names, &[], Place::Setup)?;
     if !step.denied.is_never() {
         at.wrong("has `denied`, but a setup that is denied has failed: use `expect`");
     }

@@ -18,6 +18,8 @@ pub struct Draw<'a> {
     pub index: u64,
     /// The arrival's own seed, from the plan.
     pub seed: u64,
+    /// Rounds of its repeats that are behind it.
+    pub round: u64,
 }
 
 /// Where a template's names find their values.

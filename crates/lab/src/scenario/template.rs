@@ -43,6 +43,7 @@ enum Part {
     Key(KeyDraw),
     Uuid,
     Index,
+    Round,
 }
 
 /// The names that may stand in a template at one place of the scenario.
@@ -207,6 +208,14 @@ impl Template {
         bound
     }
 
+    /// The names of values that it takes of the run or of answers.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Name { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// The text, where it is the same for every arrival and needs nothing of the run.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
@@ -237,6 +246,7 @@ impl Part {
             Self::Key(key) => push_number(out, key.key(arrival()?.seed)),
             Self::Uuid => arrival()?.push_uuid(out),
             Self::Index => push_number(out, arrival()?.index),
+            Self::Round => push_number(out, arrival()?.round),
         }
         Ok(())
     }
@@ -245,7 +255,7 @@ impl Part {
 fn part(name: &str, names: &Names, json: bool) -> Result<Part, String> {
     let (kind, rest) = name.split_once('.').unwrap_or((name, ""));
     let of_arrival = match (kind, rest) {
-        ("uuid" | "index", "") | ("pick" | "feed" | "key", _) => true,
+        ("uuid" | "index" | "round", "") | ("pick" | "feed" | "key", _) => true,
         _ => return known_name(name, names, json),
     };
     if of_arrival && !names.arrival {
@@ -254,6 +264,7 @@ fn part(name: &str, names: &Names, json: bool) -> Result<Part, String> {
     match kind {
         "uuid" => Ok(Part::Uuid),
         "index" => Ok(Part::Index),
+        "round" => Ok(Part::Round),
         "pick" => pick(name, rest, names, json),
         "feed" => column_of(name, rest, names, json),
         _ => key(name, rest, names),
@@ -306,7 +317,7 @@ fn key(name: &str, path: &str, names: &Names) -> Result<Part, String> {
 /// Whether a text of a JSON document is one name alone whose value is a number: it stays one, as a variable does.
 fn is_number_by_nature(text: &str) -> bool {
     let alone = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
-    alone.is_some_and(|name| (name == "index" || name.starts_with("key.")) && !name.contains("}}"))
+    alone.is_some_and(|name| (name == "index" || name == "round" || name.starts_with("key.")) && !name.contains("}}"))
 }
 
 fn push_number(out: &mut String, number: u64) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{CouldNotRun, Trial};
 use crate::preflight::{Facts, Needs, check, raise_open_files, strangers};
 use crate::safety::is_loopback;
-use crate::scenario::{Arrivals, Phase, Reconnect, Scenario};
+use crate::scenario::{Arrivals, Journey, Phase, Reconnect, Scenario};
 
 /// Memory of the lab apart from its connections.
 const BASE_BYTES: u64 = 64 * 1024 * 1024;
@@ -48,7 +48,11 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
     let connections = connections(scenario);
     let held: u64 = scenario.phases.iter().map(held).max().unwrap_or(0);
     let local = addresses.iter().all(|address| is_loopback(address.ip()));
-    let requests: u64 = scenario.phases.iter().filter_map(|phase| phase.arrivals.count()).sum();
+    let rows = |phase: &Phase| {
+        let each = scenario.journeys.get(phase.journey).map_or(1, Journey::requests);
+        phase.arrivals.count().unwrap_or(0).saturating_mul(each)
+    };
+    let requests: u64 = scenario.phases.iter().map(rows).sum();
     let seconds = scenario.bounds.time.as_secs().min(3600);
     let samples = if trial.samples { requests * SAMPLE_ROW_BYTES } else { 0 };
     Needs {
@@ -71,8 +75,12 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
 
 /// Connections that the busiest phase holds at once. Phases that overlap share what they leave behind.
 pub(crate) fn connections(scenario: &Scenario) -> u64 {
-    let beside: u64 = scenario.phases.iter().filter(|phase| phase.at.is_some()).map(of_phase).sum();
-    let in_turn = scenario.phases.iter().filter(|phase| phase.at.is_none()).map(of_phase).max().unwrap_or(0);
+    let needed = |phase: &Phase| {
+        let each = scenario.journeys.get(phase.journey).map_or(1, Journey::connections);
+        of_phase(phase).saturating_mul(each)
+    };
+    let beside: u64 = scenario.phases.iter().filter(|phase| phase.at.is_some()).map(needed).sum();
+    let in_turn = scenario.phases.iter().filter(|phase| phase.at.is_none()).map(needed).max().unwrap_or(0);
     beside + in_turn
 }
 

@@ -134,6 +134,7 @@ impl<'a> Pulse<'a> {
             in_flight: gauges.in_flight,
             queued: gauges.queued,
             connections: gauges.connections,
+            waiting: gauges.waiting,
             ok,
             denied,
             errors,

@@ -3,6 +3,10 @@
 //!
 //! Takes the listener, whoever answers, and the signal to leave as arguments. Knows nothing of routes, tokens or matches.
 
+mod head;
+mod held;
+pub mod park;
+mod place;
 mod pulse;
 mod stream;
 #[cfg(test)]
@@ -12,18 +16,21 @@ mod watch;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use bytes::Bytes;
+use held::{Line, Terms};
 use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::server::conn::http1::UpgradeableConnection;
+use hyper::service::{HttpService, service_fn};
 use hyper_util::rt::TokioIo;
-use pulse::Pulse;
+use park::Persistence;
+use place::{Shared, Ticket};
 use rustix::io::Errno;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -212,56 +219,89 @@ enum End {
 }
 
 impl<A: Answer> House<A> {
-    /// One connection, from its first byte to its last.
-    async fn receive(self: Arc<Self>, stream: TcpStream, client: SocketAddr, seat: Seat) {
+    /// One connection, from its first byte to its last: talks and holds in turn. While it is silent or held, what talking
+    /// needs is not there. A block, not a function: a function's future keeps what it is given twice.
+    fn receive(self: Arc<Self>, stream: TcpStream, client: SocketAddr, seat: Seat) -> impl Future<Output = ()> + Send {
         // Answers are small and whole: waiting to fill a packet would only delay them. Failing costs nothing but that.
         let _ = stream.set_nodelay(true);
-        // A connection that says nothing costs no buffer: hyper sees it only once there is something to read.
-        let mut stage = self.stage.clone();
-        tokio::select! {
-            _ = stage.wait_for(|stage| *stage > Stage::Open) => return,
-            readable = timeout(self.limits.header_timeout, stream.readable()) => match readable {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return,
-                Err(_) => return self.metrics.http_timed_out(),
-            },
-        }
-        match self.converse(stream, client, seat, stage).await {
-            End::Done | End::PutOut => {}
-            End::TooSlow => self.metrics.http_timed_out(),
+        let mut line = Line { stream, seat, ahead: Vec::new() };
+        async move {
+            let mut patience = self.limits.header_timeout;
+            let end = loop {
+                if line.ahead.is_empty()
+                    && let Err(end) = self.first_byte(&line.stream, patience).await
+                {
+                    break end;
+                }
+                let ticket = match Box::pin(self.converse(line, client)).await {
+                    Ok((silent, ticket)) => {
+                        line = silent;
+                        ticket
+                    }
+                    Err(end) => break end,
+                };
+                let terms = Terms { limits: &self.limits, metrics: &self.metrics, stage: &self.stage };
+                if let Err(end) = line.hold(ticket, terms).await {
+                    break end;
+                }
+                patience = self.limits.idle_timeout;
+            };
+            if let End::TooSlow = end {
+                self.metrics.http_timed_out();
+            }
         }
     }
 
-    /// Requests and answers until one side has had enough.
-    async fn converse(
-        &self,
-        stream: TcpStream,
-        client: SocketAddr,
-        seat: Seat,
-        stage: channel::Receiver<Stage>,
-    ) -> End {
-        let pulse = Arc::new(Pulse::new(Instant::now()));
+    /// A connection that says nothing costs no buffer: hyper sees it only once there is something to read.
+    async fn first_byte(&self, stream: &TcpStream, patience: Duration) -> Result<(), End> {
+        let mut stage = self.stage.clone();
+        tokio::select! {
+            _ = stage.wait_for(|stage| *stage > Stage::Open) => Err(End::PutOut),
+            readable = timeout(patience, stream.readable()) => match readable {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(_)) => Err(End::Done),
+                Err(_) => Err(End::TooSlow),
+            },
+        }
+    }
+
+    /// Requests and answers until one side has had enough, or a request is to be parked.
+    async fn converse(&self, line: Line, client: SocketAddr) -> Result<(Line, Box<Ticket>), End> {
+        let shared = Arc::new(Shared::new(Instant::now()));
         let handler = service_fn(|request: Request<Incoming>| {
-            pulse.asked();
-            let request = request.map(|body| TimedBody::new(body, self.limits.body_timeout, self.metrics.clone()));
-            Noted { answering: self.answers.answer(client, request), pulse: pulse.clone() }
+            shared.pulse.asked();
+            let persistence = Persistence::of(&request);
+            let mut request = request.map(|body| TimedBody::new(body, self.limits.body_timeout, self.metrics.clone()));
+            if let Some(persistence) = persistence {
+                request.extensions_mut().insert(persistence.pass());
+            }
+            Noted { answering: self.answers.answer(client, request), shared: shared.clone(), persistence }
         });
-        let io = TokioIo::new(Tracked::new(stream, pulse.clone(), seat));
+        let io = TokioIo::new(Tracked::new(line, shared.clone()));
         let connection =
             http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
-        let mut connection = pin!(connection);
-        let mut watch = Watch::new(self.limits, pulse.clone(), stage);
+        let mut connection = Some(connection);
+        let mut watch = Watch::new(self.limits, shared.clone(), self.stage.clone());
         poll_fn(|context| {
             loop {
+                let Some(talking) = connection.as_mut() else { return Poll::Ready(Err(End::Done)) };
                 // The connection first: the watch must see what it changed.
                 // An error is the client's: a broken connection, or something that is not HTTP and was answered with 400.
-                if connection.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(End::Done);
+                if Pin::new(talking).poll(context).is_ready() {
+                    return Poll::Ready(Err(End::Done));
+                }
+                if let Some(ticket) = shared.take() {
+                    let line = connection.take().and_then(silenced);
+                    return Poll::Ready(line.map(|line| (line, ticket)).ok_or(End::Done));
                 }
                 match ready!(watch.poll(context)) {
-                    Seen::TooSlow => return Poll::Ready(End::TooSlow),
-                    Seen::Stage(Stage::Closed) => return Poll::Ready(End::PutOut),
-                    Seen::Stage(Stage::Draining) => connection.as_mut().graceful_shutdown(),
+                    Seen::TooSlow => return Poll::Ready(Err(End::TooSlow)),
+                    Seen::Stage(Stage::Closed) => return Poll::Ready(Err(End::PutOut)),
+                    Seen::Stage(Stage::Draining) => {
+                        if let Some(talking) = connection.as_mut() {
+                            Pin::new(talking).graceful_shutdown();
+                        }
+                    }
                     Seen::Stage(Stage::Open) => {}
                 }
             }
@@ -270,18 +310,41 @@ impl<A: Answer> House<A> {
     }
 }
 
-/// A request that is being answered; the pulse hears of the answer.
-struct Noted<F> {
-    answering: F,
-    pulse: Arc<Pulse>,
+/// The connection without hyper; `None` if it was upgraded and is not ours any more.
+fn silenced<S, B>(connection: UpgradeableConnection<TokioIo<Tracked>, S>) -> Option<Line>
+where
+    S: HttpService<Incoming, ResBody = B>,
+    S::Error: Into<axum::BoxError>,
+    B: Body<Error: Into<axum::BoxError>> + 'static,
+{
+    let parts = connection.into_parts()?;
+    Some(parts.io.into_inner().into_line(&parts.read_buf))
 }
 
-impl<F: Future + Unpin> Future for Noted<F> {
-    type Output = Result<F::Output, Infallible>;
+/// A request that is being answered; the pulse hears of the answer. What is no answer yet is parked, and never comes.
+struct Noted<F> {
+    answering: F,
+    shared: Arc<Shared>,
+    /// Of a request that may be parked.
+    persistence: Option<Persistence>,
+}
+
+impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<F> {
+    type Output = Result<Response<B>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = ready!(Pin::new(&mut self.answering).poll(context));
-        self.pulse.answered();
-        Poll::Ready(Ok(answer))
+        if self.shared.is_taken() {
+            return Poll::Pending;
+        }
+        let mut answer = ready!(Pin::new(&mut self.answering).poll(context));
+        // From here the client owes something: to take what was said before, or to wait.
+        self.shared.pulse.answered();
+        match self.persistence.and_then(|persistence| Ticket::of(&mut answer, persistence)) {
+            Some(ticket) => {
+                self.shared.park(ticket);
+                Poll::Pending
+            }
+            None => Poll::Ready(Ok(answer)),
+        }
     }
 }

@@ -9,6 +9,7 @@ mod stats;
 mod tests;
 
 use super::auth::Operator;
+use super::listener::park::{Park, Waited};
 use super::problem::ApiResult;
 use crate::app::App;
 use crate::metrics::{CONTENT_TYPE, Metrics, Own, Page};
@@ -56,7 +57,14 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     let route = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    metrics.http_answered(route, response.status().as_u16(), began.elapsed());
+    // How long somebody waited for something to happen says nothing about how fast the server is.
+    if let Some(park) = response.extensions().get::<Park>() {
+        park.count_at(metrics.http_route(route));
+    } else if response.extensions().get::<Waited>().is_some() {
+        metrics.http_held(Some(&metrics.http_route(route)), response.status().as_u16(), began.elapsed());
+    } else {
+        metrics.http_answered(route, response.status().as_u16(), began.elapsed());
+    }
     response
 }
 

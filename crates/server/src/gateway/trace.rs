@@ -2,6 +2,7 @@
 //!
 //! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
 
+use super::listener::park::Park;
 use super::problem::{ApiError, TurnedAway};
 use super::request_id::{REQUEST_ID, request_id};
 use axum::extract::{MatchedPath, Request};
@@ -41,6 +42,9 @@ async fn observe(request: Request, next: Next) -> Response {
 }
 
 fn log(method: &Method, route: &str, response: &Response, began: Instant) {
+    if response.extensions().get::<Park>().is_some() {
+        return tracing::debug!(%method, route, "request parked");
+    }
     let (status, duration_ms) = (response.status().as_u16(), milliseconds(began.elapsed()));
     match level(method, response) {
         Level::WARN => tracing::warn!(%method, route, status, duration_ms, "request failed"),

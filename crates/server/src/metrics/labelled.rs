@@ -59,8 +59,11 @@ impl ByRoute {
         self.of(route).inc(status);
     }
 
-    /// The counters of a route, for whoever answers it so often that looking them up shows.
+    /// The counters of a route, for whoever counts later, or so often that looking them up shows.
     pub(super) fn of(&self, route: &str) -> Arc<ByStatus> {
+        if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
+            return counters.clone();
+        }
         let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let route = if routes.len() < ROUTES_MAX || routes.contains_key(route) { route } else { OTHER };
         routes.entry(route.into()).or_default().clone()

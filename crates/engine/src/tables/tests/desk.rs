@@ -37,6 +37,7 @@ pub(super) enum Scripted {
 }
 
 /// A table, its store, and who is present.
+#[derive(Clone)]
 pub(super) struct Desk {
     pub(super) table: Table,
     pub(super) base: Vec<u8>,
@@ -67,7 +68,7 @@ impl Desk {
             index: Vec::new(),
             now,
             present: (0..10).map(player).collect(),
-            viewers: (0..10).map(|n| Some(player(n))).chain([None, Some(PlayerId(1))]).collect(),
+            viewers: (0..10).map(|n| Some(player(n))).chain([None, Some(BOTS[0].0)]).collect(),
             written: Vec::new(),
             oracle: Oracle::default(),
         };

@@ -8,7 +8,7 @@ use crate::rows::SeatRole;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// People of a random life; a table has six seats.
+/// People of a random life; most tables have fewer seats.
 const PEOPLE: u8 = 8;
 
 /// One step of a random life.
@@ -22,6 +22,19 @@ pub(super) struct Step {
 pub(super) fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = (0u8..32, 0..PEOPLE, 0u8..8).prop_map(|(what, who, which)| Step { what, who, which });
     prop::collection::vec(step, 1..count)
+}
+
+/// Any counts that a game can be played with.
+fn rules() -> impl Strategy<Value = rules::stories::Settings> {
+    let counts = (3u8..=12)
+        .prop_flat_map(|players_max| (Just(players_max), 3..=36 / players_max, 2..=4u8.min(players_max), 1..=2u8));
+    counts.prop_map(|(players_max, hand, picked_min, voted_min)| rules::stories::Settings {
+        players_max,
+        hand,
+        picked_min,
+        voted_min,
+        ..Default::default()
+    })
 }
 
 /// What somebody sensible would do next, so that random lives get somewhere.
@@ -85,7 +98,7 @@ pub(super) fn take(desk: &mut Desk, step: Step) {
 fn check_laws(desk: &Desk) {
     let view = desk.table.view(None);
     let game = view.game.expect("an open table has a game");
-    assert!(game.players.len() <= 6, "a seventh player");
+    assert!(game.players.len() <= usize::from(view.settings.rules.players_max), "more players than seats");
     let is_timed = matches!(game.phase, Phase::Invitation | Phase::Vote);
     assert_eq!(
         game.countdown.is_some(),
@@ -157,8 +170,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_life_keeps_the_laws(seed in any::<u64>(), has_bots in any::<bool>(), steps in steps(160)) {
-        let mut desk = Desk::open(Settings::default(), seed, has_bots);
+    fn every_life_keeps_the_laws(seed in any::<u64>(), has_bots in any::<bool>(), rules in rules(), steps in steps(160)) {
+        let mut desk = Desk::open(Settings { rules, ..Settings::default() }, seed, has_bots);
         for step in steps {
             take(&mut desk, step);
             check_laws(&desk);

@@ -7,7 +7,7 @@ use rules::stories::{Card, CardSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The truth about a table's present game, and about who sits where.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Oracle {
     members: BTreeSet<PlayerId>,
     storyteller: Option<PlayerId>,

@@ -142,6 +142,28 @@ fn who_left_during_the_vote_sees_what_a_visitor_sees() {
     }
 }
 
+/// What may end up in a line of a log is the same whatever the cards are.
+#[test]
+fn debug_tells_no_card() {
+    let texts = |seed: u64, place: usize| {
+        let mut desk = Desk::open(Settings::default(), seed, false);
+        let action = desk.action(player(0), Scripted::Choose(place));
+        let change = desk.table.decide(player(0), None, &action, desk.now, &|_| true).unwrap();
+        desk.commit(&change);
+        desk.must(0, Scripted::Leave);
+        let view = desk.table.view(Some(player(0)));
+        [
+            format!("{action:?}"),
+            format!("{change:?}"),
+            format!("{:?}", desk.table),
+            format!("{view:?}"),
+            format!("{:?}", record(&desk)),
+        ]
+    };
+    assert_eq!(texts(1, 0), texts(1, 3));
+    assert_eq!(texts(1, 0), texts(2, 5));
+}
+
 #[test]
 fn chat_is_for_those_who_sit_there() {
     let mut desk = Desk::usual();

@@ -107,6 +107,9 @@ fn a_later_storyteller_is_awaited_step_by_step() {
     let game = desk.game(None);
     assert_eq!((game.phase, game.because), (Phase::Canceled, Some(Because::StorytellerLate)));
     check_next(&desk, Some(2));
+    let mut idle = desk.clone();
+    idle.wait(STEP);
+    check_next(&idle, None);
     desk.must(2, Scripted::Next);
     desk.must(2, Scripted::Choose(0));
     desk.must(2, Scripted::Tell);

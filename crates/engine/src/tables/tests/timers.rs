@@ -184,6 +184,16 @@ fn bots_play() {
 }
 
 #[test]
+fn there_are_five_bots() {
+    let rules = rules::stories::Settings { players_max: 12, hand: 3, ..Default::default() };
+    let mut desk = Desk::open(Settings { rules, ..Settings::default() }, 13, true);
+    desk.must(0, Scripted::Choose(0));
+    desk.must(0, Scripted::Tell);
+    desk.wait(30 * SECOND);
+    assert_eq!(desk.game(None).players.len(), 1 + BOTS.len());
+}
+
+#[test]
 fn bots_leave_seats_alone_that_people_take() {
     let mut desk = Desk::open(Settings::default(), 12, false);
     desk.must(0, Scripted::Choose(0));

@@ -19,8 +19,8 @@ impl Worker {
     /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
     pub(super) fn dispatch(&mut self, key: Key) {
         let Some(flight) = self.flights.get(key) else { return };
-        let journey = flight.role == Role::Journey;
-        let reusing = journey && self.courses[flight.leg].leg.reconnect == Reconnect::Never;
+        let opening = matches!(flight.role, Role::Opening { .. });
+        let reusing = !opening && self.courses[flight.leg].leg.reconnect == Reconnect::Never;
         let link = flight.link.or_else(|| if reusing { self.links.pick_up() } else { None });
         match link {
             Some(link) => self.transmit(link, key),
@@ -86,7 +86,7 @@ impl Worker {
         self.routes.preferred = link.address;
         let Some(flight) = link.flight else { return };
         match self.flights.get(flight).map(|flight| flight.role) {
-            Some(Role::Journey) => self.transmit(key, flight),
+            Some(Role::Journey | Role::Beside { .. }) => self.transmit(key, flight),
             Some(Role::Opening { .. }) => self.opened(key, flight),
             None => {}
         }
@@ -105,9 +105,15 @@ impl Worker {
             kept: flight.kept.values(),
             picks: &setting.picks,
             feeds: &setting.feeds,
-            draw: Some(Draw { run_id: &setting.run_id, part: arrival.part, index: arrival.index, seed: arrival.seed }),
+            draw: Some(Draw {
+                run_id: &setting.run_id,
+                part: arrival.part,
+                index: arrival.index,
+                seed: arrival.seed,
+                round: flight.rounds.passed(),
+            }),
         };
-        let last = flight.step + 1 == calls[flight.journey].calls.len();
+        let last = flight.step + 1 == flight.end && calls[flight.journey].repeats.is_empty();
         let close = match self.courses[flight.leg].leg.reconnect {
             Reconnect::Never => false,
             Reconnect::Journey => last,

@@ -3,10 +3,12 @@
 
 use std::time::Duration;
 
+use super::journey::Outcome;
 use crate::drive::moment::Moment;
 use crate::drive::protocol::Body;
 use crate::drive::slab::{Key, Slab};
 use crate::plan::Arrival;
+use crate::scenario::Rounds;
 
 /// An arrival under way, or a client of a closed loop between two of them.
 #[derive(Debug)]
@@ -36,6 +38,17 @@ pub(super) struct Flight {
     pub(super) kept: Memory,
     /// What went wrong with a value that is kept of the head.
     pub(super) missing: Option<crate::drive::Failure>,
+    /// The place after the last step of its way.
+    pub(super) end: usize,
+    pub(super) rounds: Rounds,
+    /// What runs beside it.
+    pub(super) beside: Vec<Key>,
+    /// How something beside it has ended that should not have.
+    pub(super) spoilt: Option<Outcome>,
+    /// Since when it has waited for news of what it follows, in microseconds of Unix time.
+    pub(super) watching_us: Option<i64>,
+    /// How late the answer came after what it tells of.
+    pub(super) wake: Option<Duration>,
     timeout: Option<Node>,
 }
 
@@ -44,6 +57,9 @@ pub(super) struct Flight {
 pub(super) enum Role {
     /// A journey.
     Journey,
+    /// What runs beside the journey of another flight.
+    #[allow(missing_docs)]
+    Beside { of: Key },
     /// To open a connection that is held, for the first time or again; counted where the opening itself is the
     /// arrival.
     #[allow(missing_docs)]
@@ -85,8 +101,13 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Keeps a value.
+    /// Keeps a value, in place of the one that it kept under this name before.
     pub(super) fn keep(&mut self, name: &str, value: &str) {
+        if let Some((_, old)) = self.values[..self.len].iter_mut().find(|(known, _)| known == name) {
+            old.clear();
+            old.push_str(value);
+            return;
+        }
         match self.values.get_mut(self.len) {
             Some((old_name, old_value)) => {
                 old_name.clear();
@@ -104,6 +125,11 @@ impl Memory {
         &self.values[..self.len]
     }
 
+    /// What it keeps under a name.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.values().iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     fn clear(&mut self) {
         self.len = 0;
     }
@@ -116,6 +142,8 @@ struct Node {
     deadline: Moment,
     before: Option<Key>,
     after: Option<Key>,
+    /// Whether its answer is waited for.
+    waits: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -131,6 +159,7 @@ pub(super) struct Flights {
     slab: Slab<Flight>,
     spare: Vec<Flight>,
     lists: Vec<List>,
+    waiting: u64,
 }
 
 impl Flight {
@@ -153,13 +182,22 @@ impl Flight {
             body: Body::default(),
             kept: Memory::default(),
             missing: None,
+            end: 0,
+            rounds: Rounds::default(),
+            beside: Vec::new(),
+            spoilt: None,
+            watching_us: None,
+            wake: None,
             timeout: None,
         }
     }
 
-    /// Begins another journey in the same memory.
-    pub(super) fn begin(&mut self, arrival: Arrival, ready_since: Duration) {
+    /// Begins another journey in the same memory: so many steps of its own, so many repeats.
+    pub(super) fn begin(&mut self, arrival: Arrival, ready_since: Duration, (own, repeats): (usize, usize)) {
         (self.arrival, self.role) = (arrival, Role::Journey);
+        (self.end, self.spoilt, self.watching_us) = (own, None, None);
+        self.rounds.begin(repeats);
+        self.beside.clear();
         (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
         self.times = Times { ready_since, step_due: arrival.intended, ..Times::default() };
         self.kept.clear();
@@ -167,7 +205,7 @@ impl Flight {
 
     /// Begins another try of its step.
     pub(super) fn begin_try(&mut self) {
-        (self.resent, self.wrote, self.status, self.missing) = (false, false, 0, None);
+        (self.resent, self.wrote, self.status, self.missing, self.wake) = (false, false, 0, None, None);
         self.times.step_head = None;
         self.stage = Stage::Exchanging;
         self.body.clear();
@@ -211,12 +249,18 @@ impl Flights {
         self.slab.keys()
     }
 
+    /// Requests under way whose answers are waited for.
+    pub(super) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
     /// Starts the time of a request that is sent now.
-    pub(super) fn arm(&mut self, key: Key, list: usize, now: Moment) {
+    pub(super) fn arm(&mut self, key: Key, list: usize, waits: bool, now: Moment) {
         self.disarm(key);
         let List { timeout, last, .. } = self.lists[list];
         let Some(flight) = self.slab.get_mut(key) else { return };
-        flight.timeout = Some(Node { list, deadline: now + timeout, before: last, after: None });
+        flight.timeout = Some(Node { list, deadline: now + timeout, before: last, after: None, waits });
+        self.waiting += u64::from(waits);
         match self.node(last) {
             Some(node) => node.after = Some(key),
             None => self.lists[list].first = Some(key),
@@ -226,10 +270,9 @@ impl Flights {
 
     /// Stops its time.
     pub(super) fn disarm(&mut self, key: Key) {
-        let Some(Node { list, before, after, .. }) = self.slab.get_mut(key).and_then(|flight| flight.timeout.take())
-        else {
-            return;
-        };
+        let node = self.slab.get_mut(key).and_then(|flight| flight.timeout.take());
+        let Some(Node { list, before, after, waits, .. }) = node else { return };
+        self.waiting -= u64::from(waits);
         if let Some(node) = self.node(before) {
             node.after = after;
         }
@@ -275,16 +318,19 @@ mod tests {
             let mut flights = Flights::new(&timeouts);
             let keys: Vec<Key> = (0..8).map(|_| flights.add(0, 0, arrival())).collect();
             let mut deadlines = [None; 8];
+            let mut waiting = [false; 8];
             let start = Moment::now();
             for (turn, (at, list, arm)) in acts.into_iter().enumerate() {
                 let now = start + Duration::from_millis(turn as u64);
                 if arm {
-                    flights.arm(keys[at], list, now);
+                    waiting[at] = list == 1;
+                    flights.arm(keys[at], list, waiting[at], now);
                     deadlines[at] = Some(now + timeouts[list]);
                 } else {
                     flights.disarm(keys[at]);
-                    deadlines[at] = None;
+                    (deadlines[at], waiting[at]) = (None, false);
                 }
+                prop_assert_eq!(flights.waiting(), waiting.iter().filter(|waits| **waits).count() as u64);
                 let expected = deadlines.iter().flatten().min().copied();
                 prop_assert_eq!(flights.first_to_expire().map(|(deadline, _)| deadline), expected);
             }
@@ -301,9 +347,11 @@ mod tests {
         flights.remove(key);
         let key = flights.add(1, 1, arrival());
         let flight = flights.get_mut(key).unwrap();
-        flight.begin(arrival(), Duration::ZERO);
+        flight.begin(arrival(), Duration::ZERO, (1, 0));
         assert_eq!((flight.leg, flight.journey, flight.kept.values().len()), (1, 1, 0));
         flight.kept.keep("id", "second");
-        assert_eq!(flight.kept.values(), [("id".to_owned(), "second".to_owned())]);
+        flight.kept.keep("id", "third");
+        assert_eq!(flight.kept.values(), [("id".to_owned(), "third".to_owned())]);
+        assert_eq!((flight.kept.get("id"), flight.kept.get("game")), (Some("third"), None));
     }
 }

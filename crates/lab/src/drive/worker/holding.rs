@@ -46,7 +46,7 @@ impl Worker {
             self.under_way += 1;
         }
         if let Some(flight) = self.flights.get_mut(key) {
-            flight.begin(arrival, arrival.intended);
+            flight.begin(arrival, arrival.intended, (1, 0));
             (flight.member, flight.role) = (member, Role::Opening { first, counted });
         }
         self.begin_try(key);

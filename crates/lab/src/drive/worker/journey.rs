@@ -12,8 +12,7 @@ use crate::drive::crew::Begun;
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::plan::Arrival;
 use crate::record::{Class, Sample, Trouble};
-use crate::scenario::chance::{Purpose, draw, unit};
-use crate::scenario::{Reconnect, Source};
+use crate::scenario::{Next, Reconnect, Source};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,22 +68,25 @@ impl Worker {
     pub(super) fn begin_journey(&mut self, key: Key, arrival: Arrival, ready_since: Duration) {
         self.under_way += 1;
         self.due += 1;
+        let calls = self.calls.clone();
         if let Some(flight) = self.flights.get_mut(key) {
-            flight.begin(arrival, ready_since);
+            let route = &calls[flight.journey];
+            flight.begin(arrival, ready_since, (route.own, route.repeats.len()));
         }
         self.come_to_step(key, arrival.intended);
     }
 
     /// Comes to a step that is due when its pause is over.
-    fn come_to_step(&mut self, key: Key, from: Duration) {
+    pub(super) fn come_to_step(&mut self, key: Key, from: Duration) {
         let calls = self.calls.clone();
         let Some(flight) = self.flights.get_mut(key) else { return };
-        let step = &calls[flight.journey].calls[flight.step].step;
-        let pause = step.pause.map_or(Duration::ZERO, |range| drawn(range, flight.arrival.seed, flight.step));
+        let route = &calls[flight.journey];
+        let pause = route.calls[flight.step].step.pause_for(flight.arrival.seed, flight.step, flight.rounds.passed());
+        flight.rounds.enter(&route.repeats, flight.step, from);
         let due = from + pause;
         flight.times.step_due = due;
         flight.times.step_sent = None;
-        if flight.step == 0 {
+        if flight.step == 0 && flight.rounds.passed() == 0 {
             // A pause before the first step is the user's, so nobody was expected before it was over.
             flight.arrival.intended = due;
             flight.times.ready_since += pause;
@@ -121,8 +123,12 @@ impl Worker {
             times.sent = Some(now);
             times.lag = now.saturating_sub(times.ready_since);
         }
-        let timeout = self.calls[flight.journey].calls[flight.step].timeout;
-        self.flights.arm(key, timeout, self.now);
+        let call = &self.calls[flight.journey].calls[flight.step];
+        let (timeout, waits) = (call.timeout, call.step.waits.is_some());
+        if waits {
+            flight.watching_us.get_or_insert_with(|| self.now.unix_us());
+        }
+        self.flights.arm(key, timeout, waits, self.now);
         self.dispatch(key);
     }
 
@@ -142,10 +148,41 @@ impl Worker {
             Meaning::Unexpected => Outcome::Failed(answer::unexpected(flight.status, &flight.body.bytes)),
             Meaning::Expected => match answer::says_no(&call.step, &flight.body.bytes) {
                 Ok(true) => Outcome::Denied,
-                Ok(false) => self.keep(key).map_or_else(Outcome::Failed, |()| Outcome::Ok),
+                Ok(false) => self.take_in(key).map_or_else(Outcome::Failed, |()| Outcome::Ok),
                 Err(failure) => Outcome::Failed(failure),
             },
         }
+    }
+
+    /// Takes in what an answer that is as hoped for tells.
+    fn take_in(&mut self, key: Key) -> Result<(), Failure> {
+        let calls = self.calls.clone();
+        let Some(flight) = self.flights.get(key) else { return Ok(()) };
+        let step = &calls[flight.journey].calls[flight.step].step;
+        let Some(follows) = &step.follows else {
+            self.keep(key)?;
+            return self.note_wake(key);
+        };
+        let seen = flight.kept.get(&follows.cursor).map(str::to_owned);
+        self.keep(key)?;
+        let Some(flight) = self.flights.get(key) else { return Ok(()) };
+        if let (Some(seen), Some(cursor)) = (seen, flight.kept.get(&follows.cursor)) {
+            answer::check_sequence(follows, &seen, cursor, &flight.body.bytes)?;
+        }
+        self.note_wake(key)
+    }
+
+    /// Notes how late news came that happened while the flight watched for it. What it was told of at once may be older
+    /// than its watch; what happened between two of its requests is not, and counts.
+    fn note_wake(&mut self, key: Key) -> Result<(), Failure> {
+        let (calls, start) = (self.calls.clone(), self.setting.start);
+        let Some(flight) = self.flights.get_mut(key) else { return Ok(()) };
+        let Some(waits) = &calls[flight.journey].calls[flight.step].step.waits else { return Ok(()) };
+        let (Some(head), Some(watching)) = (flight.times.step_head, flight.watching_us) else { return Ok(()) };
+        let happened = answer::happened_us(waits, &flight.body.bytes)?.filter(|happened| *happened >= watching);
+        let late_us = |happened| u64::try_from((start + head).unix_us() - happened).unwrap_or(0);
+        flight.wake = happened.map(|happened| Duration::from_micros(late_us(happened)));
+        Ok(())
     }
 
     /// Keeps what the step wants of the body, and tells of work that it started.
@@ -191,14 +228,14 @@ impl Worker {
         let calls = self.calls.clone();
         let now = self.at();
         let Some(flight) = self.flights.get_mut(key) else { return };
-        let course = &self.courses[flight.leg];
-        let cut = course.cut;
-        let steps = &calls[flight.journey].calls;
+        let cut = self.courses[flight.leg].cut;
+        let route = &calls[flight.journey];
+        let is_beside = matches!(flight.role, Role::Beside { .. });
         let times = &mut flight.times;
         if flight.step == 0 {
             times.head = times.step_head;
         }
-        if steps.len() > 1 {
+        if route.tells_steps_apart {
             let sent = times.step_sent.unwrap_or(now);
             let sample = Sample {
                 step: Some(flight.step),
@@ -207,6 +244,8 @@ impl Worker {
                 first_byte: times.step_head,
                 lag: if flight.step == 0 { times.lag } else { sent.saturating_sub(times.step_due) },
                 retries: flight.retries,
+                waits: route.calls[flight.step].step.waits.is_some(),
+                wake: flight.wake,
                 ..whole(flight, now, outcome.class())
             };
             self.book.sample(flight.arrival.part, &sample);
@@ -215,14 +254,49 @@ impl Worker {
         if let Outcome::Failed(failure) = outcome {
             self.book.error(flight.journey, flight.step, failure);
         }
-        if *outcome != Outcome::Ok || flight.step + 1 == steps.len() {
+        if is_beside {
+            return self.go_on_beside(key, outcome);
+        }
+        if *outcome != Outcome::Ok {
             return self.end_journey(key, outcome);
         }
-        flight.step += 1;
-        if cut && matches!(self.courses[flight.leg].load, Load::Clients(_) | Load::Held(_)) {
-            return self.abandon(key);
+        if let Some(spoilt) = flight.spoilt.take() {
+            return self.end_journey(key, &spoilt);
         }
-        self.come_to_step(key, now);
+        let from = flight.step;
+        match self.next_step(key) {
+            Ok(Some(step)) => {
+                self.begin_beside(key, from);
+                let Some(flight) = self.flights.get_mut(key) else { return };
+                flight.step = step;
+                if cut && matches!(self.courses[flight.leg].load, Load::Clients(_) | Load::Held(_)) {
+                    return self.abandon(key);
+                }
+                self.come_to_step(key, now);
+            }
+            Ok(None) => self.end_journey(key, outcome),
+            Err(failure) => self.end_journey(key, &Outcome::Failed(failure)),
+        }
+    }
+
+    /// The step after one that went well; none where its way is over.
+    pub(super) fn next_step(&mut self, key: Key) -> Result<Option<usize>, Failure> {
+        let (calls, now) = (self.calls.clone(), self.at());
+        let Some(flight) = self.flights.get_mut(key) else { return Ok(None) };
+        let (repeats, body) = (&calls[flight.journey].repeats, &flight.body.bytes);
+        let place = (flight.step, flight.end);
+        let next = flight.rounds.after(repeats, place, now, |word| answer::says(word, body));
+        let failure = match next {
+            Ok(Next::Step(step)) => return Ok(Some(step)),
+            Ok(Next::Over) => return Ok(None),
+            Ok(Next::Unmet(rounds)) => Failure::new(
+                Trouble::Answer,
+                format!("{rounds} rounds, and none was the last: the answer never said so"),
+            ),
+            Err(failure) => failure,
+        };
+        self.book.error(flight.journey, flight.step, &failure);
+        Err(failure)
     }
 
     /// Sends the same request again where no answer came and the scenario wants that.
@@ -260,6 +334,9 @@ impl Worker {
         if flight.stage == Stage::Resting {
             return self.release(key);
         }
+        if matches!(flight.role, Role::Beside { .. }) {
+            return self.end_loop(key);
+        }
         let planned = !matches!(flight.role, Role::Opening { counted: false, .. });
         let (journey, part, leg) = (flight.journey, flight.arrival.part, flight.leg);
         let link = if flight.stage == Stage::Exchanging { flight.link.take() } else { None };
@@ -283,6 +360,7 @@ impl Worker {
 
     /// A journey is over: its place is free again.
     fn leave(&mut self, key: Key, outcome: &Outcome) {
+        self.end_beside(key);
         self.under_way -= 1;
         self.over += 1;
         let free = self.woke.since(self.setting.start);
@@ -360,6 +438,8 @@ impl Worker {
             let cut = self.courses[at].cut;
             match (flight.stage, flight.role) {
                 (Stage::Resting, _) => self.release(key),
+                // It ends with the journey that it runs beside.
+                (_, Role::Beside { .. }) => {}
                 (_, Role::Opening { .. }) => self.abandon(key),
                 (Stage::Waiting, _) if flight.times.sent.is_none() && !self.is_held(at) => self.forget(key),
                 (Stage::Waiting, _) if cut => self.abandon(key),
@@ -392,10 +472,7 @@ fn whole(flight: &Flight, now: Duration, class: Class) -> Sample {
         lag: flight.times.lag,
         retries: flight.retries_before + flight.retries,
         class,
+        waits: false,
+        wake: None,
     }
-}
-
-/// A pause, drawn evenly by the arrival's seed.
-fn drawn((from, to): (Duration, Duration), seed: u64, step: usize) -> Duration {
-    from + to.saturating_sub(from).mul_f64(unit(draw(seed, Purpose::Pause, step as u64)))
 }

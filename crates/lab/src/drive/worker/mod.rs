@@ -2,6 +2,7 @@
 //! answer before the next arrival of an open loop, takes no lock and asks for no memory for a request. Workers share
 //! nothing but the setting, and need no master: each computes its own segment of every leg.
 
+mod beside;
 mod course;
 mod exchange;
 mod flights;
@@ -393,6 +394,7 @@ impl Worker {
             due: self.due + queued,
             over: self.over,
             held: self.held,
+            waiting: self.flights.waiting(),
         });
     }
 }

@@ -8,7 +8,8 @@
 //! op.OP.ok_per_s .errors_per_s .denied_per_s            answers by how they ended
 //! op.OP.latency_p50_ms .latency_p99_ms                  from the intended moment, good answers
 //! op.OP.service_p50_ms .service_p99_ms                  from sending
-//! load.in_flight .queued .connections                   the load at a moment
+//! op.OP.wake_p50_ms .wake_p99_ms                        from what an answer tells of to its arrival
+//! load.in_flight .queued .connections .waiting          the load at a moment
 //! generator.lag_p99_ms                                  the lab's own schedule
 //! work.WORK.waiting .running .finished .failed .stuck .unfinished
 //! process.NAME.rss_bytes .pss_bytes .cpu_cores .threads .open_files .context_switches_per_s ...
@@ -130,7 +131,9 @@ impl Timeline {
 
     fn add_pulse(&mut self, row: &PulseRow) {
         let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];
-        for (figure, value) in load {
+        // Few trials wait for anything; where one does, that begins some time.
+        let has_waited = row.waiting > 0 || self.series.contains_key("load.waiting");
+        for (figure, value) in load.into_iter().chain(has_waited.then_some(("waiting", row.waiting))) {
             self.push(Room::Own, &format!("load.{figure}"), row.t_s, value as f64);
         }
         if let Some(lag) = row.lag_p99_ms {

@@ -19,6 +19,7 @@ pub(super) struct Second {
     errors: u64,
     latency_ms: Option<Spread>,
     service_ms: Option<Spread>,
+    wake_ms: Option<Spread>,
 }
 
 impl Second {
@@ -28,6 +29,7 @@ impl Second {
         self.errors += row.errors;
         self.latency_ms = worse(self.latency_ms, row.latency_ms);
         self.service_ms = worse(self.service_ms, row.service_ms);
+        self.wake_ms = worse(self.wake_ms, row.wake_ms);
     }
 }
 
@@ -67,7 +69,7 @@ impl Timeline {
     fn push_second(&mut self, op: &str, second: &Second) {
         let t_s = second.second as f64;
         self.push_counts(op, t_s, [second.ok, second.errors, second.denied]);
-        let spreads = [("latency", second.latency_ms), ("service", second.service_ms)];
+        let spreads = [("latency", second.latency_ms), ("service", second.service_ms), ("wake", second.wake_ms)];
         for (figure, spread) in spreads.into_iter().filter_map(|(figure, spread)| Some((figure, spread?))) {
             self.push(room_of(op), &format!("op.{op}.{figure}_p50_ms"), t_s, spread.p50);
             self.push(room_of(op), &format!("op.{op}.{figure}_p99_ms"), t_s, spread.p99);

@@ -29,7 +29,17 @@ fn check(rows: &[Row], name: &str, expected: &[(f64, f64)]) {
 
 fn op(t_s: f64, part: u32, [ok, denied, errors]: [u64; 3], p99: Option<f64>) -> Row {
     let spread = p99.map(|p99| Spread { p50: p99 / 10.0, p90: p99 / 2.0, p99, max: p99 });
-    Row::Op(OpRow { t_s, part, op: "a".to_owned(), ok, denied, errors, latency_ms: spread, service_ms: spread })
+    Row::Op(OpRow {
+        t_s,
+        part,
+        op: "a".to_owned(),
+        ok,
+        denied,
+        errors,
+        latency_ms: spread,
+        service_ms: spread,
+        wake_ms: None,
+    })
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub(in crate::report) fn charts(run: &Run, series: &SeriesByName) -> Vec<Chart> 
         charts.extend(boxed(throughput(&sheet, name)));
         charts.extend(boxed(spread(name, journey)));
         charts.extend(boxed(steps(&sheet, name, journey)));
+        charts.extend(boxed(wakes(run, &sheet, name, journey)));
     }
     charts.extend(boxed(load(&sheet)));
     charts
@@ -98,11 +99,27 @@ fn steps(sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curv
     Some(curves)
 }
 
+/// How late the answers came that were waited for.
+fn wakes(run: &Run, sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curves> {
+    let waiting = || journey.steps.iter().filter(|(_, step)| step.wake_ms.is_some()).map(|(step, _)| step);
+    let line = |(i, step): (usize, &String)| {
+        let of = |figure: &str| format!("op.{name}.steps.{step}.wake_{figure}_ms");
+        let p99 = sheet.line(&of("p99"), &format!("{step} p99"), i, Form::Line);
+        [p99, sheet.line(&of("p50"), &format!("{step} p50"), i, Form::Dashed)]
+    };
+    let lines = waiting().take(STEPS_MAX).enumerate().flat_map(line).flatten().collect();
+    let mut curves = sheet.chart(&format!("{name}: from what happened to its arrival"), Unit::number("ms"), lines)?;
+    curves.y.log = true;
+    curves.bounds.extend(waiting().filter_map(|step| bound(run, &format!("{name}.steps.{step}.wake_ms.p99"))));
+    Some(curves)
+}
+
 fn load(sheet: &Sheet<'_>) -> Option<Curves> {
     let lines = [
         sheet.line("load.in_flight", "in flight", 0, Form::Line),
         sheet.line("load.queued", "due, waiting in the lab", 1, Form::Line),
         sheet.line("load.connections", "connections", 3, Form::Dashed),
+        sheet.line("load.waiting", "answers waited for", 4, Form::Line),
     ];
     sheet.chart("Load", Unit::count("requests, connections"), lines.into_iter().flatten().collect())
 }

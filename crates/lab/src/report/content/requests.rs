@@ -7,7 +7,7 @@ use crate::report::{Run, words};
 
 /// What the two times of a request are.
 const TIMES: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \
-                     answers only.";
+                     answers only. An answer that was waited for has neither: what counts is how late it came.";
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let mut ops: Vec<(String, &OpFigures)> = Vec::new();
@@ -37,11 +37,17 @@ fn counts(run: &Run, ops: &[(String, &OpFigures)]) -> Table {
 fn times(ops: &[(String, &OpFigures)]) -> Table {
     let rows = ops.iter().flat_map(|(name, op)| {
         let failed = (op.failed_ms.count > 0).then(|| statistics("· until denied or failed".to_owned(), &op.failed_ms));
-        let good = [
-            statistics(format!("{name} latency"), &op.latency_ms),
-            statistics("· service time".to_owned(), &op.service_ms),
-        ];
-        good.into_iter().chain(failed)
+        let good = match &op.waited_ms {
+            None => [
+                Some(statistics(format!("{name} latency"), &op.latency_ms)),
+                Some(statistics("· service time".to_owned(), &op.service_ms)),
+            ],
+            Some(waited) => [
+                Some(statistics(format!("{name} waited"), waited)),
+                op.wake_ms.as_ref().map(|wake| statistics("· from what happened to its arrival".to_owned(), wake)),
+            ],
+        };
+        good.into_iter().flatten().chain(failed)
     });
     let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
     Table::new(1, &heading, rows.collect())

@@ -353,8 +353,8 @@ fn mistakes_in_variables() {
             "line 18: `vars.A` must be named with small letters, digits and _",
             "line 19: `vars.b` must be a text or a number, not a list",
             "line 20: `vars.c` must not use other names: variables are plain",
-            "line 21: `vars.uuid` must be called otherwise: run, pick, feed, key, uuid, index are the lab's own names",
-            "line 22: `vars.key` must be called otherwise: run, pick, feed, key, uuid, index are the lab's own names",
+            "line 21: `vars.uuid` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's own names",
+            "line 22: `vars.key` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's own names",
             "line 25: `vars.d.E` must be named with small letters, digits and _",
         ],
     );
@@ -365,9 +365,9 @@ fn the_labs_own_names_are_taken() {
     check(
         "keep = { uuid = \"/id\" }\n[secrets]\nindex = { generate = true }\n",
         &[
-            "line 17: `journey.j.step.0.keep.uuid` must be called otherwise: run, pick, feed, key, uuid, index are the lab's \
+            "line 17: `journey.j.step.0.keep.uuid` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's \
              own names",
-            "line 19: `secrets.index` must be called otherwise: run, pick, feed, key, uuid, index are the lab's own names",
+            "line 19: `secrets.index` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's own names",
         ],
     );
 }

@@ -8,6 +8,7 @@ mod around;
 mod phases;
 mod reference;
 mod templates;
+mod ways;
 
 /// The smallest scenario that is right.
 const GOOD: &str = r#"format = 1
@@ -109,7 +110,7 @@ fn mistakes_name_line_key_and_what_was_expected() {
     check(
         "GET /x\"",
         "GET /x\"\ndenied = { at = \"/ok\" }",
-        &["line 15: `journey.j.step.0.denied` needs `is`: what stands there when the request is denied"],
+        &["line 15: `journey.j.step.0.denied` needs `is`: what stands there then"],
     );
     check(
         "journey = \"j\"",

@@ -21,7 +21,7 @@ fn rendered(index: u64, seed: u64) -> (String, String) {
     let scenario = read(&text, &[]).unwrap();
     let globals = BTreeMap::from([("run.id", "r1"), ("said", "a \"b\"\n")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     let picks = [["x", "y", "z"].map(str::to_owned).to_vec()];
-    let draw = Some(Draw { run_id: "r1", part: 0, index, seed });
+    let draw = Some(Draw { run_id: "r1", part: 0, index, seed, round: 0 });
     let scope = Scope { globals: &globals, kept: &[], picks: &picks, feeds: &[], draw };
     let step = &scenario.journeys[0].steps[0];
     (step.path.render(&scope).unwrap(), body(step).render(&scope).unwrap())
@@ -86,7 +86,7 @@ fn drawn(index: u64, seed: u64) -> (String, Vec<String>) {
     let json = "json = { n = \"{{key.k}}\", i = \"{{ index }}\", t = \"k{{key.k}}\", u = \"{{feed.u.id}}\", q = \"{{feed.u.name}}\" }";
     let scenario = read(&with(&format!("{json}{DRAWS}")), &[]).unwrap();
     let feeds: Vec<Rows> = scenario.feeds.iter().map(rows).collect();
-    let draw = Some(Draw { run_id: "r", part: 0, index, seed });
+    let draw = Some(Draw { run_id: "r", part: 0, index, seed, round: 0 });
     let scope = Scope { globals: &BTreeMap::new(), kept: &[], picks: &[], feeds: &feeds, draw };
     let steps = &scenario.journeys[0].steps;
     let path = steps[1].path.render(&scope).unwrap();
@@ -153,7 +153,7 @@ fn step(lines: &str) -> Step {
 #[test]
 fn bodies_are_json_or_text() {
     assert!(step("").body.is_none());
-    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1 });
+    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0 });
     let globals = BTreeMap::new();
     let scope = Scope { draw, ..Scope::of_run(&globals) };
     let text = step("body = \"n=\\\"{{index}}\\\"\"");
@@ -167,15 +167,16 @@ fn bodies_are_json_or_text() {
 fn pauses() {
     let ms = Duration::from_millis;
     assert_eq!(step("").pause, None);
-    assert_eq!(step("").pause_for(1, 0), Duration::ZERO);
-    assert_eq!(step("pause = \"1s\"").pause_for(7, 3), ms(1000));
+    assert_eq!(step("").pause_for(1, 0, 0), Duration::ZERO);
+    assert_eq!(step("pause = \"1s\"").pause_for(7, 3, 0), ms(1000));
     let drawn = step("pause = { from = \"100ms\", to = \"200ms\" }");
     assert_eq!(drawn.pause, Some((ms(100), ms(200))));
-    let pauses: Vec<Duration> = (0..500).map(|seed| drawn.pause_for(seed, 1)).collect();
+    let pauses: Vec<Duration> = (0..500).map(|seed| drawn.pause_for(seed, 1, 0)).collect();
     assert!(pauses.iter().all(|pause| (ms(100)..ms(200)).contains(pause)));
     let mean = pauses.iter().sum::<Duration>() / 500;
     assert!((ms(143)..ms(157)).contains(&mean), "{mean:?}: five standard deviations around the middle");
-    assert_ne!(drawn.pause_for(1, 1), drawn.pause_for(1, 2), "each step has its own");
+    assert_ne!(drawn.pause_for(1, 1, 0), drawn.pause_for(1, 2, 0), "each step has its own");
+    assert_ne!(drawn.pause_for(1, 1, 0), drawn.pause_for(1, 1, 1), "and each round");
     check(
         "pause = { from = \"2s\", to = \"1s\" }",
         &["line 15: `journey.j.step.0.pause` must have a `from` that is not above its `to`"],
@@ -240,7 +241,7 @@ fn what_the_run_knows_can_be_filled_in_beforehand() {
     assert_eq!(bound.steps[0].headers[0].1.constant(), Some("\"T\""));
     // What the journey keeps by itself counts, although the setup kept the same name.
     let kept = [("id".to_owned(), "new".to_owned())];
-    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1 });
+    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0 });
     for steps in [&bound.steps, &scenario.journeys[0].steps] {
         let scope = Scope { globals: &globals, kept: &kept, picks: &[], feeds: &[], draw };
         assert_eq!(body(&steps[0]).render(&scope).unwrap(), "{\"x\":\"\\\"T\\\"new5\"}");

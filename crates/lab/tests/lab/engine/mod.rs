@@ -9,6 +9,7 @@ mod open;
 mod processes;
 mod schedule;
 mod tls;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -1,6 +1,8 @@
 //! The parts of a connection that something must be known of: its seat, its bytes, and the body of its request.
 
-use super::pulse::{Pulse, Sent};
+use super::held::Line;
+use super::place::Shared;
+use super::pulse::Sent;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -39,20 +41,27 @@ impl Drop for Seat {
 /// A socket whose bytes are felt in the pulse.
 pub(super) struct Tracked {
     stream: TcpStream,
-    pulse: Arc<Pulse>,
-    _seat: Seat,
+    shared: Arc<Shared>,
+    seat: Seat,
+    /// What was read before, and is read again first.
+    ahead: Bytes,
 }
 
 impl Tracked {
-    pub(super) fn new(stream: TcpStream, pulse: Arc<Pulse>, seat: Seat) -> Self {
-        Self { stream, pulse, _seat: seat }
+    pub(super) fn new(line: Line, shared: Arc<Shared>) -> Self {
+        Self { stream: line.stream, shared, seat: line.seat, ahead: line.ahead.into() }
+    }
+
+    /// The connection without anybody on it, who had read `read` of it and not used it.
+    pub(super) fn into_line(self, read: &[u8]) -> Line {
+        Line { stream: self.stream, seat: self.seat, ahead: [read, &self.ahead].concat() }
     }
 
     fn felt(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &wrote {
             Poll::Ready(Ok(0) | Err(_)) => {}
-            Poll::Ready(Ok(_)) => self.pulse.wrote(Sent::Some, Instant::now),
-            Poll::Pending => self.pulse.wrote(Sent::Nothing, Instant::now),
+            Poll::Ready(Ok(_)) => self.shared.pulse.wrote(Sent::Some, Instant::now),
+            Poll::Pending => self.shared.pulse.wrote(Sent::Nothing, Instant::now),
         }
         wrote
     }
@@ -64,10 +73,15 @@ impl AsyncRead for Tracked {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if !self.ahead.is_empty() {
+            let fits = self.ahead.len().min(buffer.remaining());
+            buffer.put_slice(&self.ahead.split_to(fits));
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         if buffer.filled().len() > before {
-            self.pulse.read(Instant::now);
+            self.shared.pulse.read(Instant::now);
         }
         Poll::Ready(read)
     }
@@ -98,7 +112,12 @@ impl AsyncWrite for Tracked {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        // Hyper asks for this only when its own buffer is empty.
+        if flushed.is_ready() {
+            self.shared.flushed();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,5 +1,7 @@
 //! Clients of every kind at a real door: bytes in, bytes out over sockets of the loopback interface.
 
+mod parked;
+
 use super::*;
 use axum::Router;
 use axum::http::StatusCode;
@@ -55,13 +57,26 @@ impl Open {
     }
 
     fn at(address: SocketAddr, door: impl Accept + Send + 'static, limits: Limits) -> Self {
-        let (wake, began, metrics) = (Arc::<Notify>::default(), Arc::<Notify>::default(), Arc::<Metrics>::default());
-        let router = router(wake.clone(), began.clone());
+        let (wake, began) = (Arc::<Notify>::default(), Arc::<Notify>::default());
+        let house = Self::with(address, door, limits, |_| router(wake.clone(), began.clone()));
+        Self { wake, began, ..house }
+    }
+
+    /// One with other routes.
+    fn with(
+        address: SocketAddr,
+        door: impl Accept + Send + 'static,
+        limits: Limits,
+        router: impl FnOnce(Arc<Metrics>) -> Router,
+    ) -> Self {
+        let metrics = Arc::<Metrics>::default();
+        let router = router(metrics.clone());
         let (leave, left) = oneshot::channel::<()>();
         let shutdown = async {
             let _ = left.await;
         };
         let served = tokio::spawn(serve_from(door, router, limits, metrics.clone(), shutdown));
+        let (wake, began) = Default::default();
         Self { address, metrics, wake, began, leave: Some(leave), served }
     }
 

@@ -1,7 +1,7 @@
 //! The watch beside a connection: whether its client is too slow, and what the house has decided meanwhile. Asked whenever the
 //! connection moves, which is often; so it looks at its alarm and at the house only where there may be something to see.
 
-use super::pulse::Pulse;
+use super::place::Shared;
 use super::{Limits, Stage};
 use futures_util::future::BoxFuture;
 use std::pin::Pin;
@@ -22,7 +22,7 @@ pub(super) enum Seen {
 /// The watch beside one connection.
 pub(super) struct Watch {
     limits: Limits,
-    pulse: Arc<Pulse>,
+    shared: Arc<Shared>,
     alarm: Pin<Box<Sleep>>,
     stage: watch::Receiver<Stage>,
     /// The next change of the stage; false when there will be none, because nobody is left who could make it.
@@ -33,10 +33,10 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Begins to watch. A change that `stage` has seen is not told again.
-    pub(super) fn new(limits: Limits, pulse: Arc<Pulse>, stage: watch::Receiver<Stage>) -> Self {
+    pub(super) fn new(limits: Limits, shared: Arc<Shared>, stage: watch::Receiver<Stage>) -> Self {
         let alarm = Box::pin(sleep(limits.header_timeout));
         let change = next_change(&stage);
-        Self { limits, pulse, alarm, stage, change, waker: None }
+        Self { limits, shared, alarm, stage, change, waker: None }
     }
 
     /// Ready when there is something to be done.
@@ -59,7 +59,7 @@ impl Watch {
     /// Ready when the client has overdrawn one of its times.
     fn poll_times(&mut self, context: &mut Context<'_>, mut wakes_us: bool) -> Poll<()> {
         loop {
-            let due = self.pulse.due(self.limits.header_timeout, self.limits.idle_timeout);
+            let due = self.shared.pulse.due(self.limits.header_timeout, self.limits.idle_timeout);
             // A later alarm needs no new setting: it is looked at when it rings.
             if let Some(due) = due.filter(|due| *due < self.alarm.deadline()) {
                 self.alarm.as_mut().reset(due);

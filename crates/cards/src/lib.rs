@@ -1,0 +1,36 @@
+//! The deck of Stories: 43 pictures, drawn by code. A picture is a scene, data: a palette, and shapes out of one small
+//! vocabulary, each with its place, size and turn. The same number always gives the same bytes. Pure: refuses to know
+//! games, players and files.
+
+mod palette;
+mod scene;
+mod scenes;
+mod shapes;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use write::{HEIGHT, WIDTH};
+
+use scene::Scene;
+
+/// Pictures of the deck: 1 to 36 are dealt to everybody, the rest are earned.
+pub const COUNT: u8 = 43;
+
+/// The picture of a card, as a document of SVG 1.1 of at most 8 KiB without scripts and references; none where the deck
+/// has no such card. Its title says what is seen and nothing else, for those who do not see it.
+#[must_use]
+pub fn svg(card: u8) -> Option<String> {
+    scene(card).map(|scene| write::document(card, scene))
+}
+
+/// What is seen on a card.
+#[must_use]
+pub fn title(card: u8) -> Option<&'static str> {
+    scene(card).map(|scene| scene.title)
+}
+
+fn scene(card: u8) -> Option<&'static Scene> {
+    let place = usize::from(card).checked_sub(1)?;
+    scenes::ALL.iter().copied().flatten().nth(place)
+}

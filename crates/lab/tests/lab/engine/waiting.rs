@@ -1,0 +1,246 @@
+//! Requests that wait, steps that are taken again, and what runs beside a journey.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use lab::record::{Op, Trouble};
+
+use super::{Rig, Said, burst, clients, drive, leg, scenario, setting};
+use crate::scripted::{Act, Asked, Gate, Scripted, answer};
+
+fn first_line(asked: &Asked) -> String {
+    asked.head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned()
+}
+
+fn lines(target: &Scripted) -> Vec<String> {
+    target.asked().iter().map(first_line).collect()
+}
+
+fn now_us() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()
+}
+
+fn says(body: &str) -> Vec<Act> {
+    vec![Act::Write(answer(200, body))]
+}
+
+/// Answers, wakes, and the longest of each wait and wake, of a step that waits.
+fn waits(said: &Said, step: usize) -> (u64, u64, u64, u64) {
+    let cells = said.intervals.iter().flat_map(|interval| &interval.cells);
+    let waits = cells.filter(|cell| cell.op == Op { journey: 0, step: Some(step) });
+    waits
+        .flat_map(|cell| {
+            assert!(cell.latency_us.is_empty() && cell.service_us.is_empty());
+            &cell.waits
+        })
+        .fold((0, 0, 0, 0), |(answers, wakes, waited, wake), cell| {
+            let (w, k) = (&cell.waited_us, &cell.wake_us);
+            (answers + w.len(), wakes + k.len(), waited.max(w.max()), wake.max(k.max()))
+        })
+}
+
+const POLL: &str = r#"
+[[journey.step]]
+name    = "poll"
+request = "GET /feed?after={{seq}}"
+waits   = { since = "/at", news = "/events/0" }
+keep    = { seq = "/seq" }
+follows = { cursor = "seq", items = "/events", number = "/n" }
+repeat  = 4
+"#;
+
+const ENTER: &str = "[[journey.step]]\nname = \"enter\"\nrequest = \"GET /\"\nkeep = { seq = \"/seq\" }\n";
+
+#[test]
+fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
+    let target = Scripted::start(|asked| match asked.number {
+        0 => says("{\"seq\": 4}"),
+        // Older than the first poll.
+        1 => says(&format!("{{\"seq\": 5, \"at\": {}, \"events\": [{{\"n\": 5}}]}}", now_us() - 60_000_000)),
+        // The end of the wait: the last change stands there, and is no news.
+        2 => says(&format!("{{\"seq\": 5, \"at\": {}, \"events\": []}}", now_us())),
+        number => {
+            let body =
+                format!("{{\"seq\": {}, \"at\": {}, \"events\": [{{\"n\": {}}}]}}", number + 3, now_us(), number + 3);
+            vec![Act::Stall(Duration::from_millis(20)), Act::Write(answer(200, &body))]
+        }
+    });
+    let said = drive(scenario(&format!("{ENTER}{POLL}")), &target, leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(1)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
+    let (answers, wakes, waited, wake) = waits(&said, 1);
+    assert_eq!((answers, wakes), (4, 2));
+    // What happened while a request was under way cannot have taken longer than the request.
+    assert!((20_000..=waited).contains(&wake), "{wake} of {waited} us");
+    let asked = ["GET /", "GET /feed?after=4", "GET /feed?after=5", "GET /feed?after=5", "GET /feed?after=6"];
+    assert_eq!(lines(&target), asked);
+}
+
+#[track_caller]
+fn check_broken(events: &'static str, expected: Trouble) {
+    let target = Scripted::start(move |asked| match asked.number {
+        0 => says("{\"seq\": 4}"),
+        _ => says(events),
+    });
+    let said = drive(scenario(&format!("{ENTER}{POLL}")), &target, leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(1))), ((0, 0, 1), (0, 0, 1)));
+    assert_eq!(said.errors()[0].1, expected, "{:?}", said.errors());
+}
+
+#[test]
+fn what_is_left_out_or_said_twice_is_an_error() {
+    check_broken("{\"seq\": 6, \"at\": 1, \"events\": [{\"n\": 6}]}", Trouble::Sequence);
+    check_broken("{\"seq\": 5, \"at\": 1, \"events\": [{\"n\": 4}, {\"n\": 5}]}", Trouble::Sequence);
+    check_broken("{\"seq\": 3, \"events\": []}", Trouble::Sequence);
+    check_broken("{\"seq\": 5, \"at\": null, \"events\": [{\"n\": 5}]}", Trouble::Answer);
+}
+
+#[test]
+fn steps_are_taken_again_in_their_order() {
+    let steps = r#"
+[[journey.step]]
+repeat = 2
+[[journey.step.step]]
+name = "a"
+request = "GET /a/{{round}}"
+[[journey.step.step]]
+name = "b"
+request = "GET /b/{{round}}"
+repeat = { times = 9, until = { at = "/over", is = true } }
+[[journey.step]]
+name = "c"
+request = "GET /c/{{round}}"
+"#;
+    let target = Scripted::start(|asked| says(&format!("{{\"over\": {}}}", matches!(asked.number, 2 | 4))));
+    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((1, 0, 0), (2, 0, 0), (3, 0, 0)));
+    assert_eq!(lines(&target), ["GET /a/0", "GET /b/0", "GET /b/1", "GET /a/2", "GET /b/2", "GET /c/2"]);
+}
+
+#[test]
+fn a_repeat_that_never_comes_to_its_end_is_an_error() {
+    let steps = "[[journey.step]]\nrequest = \"GET /\"\nrepeat = { times = 3, until = { at = \"/over\", is = true } }";
+    let target = Scripted::start(|_| says("{\"over\": false}"));
+    let said = drive(scenario(steps), &target, leg(clients(1, 2), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(0)), target.requests()), ((0, 0, 2), (6, 0, 0), 6));
+    assert_eq!(said.errors()[0].1, Trouble::Answer);
+}
+
+const TABLE: &str = r#"
+[[journey.step]]
+name = "one"
+request = "GET /token/1"
+keep = { token_1 = "/token" }
+[[journey.step]]
+name = "two"
+request = "GET /token/2"
+keep = { token_2 = "/token" }
+[[journey.step]]
+name = "act"
+request = "POST /act"
+headers = { idempotency-key = "{{uuid}}-{{round}}" }
+repeat = 3
+[[journey.beside]]
+after = "two"
+each = { me = ["token_1", "token_2"] }
+[[journey.beside.step]]
+name = "enter"
+request = "GET /seq/{{me}}"
+keep = { seq = "/seq" }
+[[journey.beside.step]]
+name = "poll"
+request = "GET /feed/{{me}}?after={{seq}}"
+waits = true
+keep = { seq = "/seq" }
+timeout = "60s"
+retry = { times = 9, backoff = "1ms" }
+repeat = "always"
+"#;
+
+/// Each of the two loops polls twice, where the second poll is lost so often, and waits with the third one until the
+/// gate opens; actions are answered when both wait.
+fn table(gate: &Arc<Gate>, losses: usize) -> Scripted {
+    let (gate, waiting) = (gate.clone(), (Mutex::new(0), Condvar::new()));
+    let second_polls = Mutex::new(Vec::new());
+    Scripted::start(move |asked| {
+        let line = first_line(asked);
+        let is_lost = line.ends_with("after=1") && {
+            let mut polls = second_polls.lock().unwrap();
+            polls.push(line.clone());
+            polls.iter().filter(|poll| **poll == line).count() <= losses
+        };
+        let word = line.rsplit(['/', '?']).next().unwrap_or_default().to_owned();
+        match line.split('/').nth(1).unwrap_or_default() {
+            "token" => says(&format!("{{\"token\": \"t{word}\"}}")),
+            "seq" => says("{\"seq\": 0}"),
+            "act" => {
+                let (count, changed) = &waiting;
+                drop(changed.wait_while(count.lock().unwrap(), |count| *count < 2).unwrap());
+                says("{}")
+            }
+            _ if is_lost => vec![Act::Close],
+            _ if word == "after=2" => {
+                let (count, changed) = &waiting;
+                *count.lock().unwrap() += 1;
+                changed.notify_all();
+                vec![Act::Wait(gate.clone())]
+            }
+            _ => says(&format!("{{\"seq\": {}}}", if word == "after=1" { 2 } else { 1 })),
+        }
+    })
+}
+
+#[test]
+fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
+    let gate = Arc::new(Gate::default());
+    let target = table(&gate, 0);
+    let rig = Rig::start(setting(scenario(TABLE), target.address), vec![leg(burst(1), 1)], 1);
+    let said = rig.until_over();
+    gate.open();
+    assert_eq!((said.counts(), said.errors(), said.retries()), ((1, 0, 0), vec![], 0));
+    // Two good polls each; the third ones were dropped, and count nowhere.
+    assert_eq!((said.of(Some(2)), said.of(Some(3)), said.of(Some(4))), ((3, 0, 0), (2, 0, 0), (4, 0, 0)));
+    assert_eq!(target.connections(), 3);
+    let mut polls: Vec<String> = lines(&target).into_iter().filter(|line| line.contains("feed")).collect();
+    polls.sort();
+    let each = |me: &str| (0..3).map(|seq| format!("GET /feed/{me}?after={seq}")).collect::<Vec<_>>();
+    assert_eq!(polls, [each("t1"), each("t2")].concat());
+}
+
+#[test]
+fn a_loop_whose_target_goes_away_comes_back_with_its_cursor() {
+    let gate = Arc::new(Gate::default());
+    let target = table(&gate, 3);
+    let said = Rig::start(setting(scenario(TABLE), target.address), vec![leg(burst(1), 1)], 1).until_over();
+    gate.open();
+    assert_eq!((said.counts(), said.of(Some(4)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
+    let again = lines(&target).iter().filter(|line| line.ends_with("after=1")).count();
+    assert_eq!(again, 8, "each was lost three times");
+}
+
+#[test]
+fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
+    let target = Scripted::start(move |asked| match first_line(asked).split('/').nth(1) {
+        Some("token") => says("{\"token\": \"t\"}"),
+        Some("seq") => says("{\"seq\": 0}"),
+        Some("act") => says("{}"),
+        _ => vec![Act::Write(answer(500, "broken"))],
+    });
+    // It would act for an hour.
+    let steps = TABLE.replace("repeat = 3", "repeat = { for = \"1h\" }").replace(", \"token_2\"]", "]");
+    let said = drive(scenario(&steps), &target, leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.of(Some(3)), said.of(Some(4))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
+    assert_eq!(said.errors(), [(4, Trouble::Status, 1, "500: broken")]);
+}
+
+#[test]
+fn polls_under_way_are_counted_and_a_stop_ends_them() {
+    let gate = Arc::new(Gate::default());
+    let target = table(&gate, 0);
+    let steps = TABLE.replace("repeat = 3", "repeat = 3\npause = \"1h\"");
+    let rig = Rig::start(setting(scenario(&steps), target.address), vec![leg(burst(1), 1)], 1);
+    let gauges = rig.await_gauges(|gauges| gauges.waiting == 2);
+    assert_eq!(gauges.in_flight, 1);
+    let said = rig.stop(Duration::ZERO);
+    gate.open();
+    assert_eq!((said.counts(), said.sum(|interval| interval.abandoned)), ((0, 0, 0), 1));
+}

@@ -1,0 +1,450 @@
+//! Requests that wait at a real door, and clients of every kind that wait with them.
+
+use super::*;
+use crate::gateway::listener::park::{CanPark, GiveUp, Park, Parked, Streamed, park_or_wait};
+use crate::gateway::ops::measure;
+use axum::Extension;
+use axum::extract::Query;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response as Answered;
+use serde::Deserialize;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// A guest's other end: sending wakes it, and it closes when the guest is dropped.
+type Wakes = UnboundedSender<Bytes>;
+
+struct Guest(UnboundedReceiver<Bytes>);
+
+fn said(text: &'static str) -> Response<Bytes> {
+    Response::new(Bytes::from_static(text.as_bytes()))
+}
+
+impl Parked for Guest {
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>> {
+        self.0.poll_recv(context).map(|bytes| Response::new(bytes.unwrap_or_default()))
+    }
+
+    fn give_up(&mut self, why: GiveUp) -> Response<Bytes> {
+        said(match why {
+            GiveUp::Deadline => "nothing came",
+            GiveUp::Drain => "come again",
+        })
+    }
+}
+
+impl Streamed for Guest {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.0.poll_recv(context).map(|piece| piece.filter(|piece| !piece.is_empty()))
+    }
+
+    fn heartbeat(&mut self) -> Bytes {
+        Bytes::from_static(b":")
+    }
+
+    fn farewell(&mut self) -> Bytes {
+        Bytes::from_static(b"bye")
+    }
+}
+
+#[derive(Deserialize)]
+struct Wait {
+    wait_ms: Option<u64>,
+}
+
+impl Wait {
+    fn span(&self) -> Duration {
+        self.wait_ms.map_or(NEVER, Duration::from_millis)
+    }
+}
+
+/// The routes of the tests beside, and two that wait; guests' other ends come to `arrivals`.
+fn waiting(metrics: Arc<Metrics>, arrivals: UnboundedSender<Wakes>) -> Router {
+    let arrive = move || {
+        let (wakes, guest) = unbounded_channel();
+        arrivals.send(wakes).unwrap();
+        Guest(guest)
+    };
+    let arrive_to_stream = arrive.clone();
+    let poll = move |can_park: Option<Extension<CanPark>>, Query(wait): Query<Wait>| async move {
+        park_or_wait(can_park.map(|Extension(pass)| pass), Instant::now() + wait.span(), arrive()).await
+    };
+    let stream = move |Extension(pass): Extension<CanPark>, Query(wait): Query<Wait>| async move {
+        let head = Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
+        Park::stream(pass, head, wait.span(), arrive_to_stream())
+    };
+    let mark = async |mut response: Answered| {
+        response.headers_mut().insert("x-request-id", http::HeaderValue::from_static("7"));
+        response
+    };
+    router(Arc::default(), Arc::default())
+        .route("/poll", get(poll))
+        .route("/stream", get(stream))
+        .layer(map_response(mark))
+        .layer(from_fn_with_state(metrics, measure))
+}
+
+struct Held {
+    house: Open,
+    arrivals: UnboundedReceiver<Wakes>,
+}
+
+impl Held {
+    async fn new(limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (arrived, arrivals) = unbounded_channel();
+        let house = Open::with(address, listener, limits, |metrics| waiting(metrics, arrived));
+        Self { house, arrivals }
+    }
+
+    /// The other end of the next guest, once so many connections are parked.
+    async fn parked(&mut self, parked: usize) -> Wakes {
+        let wakes = timeout(NEVER, self.arrivals.recv()).await.expect("a guest comes").unwrap();
+        self.is("gauntlet_http_parked ", &parked.to_string()).await;
+        wakes
+    }
+
+    /// Waits until a figure has this value.
+    async fn is(&self, name: &str, want: &str) {
+        let reached = async {
+            while self.house.sample(name) != want {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(NEVER, reached).await.unwrap_or_else(|_| panic!("{name}never was {want}"));
+    }
+}
+
+const POLL: &str = "GET /poll HTTP/1.1\r\nHost: x\r\n\r\n";
+
+fn wake(wakes: &Wakes, text: &'static str) {
+    wakes.send(Bytes::from_static(text.as_bytes())).unwrap();
+}
+
+/// One whole answer.
+async fn whole(client: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    while !String::from_utf8_lossy(&bytes).contains("\r\n\r\n") {
+        bytes.push(timeout(NEVER, client.read_u8()).await.unwrap().unwrap());
+    }
+    let head = String::from_utf8(bytes).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
+    let mut body = vec![0; length];
+    timeout(NEVER, client.read_exact(&mut body)).await.unwrap().unwrap();
+    head + std::str::from_utf8(&body).unwrap()
+}
+
+#[tokio::test]
+async fn a_parked_poll_is_answered_like_any_other_request() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(POLL).await;
+    let wakes = held.parked(1).await;
+    wake(&wakes, "news");
+    let text = whole(&mut client).await;
+    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let (status, headers) = head.split_once("\r\n").unwrap();
+    assert_eq!((status, body), ("HTTP/1.1 200 OK", "news"));
+    let mut names: Vec<_> = headers.lines().map(|line| line.split_once(": ").unwrap().0).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["cache-control", "content-length", "date", "x-request-id"]);
+    wakes.closed().await;
+    held.is("gauntlet_http_parked ", "0").await;
+    assert_eq!(held.house.sample(r#"gauntlet_http_requests_total{route="/poll",status="2xx"} "#), "1");
+    assert_eq!(held.house.sample("gauntlet_http_held_seconds_count "), "1");
+    assert_eq!(held.house.sample("gauntlet_http_request_seconds_count "), "0");
+}
+
+#[tokio::test]
+async fn a_connection_goes_on_after_its_polls() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.connect().await;
+    for _ in 0..3 {
+        client.write_all(FAST.as_bytes()).await.unwrap();
+        assert_eq!(answer(&mut client).await, ok("fast"));
+        client.write_all(POLL.as_bytes()).await.unwrap();
+        wake(&held.parked(1).await, "news");
+        assert_eq!(answer(&mut client).await, ok("news"));
+    }
+    assert_eq!(held.house.sample("gauntlet_http_connections_accepted_total "), "1");
+    assert_eq!(held.house.sample("gauntlet_http_connections "), "1");
+}
+
+#[tokio::test]
+async fn a_poll_ends_at_its_deadline_whatever_clients_may_take() {
+    let limits = Limits { header_timeout: SOON, idle_timeout: SOON, ..PATIENT };
+    let mut held = Held::new(limits).await;
+    let mut client = held.house.send("GET /poll?wait_ms=120 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let wakes = held.parked(1).await;
+    assert_eq!(answer(&mut client).await, ok("nothing came"));
+    wakes.closed().await;
+    // Now it is a connection like any other, and silent for too long.
+    assert_eq!(rest(client).await, "");
+    assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "1");
+}
+
+#[tokio::test]
+async fn nothing_is_left_of_a_client_that_goes() {
+    let mut held = Held::new(PATIENT).await;
+    for _ in 0..3 {
+        let client = held.house.send(POLL).await;
+        let wakes = held.parked(1).await;
+        drop(client);
+        timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
+        held.is("gauntlet_http_parked ", "0").await;
+        held.is("gauntlet_http_connections ", "0").await;
+    }
+    assert_eq!(held.house.sample("gauntlet_http_parked_left_total "), "3");
+    assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "0");
+}
+
+#[tokio::test]
+async fn what_is_sent_before_and_behind_a_poll_is_answered_in_order() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(&[FAST, FAST, POLL, FAST, "GET /fa"].concat()).await;
+    let wakes = held.parked(1).await;
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    client.write_all(&["st HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat().into_bytes()).await.unwrap();
+    wake(&wakes, "news");
+    assert_eq!(answer(&mut client).await, ok("news"));
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    wake(&held.parked(1).await, "more");
+    assert_eq!(answer(&mut client).await, ok("more"));
+}
+
+#[tokio::test]
+async fn more_than_is_kept_of_a_hasty_client_is_answered_all_the_same() {
+    let mut held = Held::new(PATIENT).await;
+    let (mut reads, mut writes) = held.house.send(POLL).await.into_split();
+    let wakes = held.parked(1).await;
+    let requests = 3_000;
+    assert!(FAST.len() * requests > 4 * BUFFER_BYTES_MAX);
+    let sent = tokio::spawn(async move { writes.write_all(FAST.repeat(requests).as_bytes()).await.map(|()| writes) });
+    wake(&wakes, "news");
+    let mut text = String::new();
+    while text.matches("\r\n\r\nfast").count() < requests {
+        let mut bytes = [0; 4_096];
+        let read = timeout(NEVER, reads.read(&mut bytes)).await.expect("answers come").unwrap();
+        assert_ne!(read, 0, "closed after {}", text.len());
+        text.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    }
+    assert!(text.contains("\r\n\r\nnewsHTTP/1.1"));
+    drop(sent.await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_taken_yet_is_not_lost_to_the_poll_behind_it() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(&["GET /big HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat()).await;
+    assert_eq!(answer_of(&mut client, BIG_BYTES).await, BIG_BYTES);
+    wake(&held.parked(1).await, "news");
+    assert_eq!(answer(&mut client).await, ok("news"));
+}
+
+/// Reads an answer whose body is that long; how many of its bytes are what they should be.
+async fn answer_of(client: &mut TcpStream, length: usize) -> usize {
+    while !whole_head(client).await.contains(&format!("content-length: {length}")) {}
+    let mut body = vec![0; length];
+    timeout(NEVER, client.read_exact(&mut body)).await.unwrap().unwrap();
+    body.iter().filter(|byte| **byte == b'x').count()
+}
+
+async fn whole_head(client: &mut TcpStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(timeout(NEVER, client.read_u8()).await.unwrap().unwrap());
+    }
+    String::from_utf8(head).unwrap()
+}
+
+#[tokio::test]
+async fn a_slow_reader_gets_everything_and_one_that_does_not_read_is_put_out() {
+    let big = || Bytes::from(vec![b'x'; BIG_BYTES]);
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(POLL).await;
+    held.parked(1).await.send(big()).unwrap();
+    assert_eq!(answer_of(&mut client, BIG_BYTES).await, BIG_BYTES);
+
+    let mut held = Held::new(Limits { idle_timeout: SOON, ..PATIENT }).await;
+    let client = held.house.send(POLL).await;
+    held.parked(1).await.send(big()).unwrap();
+    held.is("gauntlet_http_timeouts_total ", "1").await;
+    assert!(rest(client).await.len() < BIG_BYTES);
+}
+
+/// What a client hears that sends this, until the connection ends or another request is answered on it.
+async fn check_end(request: &str, want_head: &str, goes_on: bool) {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(request).await;
+    wake(&held.parked(1).await, "news");
+    let text = whole(&mut client).await;
+    for line in want_head.split('|') {
+        assert!(text.lines().any(|have| have == line), "{request:?}: no {line:?} in {text:?}");
+    }
+    assert_eq!(text.contains("\r\nconnection: "), want_head.contains("connection: "), "{text:?}");
+    if goes_on {
+        client.write_all(FAST.as_bytes()).await.unwrap();
+        assert_eq!(answer(&mut client).await, ok("fast"));
+    } else {
+        assert_eq!(rest(client).await, "", "{request:?}");
+    }
+}
+
+#[tokio::test]
+async fn connections_end_as_their_clients_asked() {
+    check_end(POLL, "HTTP/1.1 200 OK", true).await;
+    let close = "GET /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    check_end(close, "HTTP/1.1 200 OK|connection: close", false).await;
+    check_end("GET /poll HTTP/1.0\r\n\r\n", "HTTP/1.0 200 OK", false).await;
+    let old = "GET /poll HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+    check_end(old, "HTTP/1.0 200 OK|connection: keep-alive", true).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_parked_is_waited_for_and_timed_apart_as_well() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send("HEAD /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    wake(&held.parked(0).await, "news");
+    let mut text = String::new();
+    client.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\n"), "{text:?}");
+    assert!(text.contains("\r\ncontent-length: 4\r\n"), "{text:?}");
+    assert_eq!(held.house.sample("gauntlet_http_held_seconds_count "), "1");
+    assert_eq!(held.house.sample("gauntlet_http_request_seconds_count "), "0");
+}
+
+#[tokio::test]
+async fn a_drain_sends_away_whoever_waits() {
+    let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut clients = Vec::new();
+    for parked in 1..=4 {
+        clients.push((held.house.send(POLL).await, held.parked(parked).await));
+    }
+    held.house.leave();
+    for (mut client, wakes) in clients {
+        let text = whole(&mut client).await;
+        assert!(text.ends_with("\r\n\r\ncome again") && text.contains("\r\nconnection: close\r\n"), "{text:?}");
+        assert_eq!(rest(client).await, "");
+        wakes.closed().await;
+    }
+    timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+}
+
+#[tokio::test]
+async fn what_comes_while_the_house_drains_is_still_told() {
+    // Half of the time to drain is more than the longest jitter: nobody is sent away before the news comes.
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(POLL).await;
+    let wakes = held.parked(1).await;
+    held.house.leave();
+    wake(&wakes, "news");
+    let text = whole(&mut client).await;
+    assert!(text.ends_with("\r\n\r\nnews") && text.contains("\r\nconnection: close\r\n"), "{text:?}");
+    timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+}
+
+#[tokio::test]
+async fn a_drain_ends_although_an_answer_is_not_taken() {
+    let mut held = Held::new(Limits { drain_max: SOON, ..PATIENT }).await;
+    let client = held.house.send(POLL).await;
+    held.parked(1).await.send(Bytes::from(vec![b'x'; BIG_BYTES])).unwrap();
+    held.house.leave();
+    timeout(NEVER, held.house.served).await.expect("the drain is bounded").unwrap();
+    assert!(rest(client).await.len() < BIG_BYTES);
+}
+
+const STREAM: &str = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
+
+/// Reads until this has come, and nothing behind it.
+async fn hears(client: &mut TcpStream, want: &str) {
+    let mut bytes = vec![0; want.len()];
+    timeout(NEVER, client.read_exact(&mut bytes)).await.expect("a piece comes").unwrap();
+    assert_eq!(String::from_utf8(bytes).unwrap(), want);
+}
+
+#[tokio::test]
+async fn pieces_are_told_as_they_come_and_the_connection_goes_on() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(STREAM).await;
+    let wakes = held.parked(1).await;
+    let head = whole_head(&mut client).await;
+    assert!(head.contains("transfer-encoding: chunked\r\n") && head.contains("x-request-id: 7\r\n"), "{head:?}");
+    assert!(head.contains("content-type: text/event-stream\r\n") && !head.contains("content-length"), "{head:?}");
+    wake(&wakes, "one");
+    hears(&mut client, "3\r\none\r\n").await;
+    wake(&wakes, "two and three");
+    hears(&mut client, "d\r\ntwo and three\r\n").await;
+    client.write_all(FAST.as_bytes()).await.unwrap();
+    wake(&wakes, "");
+    hears(&mut client, "0\r\n\r\n").await;
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    assert_eq!(held.house.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
+}
+
+#[tokio::test]
+async fn a_silent_stream_has_a_heartbeat_and_ends_with_its_client() {
+    let mut held = Held::new(Limits { idle_timeout: SOON, ..PATIENT }).await;
+    let mut client = held.house.send("GET /stream?wait_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let wakes = held.parked(1).await;
+    whole_head(&mut client).await;
+    hears(&mut client, "1\r\n:\r\n1\r\n:\r\n1\r\n:\r\n").await;
+    drop(client);
+    timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
+    held.is("gauntlet_http_connections ", "0").await;
+}
+
+#[tokio::test]
+async fn a_stream_to_an_old_client_ends_with_its_connection() {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").await;
+    let wakes = held.parked(1).await;
+    let head = whole_head(&mut client).await;
+    assert!(!head.contains("chunked") && !head.contains("keep-alive"), "{head:?}");
+    wake(&wakes, "one");
+    wake(&wakes, "");
+    assert_eq!(rest(client).await, "one");
+}
+
+#[tokio::test]
+async fn a_drain_says_farewell_to_streams() {
+    let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut client = held.house.send(STREAM).await;
+    let _wakes = held.parked(1).await;
+    whole_head(&mut client).await;
+    held.house.leave();
+    assert_eq!(rest(client).await, "3\r\nbye\r\n0\r\n\r\n");
+    timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_that_always_has_something_to_say_ends_in_a_drain() {
+    let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut client = held.house.send(STREAM).await;
+    let wakes = held.parked(1).await;
+    let talker = tokio::spawn(async move {
+        while wakes.send(Bytes::from_static(b"and on ")).is_ok() {
+            tokio::task::yield_now().await;
+        }
+    });
+    whole_head(&mut client).await;
+    held.house.leave();
+    assert!(rest(client).await.contains("and on "));
+    talker.await.unwrap();
+}
+
+/// The task of a connection lives as long as the connection: what it holds by itself is paid for every one that waits.
+#[tokio::test]
+async fn the_task_of_a_held_connection_is_small() {
+    let metrics = Arc::<Metrics>::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+    let (stream, _) = accepted.unwrap();
+    let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+    let (_keep, stage) = channel::channel(Stage::Open);
+    let house = Arc::new(House { answers: Router::new(), limits: PATIENT, metrics: metrics.clone(), stage });
+    let task = house.receive(stream, client.unwrap().local_addr().unwrap(), Seat::new(permit, metrics));
+    let (task, ticket) = (size_of_val(&task), size_of::<Ticket>());
+    assert!(task <= 1_088 && ticket <= 96, "task {task}, ticket {ticket}");
+}
