@@ -45,7 +45,7 @@ fn last_entry(id: TableId, epoch: u32) -> TableAppend {
     let awards = (0..PLAYERS).map(award);
     let end = Index::Archive { game: game(id), record: vec![7; 90], winners: vec![PlayerId(1)] };
     let mut index = vec![row(id, Phase::Complete, Some(NOW)), end];
-    index.extend(if id.0 % 2 == 0 { awards.collect::<Vec<_>>() } else { awards.rev().collect() });
+    index.extend(if id.0.is_multiple_of(2) { awards.collect::<Vec<_>>() } else { awards.rev().collect() });
     TableAppend { index, is_live: false, ..entry(id, epoch, ENTRIES - 1) }
 }
 
@@ -92,13 +92,13 @@ impl Node<'_> {
             assert_eq!(owner, None, "table {} has two owners in epoch {}", table.id, table.epoch);
         }
         assert_eq!(self.commit(&[claim]), [Outcome::TablesClaimed(claimed.clone())], "its answer was lost, say");
-        let unfinished = self.play(claimed);
+        let unfinished = self.play(&claimed);
         self.commit(&[Command::EndLease { worker }]);
         self.haunt(&unfinished);
     }
 
     /// Two rounds; where each table is afterwards.
-    fn play(&mut self, claimed: Vec<ClaimedTable>) -> Vec<(TableId, u32, u32)> {
+    fn play(&mut self, claimed: &[ClaimedTable]) -> Vec<(TableId, u32, u32)> {
         let version = |table: &ClaimedTable| table.base_version + table.rows.len() as u32;
         let mut tables: Vec<_> = claimed.iter().map(|table| (table.id, table.epoch, version(table))).collect();
         // Every node names the tables in another order.
