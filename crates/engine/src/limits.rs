@@ -25,6 +25,12 @@ pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 pub const SHOUT_CHARS_MAX: usize = 256;
 /// Longest name of a bot, an account or a token, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
+/// Longest name of a guest, in characters: it stands in the guest's token, which every request carries.
+pub const GUEST_NAME_CHARS_MAX: usize = 32;
+/// How long a guest's token is good.
+pub const GUEST_TOKEN_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How long a browser keeps the token of an account.
+pub const SESSION_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;
 /// Bots of one account.
@@ -146,6 +152,35 @@ pub const SPECTATORS_MAX: usize = 10_000;
 /// Frames that one page of a game's frames holds: the viewer API's own limit.
 pub const FRAMES_PAGE_MAX: usize = 100;
 
+/// Card tables that one process may hold in memory at once: some kilobytes each.
+pub const TABLES_MAX: usize = 4_000_000;
+/// Keepers among which a process's card tables may be divided.
+pub const TABLE_KEEPERS_MAX: usize = 256;
+/// Waits for news of card tables that one process may hold at once: a connection each.
+pub const TABLE_WAITERS_MAX: usize = 1_000_000;
+/// Longest time that a poll may ask to wait for news.
+pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// Messages that wait for one keeper of card tables; one more is refused as busy.
+pub const TABLE_MAILBOX_MAX: usize = 16_384;
+/// Requests that wait at one card table for a commit under way or for the table itself; one more is refused as busy.
+pub const TABLE_QUEUE_MAX: usize = 64;
+/// Players that count as present at one card table without a wait of theirs: those of short polls.
+pub const TABLE_PRESENT_MAX: usize = 4_096;
+/// Card tables that one claim of tables nobody owns may take.
+pub const TABLE_CLAIM_MAX: usize = 256;
+/// A stream or a socket on which nothing was sent for so long is sent something that says nothing: proxies close what is silent.
+pub const FEED_HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// Requests that one process passes on to other nodes at the same time.
+pub const FORWARDS_MAX: usize = 4_096;
+/// Longest body of a request that may be passed on, in bytes.
+pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
+/// Time to reach another node.
+pub const FORWARD_CONNECT_MAX: Duration = Duration::from_secs(1);
+/// Time for another node to answer, beside what a poll waits.
+pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
+/// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
+pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
+
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
@@ -176,5 +211,15 @@ const _: () = assert!(
 );
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
+const _: () =
+    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables outlast those who wait for them");
+const _: () = assert!(
+    TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
+    "who waits is answered, and what is under way ends"
+);
+const _: () =
+    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables stay until the last is sent away");
+const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
+const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");

@@ -4,9 +4,12 @@ use crate::bell::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::tables::{self, Tables};
+use engine::limits::FORWARDS_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
@@ -33,8 +36,14 @@ pub struct App {
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
     pub bootstrap: Option<Bootstrap>,
+    /// What guests' tokens are made and checked with.
+    pub guests: Guests,
+    /// The card tables.
+    pub tables: Tables,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
+    /// Places for requests on their way to other nodes.
+    pub forwards: Arc<Semaphore>,
 }
 
 impl App {
@@ -43,6 +52,7 @@ impl App {
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
         let shedder = Arc::new(Shedder::new(&config));
+        let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
@@ -54,7 +64,10 @@ impl App {
             limits,
             drain: Drain::default(),
             bootstrap,
+            guests: Guests::default(),
+            tables,
             spectators,
+            forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
         }
     }
 }

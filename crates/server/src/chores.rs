@@ -25,14 +25,17 @@ const PROBE_SLEEP: Duration = Duration::from_millis(10);
 
 /// Does every chore in its rhythm until the drain. Old matches are the business of those who play them.
 pub async fn run(app: App) {
-    let retire = async {
+    let old = async {
         if app.config.serves == Serves::All {
-            every(RETIRE_EVERY, "retire", &app, retire).await;
+            tokio::join!(
+                every(RETIRE_EVERY, "retire", &app, retire),
+                every(RETIRE_EVERY, "retire_games", &app, retire_games)
+            );
         }
     };
     let all = async {
         tokio::join!(
-            retire,
+            old,
             every(CLOCK_EVERY, "clock", &app, compare_clocks),
             keep_recent_past(&app.metrics),
             probe_scheduler(&app.metrics),
@@ -97,6 +100,22 @@ async fn retire(app: App) -> Result<(), StoreError> {
             Outcome::Retired(_) => return Ok(()),
             other => {
                 tracing::error!(outcome = ?other, "the store answered a retirement with something else");
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Forgets games of cards that ended longer ago than the configuration keeps them, with the tables at which nothing is left.
+async fn retire_games(app: App) -> Result<(), StoreError> {
+    for _ in 0..RETIRE_BATCHES_MAX {
+        let (now, keep_for) = (app.clock.now(), app.config.stories_keep_for);
+        match app.store.commit(Command::RetireGames { now, keep_for, max: RETIRE_BATCH }).await? {
+            Outcome::Retired(RETIRE_BATCH) => {}
+            Outcome::Retired(_) => return Ok(()),
+            other => {
+                tracing::error!(outcome = ?other, "the store answered a retirement of games with something else");
                 return Ok(());
             }
         }

@@ -19,7 +19,7 @@ use crate::gateway::listener;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::rls;
-use crate::{chores, runner};
+use crate::{chores, runner, tables};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::DRAIN_MAX;
@@ -192,6 +192,7 @@ async fn stay(
     let mut gateway = tokio::spawn(let_in(app.clone(), listener));
     let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
+    let tables = tokio::spawn(keep_tables(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
     let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
     let ended = tokio::select! {
@@ -200,23 +201,33 @@ async fn stay(
     };
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
-    let left = leave(gateway, proxies, runner).await;
+    let left = leave(gateway, proxies, runner, tables).await;
     // Both are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     chores.abort();
     rules.abort();
     ended.and(left)
 }
 
-async fn leave(gateway: JoinHandle<()>, proxies: JoinHandle<()>, runner: JoinHandle<()>) -> Result<(), ServeError> {
+async fn leave(
+    gateway: JoinHandle<()>,
+    proxies: JoinHandle<()>,
+    runner: JoinHandle<()>,
+    tables: JoinHandle<()>,
+) -> Result<(), ServeError> {
     let gateway = async {
         if !gateway.is_finished() {
             let _ = gateway.await;
         }
     };
-    let (gateway, proxies, runner) =
-        tokio::join!(timeout(LEAVE_MAX, gateway), timeout(LEAVE_MAX, proxies), timeout(LEAVE_MAX, runner));
+    let (gateway, proxies, runner, tables) = tokio::join!(
+        timeout(LEAVE_MAX, gateway),
+        timeout(LEAVE_MAX, proxies),
+        timeout(LEAVE_MAX, runner),
+        timeout(LEAVE_MAX, tables)
+    );
     proxies.map_err(|_| ServeError::Hangs("the gRPC service"))?.ok();
     runner.map_err(|_| ServeError::Hangs("the runner"))?.ok();
+    tables.map_err(|_| ServeError::Hangs("the card tables"))?.ok();
     gateway.map_err(|_| ServeError::Hangs("the gateway"))
 }
 
@@ -243,6 +254,19 @@ async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
         }
     };
     tokio::join!(keeper.run(), pass_on);
+}
+
+/// Keeps card tables until the drain, where games are served. It survives defects of a table by itself, and those of a keeper;
+/// should it end all the same, its lease ends, and a new one takes over.
+async fn keep_tables(app: App) {
+    while app.config.serves == Serves::All && !app.drain.has_begun() {
+        let ended = tokio::spawn(tables::run(app.clone())).await;
+        if !app.drain.has_begun() {
+            let why = ended.err().map(|error| error.to_string());
+            tracing::error!(why, "the card tables' life ended, by a defect of this program; it begins again");
+            sleep(RUNNER_PAUSE).await;
+        }
+    }
 }
 
 /// Plays matches until the drain, where games are served. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.

@@ -5,6 +5,7 @@
 //! runner survives rooms that panic.
 
 use crate::bots;
+use crate::world;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::{Entry, Notice};
@@ -67,8 +68,14 @@ impl Oracle {
         self.require(!is_told, || format!("match {id}: {snake} is told of the {notice:?} again, though that is saved"));
     }
 
-    /// A command was committed, whether or not its caller will hear of it.
-    pub(crate) fn committed(&mut self, command: &Command, outcome: &Outcome) {
+    fn wrote(&mut self, id: MatchId, epoch: u32) {
+        let claimed = self.epochs.get(&id).copied().unwrap_or_default();
+        self.require(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
+    }
+}
+
+impl world::Oracle for Oracle {
+    fn committed(&mut self, _at: Duration, command: &Command, outcome: &Outcome) {
         if let Outcome::Claimed(claims) = outcome {
             self.epochs.extend(claims.iter().map(|claimed| (claimed.spec.id, claimed.epoch)));
         }
@@ -81,13 +88,7 @@ impl Oracle {
         }
     }
 
-    fn wrote(&mut self, id: MatchId, epoch: u32) {
-        let claimed = self.epochs.get(&id).copied().unwrap_or_default();
-        self.require(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
-    }
-
-    /// A caller heard that its command was done.
-    pub(crate) fn acknowledged(&mut self, command: &Command, outcome: &Outcome) {
+    fn acknowledged(&mut self, command: &Command, outcome: &Outcome) {
         let Outcome::Done = outcome else { return };
         let append = match command {
             Command::Append(append) => append,
@@ -104,7 +105,9 @@ impl Oracle {
             self.require(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
         }
     }
+}
 
+impl Oracle {
     /// At the end: nothing acknowledged is missing.
     pub(crate) fn check_nothing_lost(&self, id: MatchId, log: &[LogRow]) {
         for ((_, version), row) in self.acknowledged.range((id, 0)..=(id, u32::MAX)) {

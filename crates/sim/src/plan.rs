@@ -1,6 +1,7 @@
 //! What a simulation will be like: every knob a number with a unit, all of them drawn from the seed.
 
 use crate::chance::Dice;
+use crate::faults::Faults;
 use engine::ids::{BotId, MatchId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
@@ -19,24 +20,8 @@ pub struct Plan {
     pub matches_at_once: usize,
     /// What is played.
     pub matches: Vec<MatchSpec>,
-    /// How long faults happen.
-    pub faulty_for: Duration,
-    /// Of 1,000 commands, so many fail before they are saved.
-    pub commit_lost_per_mille: u64,
-    /// Of 1,000 commands, so many are saved and then reported as failed.
-    pub commit_unsure_per_mille: u64,
-    /// Of 1,000 commands, so many arrive late, by [`Plan::delay_min`] to [`Plan::delay_max`].
-    pub commit_delayed_per_mille: u64,
-    /// The shortest delay of a late command.
-    pub delay_min: Duration,
-    /// The longest delay of a late command.
-    pub delay_max: Duration,
-    /// A process is killed, drained or frozen about this often; `None` for never.
-    pub trouble_every: Option<Duration>,
-    /// The store is away about this often, for up to eight seconds; `None` for never.
-    pub outage_every: Option<Duration>,
-    /// Clocks of processes differ from the store's by up to this many milliseconds.
-    pub skew_ms_max: u64,
+    /// What goes wrong.
+    pub faults: Faults,
     /// The match whose room panics at every turn from this one on.
     pub poison: Option<(MatchId, u32)>,
     /// Claims without progress after which a match is failed.
@@ -54,15 +39,7 @@ impl Plan {
             nodes: 1 + dice.below(3) as usize,
             matches_at_once: 1 + dice.below(8) as usize,
             matches: (0..matches).map(|at| spec(at, &mut dice)).collect(),
-            faulty_for: Duration::from_secs(20 + dice.below(40)),
-            commit_lost_per_mille: dice.below(60),
-            commit_unsure_per_mille: dice.below(60),
-            commit_delayed_per_mille: dice.below(20),
-            delay_min: Duration::ZERO,
-            delay_max: Duration::from_millis(1 + dice.below(12_000)),
-            trouble_every: dice.strikes(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
-            outage_every: dice.strikes(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
-            skew_ms_max: dice.below(300),
+            faults: Faults::of(&mut dice),
             poison: None,
             attempts_max: u32::MAX,
         }
@@ -71,7 +48,7 @@ impl Plan {
     /// The same matches in a world without faults.
     #[must_use]
     pub fn calm(mut self) -> Self {
-        self.faulty_for = Duration::ZERO;
+        self.faults.faulty_for = Duration::ZERO;
         self
     }
 }

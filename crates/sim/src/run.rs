@@ -1,17 +1,17 @@
 //! One simulation from its plan to its verdict.
 
+use crate::matches::Matches;
 use crate::plan::Plan;
+use crate::process::{Process, outages, trouble};
 use crate::world::{Freeze, Node, World};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
-use engine::limits::LEASE;
 use engine::matches::life::State;
 use engine::rows::{Account, MatchStatus};
 use server::app::Drain;
 use server::runner::{Settings, run_with};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 /// Once healed, everything must be over within this time: the longest match, after a lease has ended.
@@ -46,15 +46,15 @@ pub fn run(plan: Plan) -> Report {
 
 async fn simulate(plan: Plan) -> Report {
     let began = Instant::now();
-    let world = World::new(plan);
+    let world = Matches::world(plan);
     create(&world);
-    let mut nodes: Vec<Process> = (0..world.plan.nodes).map(|_| Process::start(&world)).collect();
+    let mut nodes: Vec<Process> = (0..world.story.plan.nodes).map(|_| start(&world)).collect();
     let outages = tokio::spawn(outages(world.clone()));
-    let troubles = trouble(&world, &mut nodes).await;
+    let troubles = trouble(&world, &mut nodes, || start(&world)).await;
     outages.abort();
     world.set_store_up(true);
     for node in &nodes {
-        node.freeze.set(false);
+        node.thaw();
     }
     if timeout(HEALED_FOR_MAX, all_ended(&world)).await.is_err() {
         world.oracle(|oracle| oracle.check_nothing_broken());
@@ -73,127 +73,46 @@ async fn simulate(plan: Plan) -> Report {
     }
 }
 
-fn create(world: &World) {
+fn create(world: &World<Matches>) {
     let account = AccountId(1);
     let named = Account { id: account, name: "sim".to_owned(), created_at: world.now() };
     assert_eq!(world.commit(&Command::EnsureAccount(named)), Outcome::AccountIs(account));
-    let matches = world.plan.matches.clone();
+    let matches = world.story.plan.matches.clone();
     let create = CreateMatches { account, idempotency: None, matches, now: world.now() };
     assert_eq!(world.commit(&Command::CreateMatches(create)), Outcome::Done);
 }
 
-/// A process that runs matches.
-struct Process {
-    task: JoinHandle<()>,
-    drain: Drain,
-    freeze: Arc<Freeze>,
-}
-
-impl Process {
-    fn start(world: &Arc<World>) -> Self {
-        let freeze = Arc::<Freeze>::default();
-        let node = Node::new(world.clone(), freeze.clone());
-        let drain = Drain::default();
-        let settings = Settings {
-            matches_at_once: world.plan.matches_at_once,
-            claim_size: 4,
-            claim_period: Duration::from_millis(250),
-            attempts_max: world.plan.attempts_max,
-        };
-        Self { task: tokio::spawn(run_with(node, settings, drain.clone())), drain, freeze }
-    }
-
-    /// As `kill -9` does: everything in memory is gone at once.
-    async fn kill(self) {
-        self.task.abort();
-        check_not_broken(self.task.await);
-    }
-
-    /// As SIGTERM does.
-    async fn stop_cleanly(self) {
-        self.drain.begin();
-        let ended = timeout(LEASE * 3, self.task).await.expect("a drain ends");
-        check_not_broken(ended);
-    }
-}
-
-/// A process may be ended by us, but not by a broken assertion.
-fn check_not_broken(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(error) = ended
-        && error.is_panic()
-    {
-        std::panic::resume_unwind(error.into_panic());
-    }
-}
-
-/// Troubles processes while the world is faulty; how often it did.
-async fn trouble(world: &Arc<World>, nodes: &mut Vec<Process>) -> u32 {
-    let mut troubles = 0;
-    let Some(every) = world.plan.trouble_every else {
-        sleep(world.plan.faulty_for).await;
-        return troubles;
+fn start(world: &Arc<World<Matches>>) -> Process {
+    let freeze = Arc::<Freeze>::default();
+    let node = Node::new(world.clone(), "node.example:4000".to_owned(), freeze.clone());
+    let plan = &world.story.plan;
+    let settings = Settings {
+        matches_at_once: plan.matches_at_once,
+        claim_size: 4,
+        claim_period: Duration::from_millis(250),
+        attempts_max: plan.attempts_max,
     };
-    while world.is_faulty() {
-        let (pause, which, kind, away) = world.roll(|dice| {
-            let pause = dice.below(2 * every.as_micros() as u64);
-            (Duration::from_micros(pause), dice.below(64) as usize, dice.below(3), dice.below(9_000))
-        });
-        sleep(pause).await;
-        let at = which % nodes.len();
-        let away = Duration::from_millis(away);
-        troubles += 1;
-        match kind {
-            0 => {
-                nodes.swap_remove(at).kill().await;
-                sleep(away / 4).await;
-                nodes.push(Process::start(world));
-            }
-            1 => {
-                let leaving = nodes.swap_remove(at);
-                nodes.push(Process::start(world));
-                leaving.drain.begin();
-                // A drain may meet a store that is away: it must not wait for it for ever.
-                check_not_broken(timeout(LEASE * 6, leaving.task).await.expect("a drain ends, store or no store"));
-            }
-            _ => {
-                nodes[at].freeze.set(true);
-                sleep(away).await;
-                nodes[at].freeze.set(false);
-            }
-        }
-    }
-    troubles
+    let drain = Drain::default();
+    Process::new(run_with(node, settings, drain.clone()), drain, freeze)
 }
 
-/// Takes the store away now and then while the world is faulty.
-async fn outages(world: Arc<World>) {
-    let Some(every) = world.plan.outage_every else { return };
-    while world.is_faulty() {
-        let (pause, away) = world.roll(|dice| (dice.below(2 * every.as_micros() as u64), dice.below(8_000)));
-        sleep(Duration::from_micros(pause)).await;
-        world.set_store_up(false);
-        sleep(Duration::from_millis(away)).await;
-        world.set_store_up(true);
-    }
-}
-
-fn statuses(world: &World) -> Vec<MatchStatus> {
-    let ids: Vec<_> = world.plan.matches.iter().map(|spec| spec.id).collect();
+fn statuses(world: &World<Matches>) -> Vec<MatchStatus> {
+    let ids: Vec<_> = world.story.plan.matches.iter().map(|spec| spec.id).collect();
     world.read(|reader| reader.statuses(&ids))
 }
 
-async fn all_ended(world: &World) {
+async fn all_ended(world: &World<Matches>) {
     while !statuses(world).iter().all(|status| status.state.is_ended()) {
         sleep(Duration::from_millis(100)).await;
     }
 }
 
-fn verify(world: &World) {
+fn verify(world: &World<Matches>) {
     world.oracle(|oracle| oracle.check_nothing_broken());
-    for spec in &world.plan.matches {
+    for spec in &world.story.plan.matches {
         let page = world.page(spec.id);
         world.oracle(|oracle| oracle.check_nothing_lost(spec.id, &page.rows));
-        if world.plan.poison.is_some_and(|(poisoned, _)| poisoned == spec.id) {
+        if world.story.plan.poison.is_some_and(|(poisoned, _)| poisoned == spec.id) {
             assert_eq!(page.state, State::Failed, "a poisoned match ends as failed");
             continue;
         }

@@ -1,18 +1,12 @@
-//! The made-up world that runners touch: one store for all, a clock for each process, bots, and trouble.
+//! The made-up world that processes touch: one store for all, a clock for each process, and trouble. What happens in it, and what
+//! must be true of it, is a [`Story`] of its own.
 
-use crate::bots;
 use crate::chance::{Dice, hash};
-use crate::oracle::Oracle;
-use crate::plan::Plan;
+use crate::faults::Faults;
 use engine::commands::{Command, Outcome};
-use engine::ids::MatchId;
-use engine::matches::entry::Face;
-use engine::matches::spec::MatchSpec;
-use engine::rows::{LogPage, LogRow};
 use engine::time::UnixMs;
+use server::lease::Tenant;
 use server::metrics::Metrics;
-use server::runner::{Answer, Call, Outside, Path};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,38 +18,52 @@ use tokio::time::{Instant, sleep};
 /// When the made-up time begins.
 const EPOCH: UnixMs = UnixMs(1_700_000_100_000);
 
+/// What happens in a world.
+pub(crate) trait Story: Sized + Send + Sync + 'static {
+    /// Who looks whether everything is as it must be.
+    type Oracle: Oracle;
+}
+
+/// Somebody who sees every commit.
+pub(crate) trait Oracle: Default + Send {
+    /// A command was committed so long after the beginning, whether or not its caller will hear of it.
+    fn committed(&mut self, at: Duration, command: &Command, outcome: &Outcome);
+    /// A caller heard what became of its command.
+    fn acknowledged(&mut self, command: &Command, outcome: &Outcome);
+}
+
 /// What all processes share.
-pub(crate) struct World {
-    pub(crate) plan: Plan,
-    specs: BTreeMap<MatchId, MatchSpec>,
+pub(crate) struct World<S: Story> {
+    pub(crate) story: S,
+    pub(crate) faults: Faults,
     began: Instant,
-    state: Mutex<State>,
+    state: Mutex<State<S::Oracle>>,
     is_store_up: AtomicBool,
 }
 
-struct State {
+struct State<O> {
     dice: Dice,
     writer: Box<dyn Backend>,
     reader: Box<dyn Reader>,
-    oracle: Oracle,
+    oracle: O,
     /// A running hash of all that happened: equal seeds give equal traces.
     trace: u64,
 }
 
-impl World {
-    pub(crate) fn new(plan: Plan) -> Arc<Self> {
+impl<S: Story> World<S> {
+    pub(crate) fn new(story: S, seed: u64, faults: Faults) -> Arc<Self> {
         let database = MemoryDatabase::default();
         let open = "a store in memory opens";
         let state = State {
-            dice: Dice::new(plan.seed ^ 0xd1ce),
+            dice: Dice::new(seed ^ 0xd1ce),
             writer: database.writer().expect(open),
             reader: database.reader().expect(open),
-            oracle: Oracle::default(),
+            oracle: S::Oracle::default(),
             trace: 0,
         };
         Arc::new(Self {
-            specs: plan.matches.iter().map(|spec| (spec.id, spec.clone())).collect(),
-            plan,
+            story,
+            faults,
             began: Instant::now(),
             state: Mutex::new(state),
             is_store_up: AtomicBool::new(true),
@@ -64,7 +72,12 @@ impl World {
 
     /// The store's own time.
     pub(crate) fn now(&self) -> UnixMs {
-        EPOCH.after(self.began.elapsed())
+        EPOCH.after(self.elapsed())
+    }
+
+    /// Since the beginning.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.began.elapsed()
     }
 
     /// Takes the store away, or brings it back.
@@ -73,34 +86,37 @@ impl World {
     }
 
     pub(crate) fn is_faulty(&self) -> bool {
-        self.began.elapsed() < self.plan.faulty_for
+        self.elapsed() < self.faults.faulty_for
     }
 
     pub(crate) fn roll<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
         roll(&mut self.lock().dice)
     }
 
-    /// Commits at once, without faults: for setting up.
+    /// Commits one command at once, without faults: for setting up.
     pub(crate) fn commit(&self, command: &Command) -> Outcome {
+        self.commit_all(std::slice::from_ref(command)).remove(0)
+    }
+
+    /// Commits at once, without faults.
+    pub(crate) fn commit_all(&self, commands: &[Command]) -> Vec<Outcome> {
         let mut state = self.lock();
-        let outcomes = state.writer.commit(std::slice::from_ref(command)).expect("a store in memory commits");
-        let outcome = outcomes.into_iter().next().expect("one command has one outcome");
-        state.oracle.committed(command, &outcome);
-        let elapsed_ms = self.began.elapsed().as_millis();
-        let line = format!("{elapsed_ms} {command:?} {outcome:?}");
-        state.trace = hash(line.as_bytes()) ^ state.trace.rotate_left(1);
-        outcome
+        let outcomes = state.writer.commit(commands).expect("a store in memory commits");
+        assert_eq!(outcomes.len(), commands.len(), "one command has one outcome");
+        let elapsed = self.elapsed();
+        for (command, outcome) in commands.iter().zip(&outcomes) {
+            state.oracle.committed(elapsed, command, outcome);
+            let line = format!("{} {command:?} {outcome:?}", elapsed.as_millis());
+            state.trace = hash(line.as_bytes()) ^ state.trace.rotate_left(1);
+        }
+        outcomes
     }
 
     pub(crate) fn read<T>(&self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> T {
         query(self.lock().reader.as_mut()).expect("a store in memory reads")
     }
 
-    pub(crate) fn page(&self, id: MatchId) -> LogPage {
-        self.read(|reader| reader.log(id, 0, usize::MAX)).expect("a planned match exists")
-    }
-
-    pub(crate) fn oracle<T>(&self, ask: impl FnOnce(&mut Oracle) -> T) -> T {
+    pub(crate) fn oracle<T>(&self, ask: impl FnOnce(&mut S::Oracle) -> T) -> T {
         ask(&mut self.lock().oracle)
     }
 
@@ -109,7 +125,7 @@ impl World {
     }
 
     /// A broken assertion poisons the lock; the first one is the one to report.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<S::Oracle>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -138,32 +154,39 @@ impl Freeze {
 }
 
 /// One process in the world.
-#[derive(Clone)]
-pub(crate) struct Node {
-    pub(crate) world: Arc<World>,
+pub(crate) struct Node<S: Story> {
+    pub(crate) world: Arc<World<S>>,
+    address: String,
     skew_ms: i64,
     freeze: Arc<Freeze>,
-    metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
-impl Node {
-    pub(crate) fn new(world: Arc<World>, freeze: Arc<Freeze>) -> Self {
-        let max = world.plan.skew_ms_max;
+impl<S: Story> Clone for Node<S> {
+    fn clone(&self) -> Self {
+        let (world, freeze, metrics) = (self.world.clone(), self.freeze.clone(), self.metrics.clone());
+        Self { world, address: self.address.clone(), skew_ms: self.skew_ms, freeze, metrics }
+    }
+}
+
+impl<S: Story> Node<S> {
+    pub(crate) fn new(world: Arc<World<S>>, address: String, freeze: Arc<Freeze>) -> Self {
+        let max = world.faults.skew_ms_max;
         let skew_ms = world.roll(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
-        Self { world, skew_ms, freeze, metrics: Arc::default() }
+        Self { world, address, skew_ms, freeze, metrics: Arc::default() }
     }
 
-    async fn thawed(&self) {
+    pub(crate) async fn thawed(&self) {
         self.freeze.thawed().await;
     }
 
-    async fn lag(&self, most_us: u64) {
+    pub(crate) async fn lag(&self, most_us: u64) {
         let lag = self.world.roll(|dice| dice.below(most_us));
         sleep(Duration::from_micros(lag)).await;
         self.thawed().await;
     }
 
-    async fn reach_store(&self) -> Result<(), StoreError> {
+    pub(crate) async fn reach_store(&self) -> Result<(), StoreError> {
         self.lag(3_000).await;
         if self.world.is_store_up.load(Ordering::SeqCst) { Ok(()) } else { Err(unavailable("the store is away")) }
     }
@@ -181,20 +204,20 @@ enum Fate {
     ArrivesLate(Duration),
 }
 
-impl Node {
+impl<S: Story> Node<S> {
     fn fate(&self) -> Fate {
         if !self.world.is_faulty() {
             return Fate::Arrives;
         }
-        let plan = &self.world.plan;
-        let spread = plan.delay_max.saturating_sub(plan.delay_min).as_micros() as u64;
+        let faults = &self.world.faults;
+        let spread = faults.delay_max.saturating_sub(faults.delay_min).as_micros() as u64;
         self.world.roll(|dice| {
-            if dice.strikes(plan.commit_lost_per_mille) {
+            if dice.strikes(faults.commit_lost_per_mille) {
                 Fate::IsLost
-            } else if dice.strikes(plan.commit_unsure_per_mille) {
+            } else if dice.strikes(faults.commit_unsure_per_mille) {
                 Fate::ArrivesUnheard
-            } else if dice.strikes(plan.commit_delayed_per_mille) {
-                Fate::ArrivesLate(plan.delay_min + Duration::from_micros(dice.below(spread)))
+            } else if dice.strikes(faults.commit_delayed_per_mille) {
+                Fate::ArrivesLate(faults.delay_min + Duration::from_micros(dice.below(spread)))
             } else {
                 Fate::Arrives
             }
@@ -202,7 +225,36 @@ impl Node {
     }
 }
 
-impl Outside for Node {
+impl<S: Story> Node<S> {
+    /// Commits as a process does: over a way on which things get lost and late.
+    pub(crate) async fn send(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
+        self.reach_store().await?;
+        let outcomes = match self.fate() {
+            Fate::IsLost => return Err(unavailable("lost on the way there")),
+            Fate::ArrivesUnheard => {
+                self.world.commit_all(&commands);
+                return Err(unavailable("lost on the way back"));
+            }
+            Fate::ArrivesLate(delay) => {
+                // On its own way now: it arrives even if its sender dies.
+                let (world, commands) = (self.world.clone(), commands.clone());
+                let arrival = async move {
+                    sleep(delay).await;
+                    world.commit_all(&commands)
+                };
+                tokio::spawn(arrival).await.map_err(|_| unavailable("lost on the way back"))?
+            }
+            Fate::Arrives => self.world.commit_all(&commands),
+        };
+        self.lag(500).await;
+        for (command, outcome) in commands.iter().zip(&outcomes) {
+            self.world.oracle(|oracle| oracle.acknowledged(command, outcome));
+        }
+        Ok(outcomes)
+    }
+}
+
+impl<S: Story> Tenant for Node<S> {
     fn now(&self) -> UnixMs {
         UnixMs(self.world.now().0 + self.skew_ms)
     }
@@ -214,66 +266,10 @@ impl Outside for Node {
     }
 
     fn address(&self) -> String {
-        "node.example:4000".to_owned()
+        self.address.clone()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-        self.reach_store().await?;
-        let outcome = match self.fate() {
-            Fate::IsLost => return Err(unavailable("lost on the way there")),
-            Fate::ArrivesUnheard => {
-                self.world.commit(&command);
-                return Err(unavailable("lost on the way back"));
-            }
-            Fate::ArrivesLate(delay) => {
-                // On its own way now: it arrives even if its sender dies.
-                let (world, command) = (self.world.clone(), command.clone());
-                let arrival = async move {
-                    sleep(delay).await;
-                    world.commit(&command)
-                };
-                tokio::spawn(arrival).await.map_err(|_| unavailable("lost on the way back"))?
-            }
-            Fate::Arrives => self.world.commit(&command),
-        };
-        self.lag(500).await;
-        self.world.oracle(|oracle| oracle.acknowledged(&command, &outcome));
-        Ok(outcome)
-    }
-
-    async fn log(&self, id: MatchId) -> Result<Vec<LogRow>, StoreError> {
-        self.reach_store().await?;
-        Ok(self.world.page(id).rows)
-    }
-
-    async fn face(&self, url: String) -> Face {
-        self.lag(20_000).await;
-        bots::face(&url)
-    }
-
-    async fn call(&self, call: Call) -> Answer {
-        self.thawed().await;
-        let (id, turn, _) = bots::read(&call.body);
-        let id: MatchId = id.parse().expect("the runner sends the match's id");
-        if let Some((poisoned, from_turn)) = self.world.plan.poison {
-            assert!(id != poisoned || turn < from_turn || call.path != Path::Move, "poison");
-        }
-        let saved = self.world.page(id);
-        let spec = &self.world.specs[&id];
-        self.world.oracle(|oracle| oracle.called(&call, spec, &saved));
-        let (answer, latency) = bots::answer(&call);
-        sleep(latency).await;
-        self.thawed().await;
-        answer
-    }
-
-    fn saved(&self, _id: MatchId, _version: u32) {}
-
-    async fn queue_rung(&self) {
-        std::future::pending::<()>().await;
-    }
-
-    fn metrics(&self) -> &Metrics {
-        &self.metrics
+        Ok(self.send(vec![command]).await?.remove(0))
     }
 }

@@ -48,10 +48,10 @@ fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..140 {
         let mut plan = Plan::of_seed(seed);
         plan.nodes = 3;
-        plan.commit_delayed_per_mille = 60;
-        plan.delay_min = LEASE;
-        plan.delay_max = LEASE + Duration::from_millis(1_200);
-        plan.trouble_every = Some(Duration::from_secs(2));
+        plan.faults.commit_delayed_per_mille = 60;
+        plan.faults.delay_min = LEASE;
+        plan.faults.delay_max = LEASE + Duration::from_millis(1_200);
+        plan.faults.trouble_every = Some(Duration::from_secs(2));
         let _ = run(plan);
     }
 }

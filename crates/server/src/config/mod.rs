@@ -92,6 +92,28 @@ pub struct Config {
     pub limiter_stamps_max: usize,
     /// Whether the rate limiter only decides and counts.
     pub limiter_shadow: bool,
+    /// Keepers among which card tables are divided.
+    pub stories_keepers: usize,
+    /// Card tables in memory at once.
+    pub stories_tables_max: usize,
+    /// Waits for news of card tables at once.
+    pub stories_waiters_max: usize,
+    /// Waits for news of card tables of one player at once.
+    pub stories_waiters_per_player_max: usize,
+    /// Longest time that a poll may wait for news of a card table.
+    pub stories_poll_wait_max: Duration,
+    /// How long a player counts as present once his last poll or stream has ended.
+    pub stories_presence_grace: Duration,
+    /// A game's countdown when nobody says otherwise.
+    pub stories_countdown: Duration,
+    /// After how long without any action a game goes on by itself, or is canceled.
+    pub stories_game_timeout: Duration,
+    /// How long the next storyteller may take to begin.
+    pub stories_next_storyteller_timeout: Duration,
+    /// How often card tables are looked for that nobody owns.
+    pub stories_claim_period: Duration,
+    /// How long ended games of cards are kept; `None` for ever.
+    pub stories_keep_for: Option<Duration>,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How much the archives of ended matches may take; `None` without bound.
@@ -208,6 +230,17 @@ impl Config {
             limiter_keys_max: 0,
             limiter_stamps_max: 0,
             limiter_shadow: false,
+            stories_keepers: 0,
+            stories_tables_max: 0,
+            stories_waiters_max: 0,
+            stories_waiters_per_player_max: 0,
+            stories_poll_wait_max: Duration::ZERO,
+            stories_presence_grace: Duration::ZERO,
+            stories_countdown: Duration::ZERO,
+            stories_game_timeout: Duration::ZERO,
+            stories_next_storyteller_timeout: Duration::ZERO,
+            stories_claim_period: Duration::ZERO,
+            stories_keep_for: None,
             keep_for: None,
             keep_archive_bytes: None,
             bootstrap_token: None,

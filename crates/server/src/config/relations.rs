@@ -45,6 +45,12 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     if is_auto("http.connections_max") {
         config.http_connections_max = connections_max(config);
     }
+    if is_auto("stories.keepers") {
+        config.stories_keepers = config.threads.min(engine::limits::TABLE_KEEPERS_MAX);
+    }
+    if is_auto("stories.waiters_max") {
+        config.stories_waiters_max = config.http_connections_max.min(engine::limits::TABLE_WAITERS_MAX);
+    }
     if is_auto("spectators.max") {
         config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);
     }
@@ -97,6 +103,17 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
         ("spectators.max", config.spectators_max),
         ("http.connections_max", config.http_connections_max),
         "every spectator holds a connection",
+    );
+    at_most(
+        ("stories.waiters_max", config.stories_waiters_max),
+        ("http.connections_max", config.http_connections_max),
+        "everybody who waits holds a connection",
+    );
+    let ms = |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
+    at_most(
+        ("stories.countdown_ms", ms(config.stories_countdown)),
+        ("stories.game_timeout_ms", ms(config.stories_game_timeout)),
+        "a countdown that takes longer than the game may be idle never ends",
     );
 }
 

@@ -6,6 +6,7 @@ use super::Config;
 use super::slot::Slot;
 use engine::limits;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// One setting.
 pub struct Setting {
@@ -62,6 +63,10 @@ impl Setting {
 const ANY: RangeInclusive<u64> = 0..=0;
 const HOUR_MS: u64 = 3_600_000;
 const CENTURY_S: u64 = 100 * 365 * 86_400;
+
+const fn ms(time: Duration) -> u64 {
+    time.as_millis() as u64
+}
 
 /// A row without the rarer columns.
 const fn row(
@@ -178,6 +183,38 @@ pub const SETTINGS: &[Setting] = &[
         "Time stamps that exact logs keep at the same time, over all policies; each takes 8 bytes."),
     row("limiter.shadow", "limiter-shadow", ("", ANY), "false", |c| Slot::Switch(&mut c.limiter_shadow),
         "The rate limiter decides and counts, and refuses nobody: for trying policies out."),
+    row("stories.keepers", "stories-keepers", ("keepers", 1..=limits::TABLE_KEEPERS_MAX as u64), "",
+        |c| Slot::Size(&mut c.stories_keepers),
+        "Tasks among which card tables are divided.").or_auto("one for each of server.threads"),
+    row("stories.tables_max", "stories-tables-max", ("tables", 1..=limits::TABLES_MAX as u64), "250000",
+        |c| Slot::Size(&mut c.stories_tables_max),
+        "Card tables in memory at the same time; a table without a game leaves memory when nobody is there."),
+    row("stories.waiters_max", "stories-waiters-max", ("waits", 1..=limits::TABLE_WAITERS_MAX as u64), "",
+        |c| Slot::Size(&mut c.stories_waiters_max),
+        "Polls, event streams and sockets that wait for news of card tables at the same time.").or_auto("http.connections_max"),
+    row("stories.waiters_per_player_max", "stories-waiters-per-player-max", ("waits", 1..=10_000), "16",
+        |c| Slot::Size(&mut c.stories_waiters_per_player_max),
+        "The same of one player, at all tables."),
+    row("stories.poll_wait_max_ms", "stories-poll-wait-max-ms", ("milliseconds", 0..=ms(limits::POLL_WAIT_MAX)), "600000",
+        |c| Slot::Millis(&mut c.stories_poll_wait_max),
+        "Longest time that a poll may ask to wait for news."),
+    row("stories.presence_grace_ms", "stories-presence-grace-ms", ("milliseconds", 100..=HOUR_MS), "15000",
+        |c| Slot::Millis(&mut c.stories_presence_grace),
+        "Time that a player counts as present once his last poll or stream has ended."),
+    row("stories.countdown_ms", "stories-countdown-ms", ("milliseconds", ms(limits::STORY_TIMEOUT_MIN)..=ms(limits::STORY_COUNTDOWN_MAX)), "60000",
+        |c| Slot::Millis(&mut c.stories_countdown),
+        "Countdown to the next phase of a game once enough players are ready, when nobody says otherwise."),
+    row("stories.game_timeout_ms", "stories-game-timeout-ms", ("milliseconds", ms(limits::STORY_TIMEOUT_MIN)..=ms(limits::STORY_GAME_TIMEOUT_MAX)), "86400000",
+        |c| Slot::Millis(&mut c.stories_game_timeout),
+        "Time without any action after which a game goes on by itself, or is canceled."),
+    row("stories.next_storyteller_timeout_ms", "stories-next-storyteller-timeout-ms", ("milliseconds", ms(limits::STORY_TIMEOUT_MIN)..=ms(limits::STORY_NEXT_STORYTELLER_TIMEOUT_MAX)), "60000",
+        |c| Slot::Millis(&mut c.stories_next_storyteller_timeout),
+        "Time that the next storyteller has to begin before somebody else may."),
+    row("stories.claim_period_ms", "stories-claim-period-ms", ("milliseconds", 10..=2_000), "1000",
+        |c| Slot::Millis(&mut c.stories_claim_period),
+        "How often card tables are looked for whose owner is gone."),
+    row("stories.keep_for", "stories-keep-for", ("", 60..=CENTURY_S), "off", |c| Slot::Span(&mut c.stories_keep_for),
+        "Age after which ended games of cards are forgotten."),
     row("retention.keep_for", "keep-for", ("", 60..=CENTURY_S), "off", |c| Slot::Span(&mut c.keep_for),
         "Age after which ended matches are forgotten."),
     row("retention.archive_bytes_max", "archive-bytes-max", ("bytes", 1_048_576..=u64::MAX >> 1), "off",

@@ -36,6 +36,11 @@ impl Gauge {
         self.0.fetch_add(1, Relaxed);
     }
 
+    /// So many more are there.
+    pub fn add(&self, count: u64) {
+        self.0.fetch_add(i64::try_from(count).unwrap_or(i64::MAX), Relaxed);
+    }
+
     /// One less is there.
     pub fn dec(&self) {
         self.sub(1);

@@ -83,6 +83,8 @@ figures! {
         "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
     http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
+    forwards: Counter = "gauntlet_forwards_total", "Requests that were sent on to the node that owns their table, and answered there.";
+    forwards_failed: Counter = "gauntlet_forwards_failed_total", "Requests that were not answered by the node that owns their table.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
     http_connections_accepted: Counter = "gauntlet_http_connections_accepted_total", "Connections of clients that were accepted.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
@@ -94,6 +96,17 @@ figures! {
         "What each policy of the rate limiter said, by policy, class and outcome.";
     limiter_decision: FineHistogram = "gauntlet_limiter_decision_seconds",
         "Time that the rate limiter took for a decision over all its policies, in seconds.";
+    tables: Gauge = "gauntlet_tables", "Card tables in the memory of this process.";
+    table_players: Gauge = "gauntlet_table_players", "Players that are present at card tables of this process, counted once at each.";
+    table_waiters: Gauge = "gauntlet_table_waiters", "Polls, streams and sockets that wait for news of card tables.";
+    table_mail: Gauge = "gauntlet_table_mailbox_messages", "Messages that wait for the keepers of card tables.";
+    table_changes: Counter = "gauntlet_table_changes_total", "Changes of card tables that were saved.";
+    table_told: Counter = "gauntlet_table_waiters_told_total", "Waits for news of card tables that ended because there was news.";
+    table_wake: Histogram = "gauntlet_table_wake_seconds",
+        "Time from the commit of a change to the moment at which all that waited for it were woken, in seconds.";
+    table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables that somebody asked for, or that had to be read again.";
+    tables_taken_over: Counter = "gauntlet_tables_taken_over_total", "Card tables that this process took over because nobody owned them.";
+    tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
     chores_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
 }
 
@@ -260,6 +273,11 @@ impl Metrics {
         self.figures.http_parked_left.inc();
     }
 
+    /// A request was sent on to another node, and answered or not.
+    pub fn forwarded(&self, is_answered: bool) {
+        if is_answered { self.figures.forwards.inc() } else { self.figures.forwards_failed.inc() }
+    }
+
     /// The counters of a route.
     #[must_use]
     pub fn http_route(&self, route: &str) -> Arc<ByStatus> {
@@ -321,6 +339,75 @@ impl Metrics {
     /// A task that slept came so late to its turn.
     pub fn scheduled_late(&self, delay: Duration) {
         self.figures.scheduler_delay.observe(delay);
+    }
+}
+
+/// What the card tables tell.
+impl Metrics {
+    /// A table came into memory, or is on its way there.
+    pub fn table_entered(&self) {
+        self.figures.tables.inc();
+    }
+
+    /// A table left memory.
+    pub fn table_left(&self) {
+        self.figures.tables.dec();
+    }
+
+    /// So many players are present at a table who were not.
+    pub fn players_came(&self, count: u64) {
+        self.figures.table_players.add(count);
+    }
+
+    /// So many players are not present at a table any more.
+    pub fn players_went(&self, count: usize) {
+        self.figures.table_players.sub(count);
+    }
+
+    /// Somebody waits for news.
+    pub fn table_waiter_came(&self) {
+        self.figures.table_waiters.inc();
+    }
+
+    /// Somebody does not wait any more.
+    pub fn table_waiter_went(&self) {
+        self.figures.table_waiters.dec();
+    }
+
+    /// A message was put into a keeper's mailbox.
+    pub fn table_mail_came(&self) {
+        self.figures.table_mail.inc();
+    }
+
+    /// So many messages were taken out of a keeper's mailbox.
+    pub fn table_mail_went(&self, count: usize) {
+        self.figures.table_mail.sub(count);
+    }
+
+    /// A change of a table was saved.
+    pub fn table_changed(&self) {
+        self.figures.table_changes.inc();
+    }
+
+    /// So many who waited were woken, the last of them so long after the commit.
+    pub fn table_told(&self, count: usize, late: Duration) {
+        self.figures.table_told.add(count as u64);
+        self.figures.table_wake.observe(late);
+    }
+
+    /// A table is claimed, to be read from the store.
+    pub fn table_loading(&self) {
+        self.figures.table_loads.inc();
+    }
+
+    /// So many tables were taken over because nobody owned them.
+    pub fn tables_taken_over(&self, count: usize) {
+        self.figures.tables_taken_over.add(count as u64);
+    }
+
+    /// A table left memory because nobody was there.
+    pub fn table_retired(&self) {
+        self.figures.tables_retired.inc();
     }
 }
 

@@ -5,7 +5,6 @@
 
 pub mod address;
 pub mod bots;
-mod lease;
 mod outside;
 mod real;
 mod room;

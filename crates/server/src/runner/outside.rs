@@ -1,14 +1,13 @@
 //! All that a runner touches of the world, as one trait: so that the same worker and the same rooms run against real bots and
 //! a real store, and in the simulator against a fake clock, fake bots and a store that fails.
 
+use crate::lease::Tenant;
 use crate::metrics::Metrics;
 use bytes::Bytes;
-use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::{Class, Face};
 use engine::matches::machine::Heard;
 use engine::rows::LogRow;
-use engine::time::UnixMs;
 use std::time::Duration;
 use store::StoreError;
 
@@ -67,16 +66,8 @@ impl From<Answer> for Heard {
     }
 }
 
-/// The world of a runner.
-pub trait Outside: Clone + Send + Sync + 'static {
-    /// The time, on the clock that all nodes share.
-    fn now(&self) -> UnixMs;
-    /// Random bytes for the id of a new worker.
-    fn random(&self) -> [u8; 10];
-    /// Where other nodes reach this one: `host:port`.
-    fn address(&self) -> String;
-    /// Saves one command.
-    fn commit(&self, command: Command) -> impl Future<Output = Result<Outcome, StoreError>> + Send;
+/// The world of a runner, beyond what its lease needs.
+pub trait Outside: Tenant {
     /// The whole log of a match.
     fn log(&self, id: MatchId) -> impl Future<Output = Result<Vec<LogRow>, StoreError>> + Send;
     /// What a bot looks like; the defaults when it does not say in time.

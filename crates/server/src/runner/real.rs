@@ -4,13 +4,13 @@ use super::bots::Bots;
 use super::outside::{Answer, Call, Outside};
 use crate::app::App;
 use crate::clock::random_bytes;
+use crate::lease::{Tenant, reachable};
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
 use engine::rows::LogRow;
 use engine::time::UnixMs;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
@@ -30,15 +30,9 @@ impl Real {
         let config = &app.config;
         let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, app.metrics.clone());
         tokio::spawn(sweep(bots.clone(), app.clone()));
-        let address = reachable(config.address, &rustix::system::uname().nodename().to_string_lossy()).into();
+        let address = reachable(config.address).into();
         Self { app, address, bots }
     }
-}
-
-/// Where others reach who listens on `address`. "Every interface" is no place to them, and on every node the same: the machine's
-/// name stands for it.
-fn reachable(address: SocketAddr, machine: &str) -> String {
-    if address.ip().is_unspecified() { format!("{machine}:{}", address.port()) } else { address.to_string() }
 }
 
 async fn sweep(bots: Bots, app: App) {
@@ -50,7 +44,7 @@ async fn sweep(bots: Bots, app: App) {
     }
 }
 
-impl Outside for Real {
+impl Tenant for Real {
     fn now(&self) -> UnixMs {
         self.app.clock.now()
     }
@@ -66,7 +60,9 @@ impl Outside for Real {
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         self.app.store.commit(command).await
     }
+}
 
+impl Outside for Real {
     async fn log(&self, id: MatchId) -> Result<Vec<LogRow>, StoreError> {
         let page = self.app.store.read(move |reader| reader.log(id, 0, usize::MAX)).await?;
         Ok(page.map(|page| page.rows).unwrap_or_default())
@@ -90,24 +86,5 @@ impl Outside for Real {
 
     fn metrics(&self) -> &Metrics {
         &self.app.metrics
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(address: &str, want: &str) {
-        assert_eq!(reachable(address.parse().unwrap(), "node-a"), want, "{address}");
-    }
-
-    #[test]
-    fn who_listens_everywhere_is_reached_by_the_machines_name() {
-        check("127.0.0.1:4000", "127.0.0.1:4000");
-        check("10.0.0.7:80", "10.0.0.7:80");
-        check("[::1]:4000", "[::1]:4000");
-        check("0.0.0.0:4000", "node-a:4000");
-        check("[::]:4001", "node-a:4001");
     }
 }

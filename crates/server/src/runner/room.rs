@@ -1,9 +1,9 @@
 //! One match in its room: the single writer of its log. Does what the machine says is next, saves what came of it, tells
 //! whoever watches, and goes on. It sends nothing and saves nothing once its worker's lease is not to be trusted.
 
-use super::lease::Lease;
 use super::outside::{Call, Outside, Path};
 use super::view::View;
+use crate::lease::Lease;
 use engine::commands::{Append, Claimed, Command, Outcome};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;

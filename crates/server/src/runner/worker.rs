@@ -1,11 +1,11 @@
 //! A worker: one lease, many rooms. It claims while it has space, and ends its life when it must: on a drain it gives back
 //! what it holds; when its lease is lost it drops everything and begins again as another worker.
 
-use super::lease::{Keeper, Lease};
 use super::outside::Outside;
 use super::room::{self, Ending};
 use crate::app::Drain;
 use crate::config::Config;
+use crate::lease::{Keeper, Lease};
 use engine::commands::{Claimed, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::limits::{CLAIM_GAP, CLAIM_MAX};

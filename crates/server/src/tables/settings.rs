@@ -1,0 +1,37 @@
+//! How much the tables of one process take on.
+
+use crate::config::Config;
+use std::time::Duration;
+
+/// The settings of a process's tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Keepers among which tables are divided.
+    pub keepers: usize,
+    /// Tables in memory at once.
+    pub tables_max: usize,
+    /// Waits for news at once.
+    pub waiters_max: usize,
+    /// Waits of one player at once.
+    pub waiters_per_player_max: usize,
+    /// How long somebody counts as present once his last wait has ended, and how long a table without a game stays in memory
+    /// when nobody is there.
+    pub presence_grace: Duration,
+    /// How often tables are looked for that nobody owns.
+    pub claim_period: Duration,
+}
+
+impl Settings {
+    /// The settings in force.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self {
+            keepers: config.stories_keepers,
+            tables_max: config.stories_tables_max,
+            waiters_max: config.stories_waiters_max,
+            waiters_per_player_max: config.stories_waiters_per_player_max,
+            presence_grace: config.stories_presence_grace,
+            claim_period: config.stories_claim_period,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Processes that die, leave and share a store; tables that leave memory and come back.
+
+use super::super::*;
+use super::world::{events, newcomer, player, worker};
+use super::{Node, World, settings};
+use engine::commands::{Command, Outcome};
+use engine::limits::{LEASE, TABLE_DRAIN_LINGER};
+use engine::tables::{Action, EventKind, Phase};
+use futures_util::FutureExt;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// Asks until the tables are served again.
+async fn until_served(node: &Node, table: TableId) -> Seen {
+    loop {
+        match node.tables.view(table, None).await {
+            Ok(seen) => return seen,
+            Err(TableError::NotServing | TableError::Elsewhere { .. }) => sleep(Duration::from_millis(50)).await,
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_keeps_everything_that_was_acknowledged() {
+    let world = World::new();
+    let node = Node::start(&world, "a").await;
+    let table = node.open().await;
+    node.join(table, 2).await.unwrap();
+    node.tell(table).await;
+    let before = node.tables.view(table, Some(player(1))).await.unwrap();
+    let wait = node.tables.wait(table, Some(player(1)), before.view.seq).await.unwrap();
+    node.kill().await;
+    assert_eq!(timeout(Duration::from_secs(1), wait).await.unwrap().err(), Some(TableError::NotServing));
+
+    let node = Node::start(&world, "a").await;
+    assert_eq!(until_served(&node, table).await.view.members.len(), 2);
+    let after = node.tables.view(table, Some(player(1))).await.unwrap();
+    assert_eq!(before.view, after.view, "sequences and timers included");
+    let all = node.tables.wait(table, Some(player(1)), 0).await.unwrap().now_or_never().unwrap().unwrap();
+    assert_eq!(events(&all).len() as u64, after.view.seq, "who saw nothing yet misses nothing");
+    node.join(table, 3).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn timers_go_on_after_a_crash_though_nobody_asks() {
+    let world = World::new();
+    let node = Node::start(&world, "a").await;
+    let mut opening = node.opening(1);
+    opening.settings.game_timeout = Duration::from_secs(60);
+    opening.settings.countdown = Duration::from_secs(10);
+    let game = engine::ids::GameId { table: opening.id, number: 1 };
+    node.tables.open(opening).await.unwrap();
+    sleep(Duration::from_secs(30)).await;
+    node.kill().await;
+    // Overdue by the time that anybody looks.
+    sleep(Duration::from_secs(60)).await;
+    let row = |world: &World| world.read(|reader| reader.story_game(game)).unwrap().0;
+    assert_eq!(row(&world).phase, Phase::Create);
+    let node = Node::start(&world, "b").await;
+    sleep(Duration::from_secs(3)).await;
+    assert_eq!(row(&world).phase, Phase::Canceled);
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(node.tables.totals().tables, 0, "nobody is there any more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leaving_process_answers_who_waits_and_frees_its_tables_at_once() {
+    let world = World::new();
+    let (first, second) = (Node::start(&world, "a").await, Node::start(&world, "b").await);
+    let table = first.open().await;
+    let elsewhere = second.tables.view(table, None).await.err();
+    assert_eq!(elsewhere, Some(TableError::Elsewhere { address: "a".to_owned() }));
+    let mut wait = first.tables.wait(table, Some(player(1)), 1).await.unwrap();
+    first.drain.begin();
+    sleep(TABLE_DRAIN_LINGER / 2).await;
+    assert_eq!(first.tables.wait(table, None, 1).await.err(), Some(TableError::Draining));
+    assert_eq!(first.tables.open(first.opening(2)).await.err(), Some(TableError::Draining));
+    first.join(table, 2).await.unwrap();
+    assert_eq!(events(&(&mut wait).await.unwrap()).len(), 1, "who waits is served until the end");
+    let wait = first.tables.feed(table, Some(player(1)), 1).await.unwrap();
+    assert_eq!(events(&wait).len(), 1);
+    first.stop().await;
+    // No lease has to end first.
+    assert_eq!(timeout(LEASE / 5, until_served(&second, table)).await.unwrap().view.members.len(), 2);
+    second.join(table, 3).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_still_waits_at_the_end_of_a_drain_is_told_to_come_again() {
+    let node = Node::start(&World::new(), "a").await;
+    let table = node.open().await;
+    let wait = node.tables.wait(table, None, 1).await.unwrap();
+    node.stop().await;
+    assert_eq!(wait.await.err(), Some(TableError::Draining));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_taken_by_another_is_not_written_any_more() {
+    let world = World::new();
+    let (first, second) = (Node::start(&world, "a").await, Node::start(&world, "b").await);
+    let table = first.open().await;
+    let wait = first.tables.wait(table, None, 1).await.unwrap();
+    // As if the first had slept through the end of its lease: somebody else claims, and goes on.
+    let epoch = world.steal(table, worker(77), "c");
+    assert!(epoch > 1);
+    let refused = first.join(table, 2).await.err();
+    assert_eq!(refused, Some(TableError::Elsewhere { address: "c".to_owned() }), "fenced, and asked where it is");
+    assert_eq!(wait.await.err(), Some(TableError::Elsewhere { address: "c".to_owned() }));
+    assert_eq!(second.tables.totals().tables, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_without_a_game_leaves_memory_when_nobody_is_there() {
+    let world = World::new();
+    let node = Node::start(&world, "a").await;
+    let mut opening = node.opening(1);
+    opening.settings.game_timeout = Duration::from_secs(60);
+    let table = opening.id;
+    node.tables.open(opening).await.unwrap();
+    let viewer = Some(player(1));
+    let mut wait = node.tables.wait(table, viewer, 1).await.unwrap();
+    let answer = (&mut wait).await.unwrap();
+    let canceled = events(&answer);
+    assert!(matches!(canceled[..], [(2, EventKind::Canceled { .. }), (3, EventKind::NextStoryteller { .. })]));
+    let wait = node.tables.wait(table, viewer, 3).await.unwrap();
+    sleep(Duration::from_secs(300)).await;
+    assert_eq!(node.tables.totals().tables, 1, "somebody is there");
+    drop(wait);
+    sleep(settings().presence_grace + Duration::from_secs(2)).await;
+    assert_eq!(node.tables.totals(), Totals::default());
+    assert!(node.tables.view_here(table, None).await.is_none(), "a look does not bring it back");
+    assert_eq!(node.tables.totals().tables, 0);
+
+    // It comes back for whoever asks, on any node, and goes on.
+    let other = Node::start(&world, "b").await;
+    let acted = other.act(table, 1, Action::NextGame(newcomer(1))).await.unwrap();
+    assert_eq!(acted.view.game.unwrap().id.number, 2);
+    let elsewhere = node.tables.view(table, None).await.err();
+    assert_eq!(elsewhere, Some(TableError::Elsewhere { address: "b".to_owned() }));
+    let behind = other.tables.feed(table, viewer, 1).await.unwrap();
+    assert!(matches!(behind.feed, Feed::TooOld(_)), "what happened before it left memory is forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_that_nobody_knows_costs_no_write_and_no_memory() {
+    let node = Node::start(&World::new(), "a").await;
+    let unknown = node.opening(1).id;
+    assert_eq!(node.tables.view(unknown, None).await.err(), Some(TableError::NoSuchTable));
+    assert_eq!(node.join(unknown, 1).await.err(), Some(TableError::NoSuchTable));
+    assert_eq!(node.tables.wait(unknown, None, 0).await.err(), Some(TableError::NoSuchTable));
+    assert_eq!(node.tables.totals(), Totals::default());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_opening_is_repeated_by_its_key() {
+    let node = Node::start(&World::new(), "a").await;
+    let keyed = |fingerprint: u8| {
+        let mut opening = node.opening(1);
+        let answer = opening.id.to_bytes().to_vec();
+        opening.idempotency = Some(Idempotency { key: "key".to_owned(), fingerprint: [fingerprint; 32], answer });
+        opening
+    };
+    let first = keyed(1);
+    let answer = first.id.to_bytes().to_vec();
+    assert!(matches!(node.tables.open(first).await.unwrap(), Opened::New { .. }));
+    match node.tables.open(keyed(1)).await.unwrap() {
+        Opened::Replayed(bytes) => assert_eq!(bytes, answer),
+        Opened::New { .. } => panic!("it was opened before"),
+    }
+    assert_eq!(node.tables.open(keyed(2)).await.err(), Some(TableError::KeyReused));
+    assert_eq!(node.tables.totals().tables, 1, "what was not opened is not kept");
+}
+
+impl World {
+    /// Claims a table as another worker does when its owner's lease has ended. The new epoch.
+    fn steal(&self, table: TableId, worker: engine::ids::WorkerId, address: &str) -> u32 {
+        let later = self.now().after(LEASE * 2);
+        let lease = Command::RenewLease { worker, address: address.to_owned(), now: later, until: later.after(LEASE) };
+        assert_eq!(self.commit_now(lease), Outcome::Done);
+        match self.commit_now(Command::ClaimTable { id: table, worker, now: later }) {
+            Outcome::TableClaimed(claimed) => claimed.epoch,
+            other => panic!("{other:?}"),
+        }
+    }
+}

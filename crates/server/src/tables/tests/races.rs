@@ -1,0 +1,153 @@
+//! Many at once: the last seats, and readers beside writers.
+
+use super::super::*;
+use super::world::{Trouble, events, newcomer, player};
+use super::{Node, World};
+use engine::tables::Action;
+use proptest::prelude::*;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+#[tokio::test(start_paused = true)]
+async fn exactly_the_free_seats_are_taken() {
+    let node = Node::start(&World::new(), "a").await;
+    let table = node.open().await;
+    let joins: Vec<_> = (2..42)
+        .map(|number| {
+            let tables = node.tables.clone();
+            tokio::spawn(async move {
+                tables.act(table, Some(1), player(number), Action::Join(newcomer(number))).await.map(|_| ())
+            })
+        })
+        .collect();
+    let mut done = 0;
+    for join in joins {
+        match join.await.unwrap() {
+            Ok(()) => done += 1,
+            Err(TableError::Refused(Refusal::TableFull { .. })) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let seen = node.tables.view(table, None).await.unwrap();
+    assert_eq!((done, seen.view.members.len(), seen.view.seq), (5, 6, 6));
+}
+
+/// One thing that somebody does, after a pause.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Says something, so that the table changes.
+    Say(u128),
+    /// Waits for news at most so long.
+    Poll {
+        reader: usize,
+        for_ms: u64,
+    },
+    /// Makes the store fail at the next commits.
+    Trouble(Vec<bool>),
+    Pause(u64),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (1..4u128).prop_map(Step::Say),
+        4 => (0..READERS, 0..3_000u64).prop_map(|(reader, for_ms)| Step::Poll { reader, for_ms }),
+        1 => prop::collection::vec(any::<bool>(), 1..3).prop_map(Step::Trouble),
+        3 => (0..1_500u64).prop_map(Step::Pause),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+const READERS: usize = 4;
+
+/// Somebody who polls as clients do: he goes on from the last thing that he saw.
+#[derive(Default)]
+struct Reader {
+    after: u64,
+    seen: Vec<u64>,
+}
+
+async fn poll(tables: Tables, table: TableId, viewer: Option<PlayerId>, reader: Arc<Mutex<Reader>>, for_ms: u64) {
+    // One poll of a reader at a time, as one client does.
+    let mut reader = reader.lock().await;
+    let Ok(mut wait) = tables.wait(table, viewer, reader.after).await else { return };
+    let answer = match timeout(Duration::from_millis(for_ms), &mut wait).await {
+        Ok(answer) => answer.unwrap(),
+        Err(_) => wait.so_far().unwrap(),
+    };
+    for (seq, _) in events(&answer) {
+        reader.seen.push(seq);
+        reader.after = seq;
+    }
+}
+
+async fn play(steps: Vec<Step>) {
+    let world = World::new();
+    let node = Node::start(&world, "a").await;
+    let table = node.open().await;
+    node.join(table, 2).await.unwrap();
+    node.join(table, 3).await.unwrap();
+    let viewers = [Some(player(1)), Some(player(2)), Some(player(9)), None];
+    let readers: [Arc<Mutex<Reader>>; READERS] = Default::default();
+    let mut tasks = Vec::new();
+    for step in steps {
+        match step {
+            Step::Say(number) => {
+                let tables = node.tables.clone();
+                let deed = async move {
+                    // Refused when he speaks too fast; lost or unheard when the store fails.
+                    let _ = tables.act(table, None, player(number), Action::Chat("word".to_owned())).await;
+                };
+                tasks.push(tokio::spawn(deed));
+            }
+            Step::Poll { reader, for_ms } => {
+                let poll = poll(node.tables.clone(), table, viewers[reader], readers[reader].clone(), for_ms);
+                tasks.push(tokio::spawn(poll));
+            }
+            Step::Trouble(are_saved) => {
+                let trouble = |is_saved| if is_saved { Trouble::Unheard } else { Trouble::Lost };
+                world.trouble(&are_saved.into_iter().map(trouble).collect::<Vec<_>>());
+            }
+            Step::Pause(ms) => sleep(Duration::from_millis(ms)).await,
+        }
+        tokio::task::yield_now().await;
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    world.trouble(&[]);
+    for (reader, viewer) in readers.into_iter().zip(viewers) {
+        // A last poll: whatever was not seen yet is there at once, or nothing is.
+        poll(node.tables.clone(), table, viewer, reader.clone(), 0).await;
+        let reader = reader.lock().await;
+        let seq = node.tables.view(table, viewer).await.unwrap().view.seq;
+        assert_eq!(reader.seen, (1..=seq).collect::<Vec<_>>(), "every event once, in order: {viewer:?}");
+    }
+    assert_eq!(node.tables.totals().waiters, 0);
+    node.stop().await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// However polls and actions fall between each other and whatever the store does: nobody misses anything, nobody sees
+    /// anything twice.
+    #[test]
+    fn no_news_is_lost(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(play(steps));
+    }
+}
+
+/// A wait that nobody interrupts ends with the change, not with anything later.
+#[tokio::test(start_paused = true)]
+async fn a_wake_up_is_never_missed_between_a_look_and_a_wait() {
+    let node = Node::start(&World::new(), "a").await;
+    let table = node.open().await;
+    for number in 2..=6 {
+        let seq = node.tables.view(table, None).await.unwrap().view.seq;
+        let (wait, joined) = tokio::join!(node.tables.wait(table, None, seq), node.join(table, number));
+        joined.unwrap();
+        let answer = timeout(Duration::from_millis(1), wait.unwrap()).await.expect("it is woken").unwrap();
+        assert_eq!(events(&answer).len(), 1);
+    }
+}

@@ -1,0 +1,27 @@
+//! What waiting and idling cost: bounds that a careless field would break.
+
+use super::super::room::Room;
+use super::super::slot::Slot;
+use super::super::{Waiting, keeper_of};
+use engine::ids::TableId;
+use engine::time::UnixMs;
+use std::mem::size_of;
+
+#[test]
+fn what_is_held_for_each_is_small() {
+    let (wait, seat, slot) = (size_of::<Waiting>(), Room::seat_bytes(), size_of::<Slot>());
+    assert!(wait <= 24, "a wait: {wait}");
+    assert!(seat <= 96, "a place in a room: {seat}");
+    assert!(slot <= 256, "a table beside its state: {slot}");
+}
+
+#[test]
+fn tables_are_spread_over_the_keepers() {
+    let mut tables = [0; 3];
+    for at in 0..3_000u32 {
+        let mut random = [0; 10];
+        random[6..].copy_from_slice(&at.wrapping_mul(0x9e37_79b9).to_be_bytes());
+        tables[keeper_of(TableId::new(UnixMs(1), random), 3)] += 1;
+    }
+    assert!(tables.iter().all(|count| *count > 900), "{tables:?}");
+}

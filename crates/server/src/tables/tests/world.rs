@@ -1,0 +1,236 @@
+//! A store in memory that several processes share, and that can be told to fail; processes that can be killed.
+
+use super::super::*;
+use crate::app::Drain;
+use crate::lease::Tenant;
+use engine::commands::{Command, Outcome};
+use engine::ids::WorkerId;
+use engine::rows::TableWhere;
+use engine::tables::{Action, EventKind};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use std::sync::Mutex as Lock;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use store::{Backend, Database, Reader};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+/// What becomes of the next commits about tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Saved, and reported as failed.
+    Unheard,
+    /// Not saved, and reported as failed.
+    Lost,
+    /// Not tried.
+    Overloaded,
+}
+
+pub(super) struct World {
+    began: Instant,
+    store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
+    troubles: Lock<Vec<Trouble>>,
+    random: AtomicUsize,
+    /// Whether appends do not come back.
+    pub(super) is_stuck: AtomicBool,
+}
+
+impl World {
+    pub(super) fn new() -> Arc<Self> {
+        let database = MemoryDatabase::default();
+        Arc::new(Self {
+            began: Instant::now(),
+            store: Lock::new((database.writer().unwrap(), database.reader().unwrap())),
+            troubles: Lock::default(),
+            random: AtomicUsize::new(1),
+            is_stuck: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn trouble(&self, troubles: &[Trouble]) {
+        *self.troubles.lock().unwrap() = troubles.to_vec();
+    }
+
+    pub(super) fn read<T>(&self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> T {
+        query(self.store.lock().unwrap().1.as_mut()).unwrap()
+    }
+
+    fn commit(&self, commands: &[Command]) -> Vec<Outcome> {
+        self.store.lock().unwrap().0.commit(commands).unwrap()
+    }
+
+    pub(super) fn commit_now(&self, command: Command) -> Outcome {
+        self.commit(&[command]).remove(0)
+    }
+
+    pub(super) fn now(&self) -> UnixMs {
+        UnixMs(1_700_000_000_000).after(self.began.elapsed())
+    }
+}
+
+/// What one process touches.
+#[derive(Clone)]
+pub(super) struct Touch {
+    world: Arc<World>,
+    address: &'static str,
+}
+
+impl Tenant for Touch {
+    fn now(&self) -> UnixMs {
+        self.world.now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        let mut random = [0; 10];
+        random[2..].copy_from_slice(&self.world.random.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        random
+    }
+
+    fn address(&self) -> String {
+        self.address.to_owned()
+    }
+
+    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        tokio::task::yield_now().await;
+        Ok(self.world.commit(&[command]).remove(0))
+    }
+}
+
+impl Outside for Touch {
+    async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
+        tokio::task::yield_now().await;
+        while self.world.is_stuck.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let trouble = self.world.troubles.lock().unwrap().pop();
+        let unavailable = || StoreError::Unavailable { why: "told to fail".to_owned() };
+        match trouble {
+            Some(Trouble::Lost) => return Err(unavailable()),
+            Some(Trouble::Overloaded) => return Err(StoreError::Overloaded { waiting_max: 1 }),
+            Some(Trouble::Unheard) | None => {}
+        }
+        let outcomes = self.world.commit(&commands);
+        if trouble.is_some() { Err(unavailable()) } else { Ok(Committed { outcomes, at_us: self.now_us() }) }
+    }
+
+    async fn owner(&self, id: TableId) -> Result<Option<TableWhere>, StoreError> {
+        tokio::task::yield_now().await;
+        let now = self.now();
+        Ok(self.world.read(|reader| reader.table_owner(id, now)))
+    }
+
+    fn seed(&self) -> Seed {
+        Seed(self.world.random.fetch_add(1, Ordering::Relaxed) as u64)
+    }
+
+    fn now_us(&self) -> i64 {
+        self.world.now().0 * 1_000
+    }
+}
+
+/// One process.
+pub(super) struct Node {
+    pub(super) tables: Tables,
+    pub(super) drain: Drain,
+    task: JoinHandle<()>,
+    world: Arc<World>,
+}
+
+pub(super) fn settings() -> Settings {
+    Settings {
+        keepers: 2,
+        tables_max: 100,
+        waiters_max: 1_000,
+        waiters_per_player_max: 8,
+        presence_grace: Duration::from_secs(15),
+        claim_period: Duration::from_secs(1),
+    }
+}
+
+pub(super) fn player(number: u128) -> PlayerId {
+    PlayerId(number << 8 | 1)
+}
+
+pub(super) fn newcomer(number: u128) -> Newcomer {
+    Newcomer { id: player(number), name: format!("player {number}").into(), standing: Default::default() }
+}
+
+impl Node {
+    pub(super) async fn start(world: &Arc<World>, address: &'static str) -> Self {
+        Self::start_with(world, address, settings()).await
+    }
+
+    /// Returns when it serves.
+    pub(super) async fn start_with(world: &Arc<World>, address: &'static str, settings: Settings) -> Self {
+        let tables = Tables::new(settings, Arc::default());
+        let drain = Drain::default();
+        let touch = Touch { world: world.clone(), address };
+        let task = tokio::spawn(run_with(touch, tables.clone(), drain.clone()));
+        while !tables.shared.is_serving.load(Ordering::Acquire) {
+            tokio::task::yield_now().await;
+        }
+        Self { tables, drain, task, world: world.clone() }
+    }
+
+    /// As `kill -9` does.
+    pub(super) async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+
+    pub(super) async fn stop(self) {
+        self.drain.begin();
+        self.task.await.unwrap();
+    }
+
+    pub(super) fn opening(&self, opener: u128) -> Opening {
+        let touch = Touch { world: self.world.clone(), address: "" };
+        Opening {
+            id: TableId::new(touch.now(), touch.random()),
+            opener: newcomer(opener),
+            settings: engine::tables::Settings::default(),
+            bots: false,
+            idempotency: None,
+        }
+    }
+
+    /// Opens a table whose first storyteller is player 1.
+    pub(super) async fn open(&self) -> TableId {
+        let opening = self.opening(1);
+        let id = opening.id;
+        match self.tables.open(opening).await.unwrap() {
+            Opened::New { .. } => id,
+            Opened::Replayed(_) => panic!("nothing was opened before"),
+        }
+    }
+
+    pub(super) async fn act(&self, table: TableId, actor: u128, action: Action) -> Result<Acted, TableError> {
+        self.tables.act(table, None, player(actor), action).await
+    }
+
+    pub(super) async fn join(&self, table: TableId, number: u128) -> Result<Acted, TableError> {
+        self.act(table, number, Action::Join(newcomer(number))).await
+    }
+
+    /// Chooses the first card of the storyteller's hand and tells a story.
+    pub(super) async fn tell(&self, table: TableId) {
+        let hand = self.tables.view(table, Some(player(1))).await.unwrap().view.game.unwrap().mine.unwrap().hand;
+        let card = hand.iter().next().unwrap();
+        self.act(table, 1, Action::ChooseCard(card)).await.unwrap();
+        self.act(table, 1, Action::Tell("a story".to_owned())).await.unwrap();
+    }
+}
+
+/// What kinds of events an answer holds, by the players' numbers.
+pub(super) fn events(answer: &FeedAnswer) -> Vec<(u64, EventKind)> {
+    match &answer.feed {
+        Feed::News(news) => news.events.iter().map(|event| (event.seq, event.kind.clone())).collect(),
+        Feed::TooOld(_) => panic!("the cursor is not too old"),
+    }
+}
+
+/// The worker of a fresh life, for tests that speak to the store themselves.
+pub(super) fn worker(number: u128) -> WorkerId {
+    WorkerId(number)
+}

@@ -1,0 +1,43 @@
+//! What goes wrong in a simulation, and how often: every knob a number with a unit, drawn from the seed.
+
+use crate::chance::Dice;
+use std::time::Duration;
+
+/// Trouble for the processes of a simulation and for their commands.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// How long faults happen.
+    pub faulty_for: Duration,
+    /// Of 1,000 commands, so many fail before they are saved.
+    pub commit_lost_per_mille: u64,
+    /// Of 1,000 commands, so many are saved and then reported as failed.
+    pub commit_unsure_per_mille: u64,
+    /// Of 1,000 commands, so many arrive late, by [`Faults::delay_min`] to [`Faults::delay_max`].
+    pub commit_delayed_per_mille: u64,
+    /// The shortest delay of a late command.
+    pub delay_min: Duration,
+    /// The longest delay of a late command.
+    pub delay_max: Duration,
+    /// A process is killed, drained or frozen about this often; `None` for never.
+    pub trouble_every: Option<Duration>,
+    /// The store is away about this often, for up to eight seconds; `None` for never.
+    pub outage_every: Option<Duration>,
+    /// Clocks of processes differ from the store's by up to this many milliseconds.
+    pub skew_ms_max: u64,
+}
+
+impl Faults {
+    pub(crate) fn of(dice: &mut Dice) -> Self {
+        Self {
+            faulty_for: Duration::from_secs(20 + dice.below(40)),
+            commit_lost_per_mille: dice.below(60),
+            commit_unsure_per_mille: dice.below(60),
+            commit_delayed_per_mille: dice.below(20),
+            delay_min: Duration::ZERO,
+            delay_max: Duration::from_millis(1 + dice.below(12_000)),
+            trouble_every: dice.strikes(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
+            outage_every: dice.strikes(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
+            skew_ms_max: dice.below(300),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Processes of a simulation, and what befalls them: killed as `kill -9` does, drained, or without time for a while.
+
+use crate::world::{Freeze, Story, World};
+use engine::limits::LEASE;
+use server::app::Drain;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// A process, for which time may stop.
+pub(crate) struct Process {
+    task: JoinHandle<()>,
+    drain: Drain,
+    freeze: Arc<Freeze>,
+}
+
+impl Process {
+    pub(crate) fn new(life: impl Future<Output = ()> + Send + 'static, drain: Drain, freeze: Arc<Freeze>) -> Self {
+        Self { task: tokio::spawn(life), drain, freeze }
+    }
+
+    /// Lets time go on for it.
+    pub(crate) fn thaw(&self) {
+        self.freeze.set(false);
+    }
+
+    /// As `kill -9` does: everything in memory is gone at once.
+    async fn kill(self) {
+        self.task.abort();
+        check_not_broken(self.task.await);
+    }
+
+    /// As SIGTERM does.
+    pub(crate) async fn stop_cleanly(self) {
+        self.drain.begin();
+        let ended = timeout(LEASE * 3, self.task).await.expect("a drain ends");
+        check_not_broken(ended);
+    }
+}
+
+/// A process may be ended by us, but not by a broken assertion.
+fn check_not_broken(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        std::panic::resume_unwind(error.into_panic());
+    }
+}
+
+/// Troubles processes while the world is faulty; how often it did.
+pub(crate) async fn trouble<S: Story>(world: &World<S>, nodes: &mut Vec<Process>, start: impl Fn() -> Process) -> u32 {
+    let mut troubles = 0;
+    let Some(every) = world.faults.trouble_every else {
+        sleep(world.faults.faulty_for).await;
+        return troubles;
+    };
+    while world.is_faulty() {
+        let (pause, which, kind, away) = world.roll(|dice| {
+            let pause = dice.below(2 * every.as_micros() as u64);
+            (Duration::from_micros(pause), dice.below(64) as usize, dice.below(3), dice.below(9_000))
+        });
+        sleep(pause).await;
+        let at = which % nodes.len();
+        let away = Duration::from_millis(away);
+        troubles += 1;
+        match kind {
+            0 => {
+                nodes.swap_remove(at).kill().await;
+                sleep(away / 4).await;
+                nodes.push(start());
+            }
+            1 => {
+                let leaving = nodes.swap_remove(at);
+                nodes.push(start());
+                leaving.drain.begin();
+                // A drain may meet a store that is away: it must not wait for it for ever.
+                check_not_broken(timeout(LEASE * 6, leaving.task).await.expect("a drain ends, store or no store"));
+            }
+            _ => {
+                nodes[at].freeze.set(true);
+                sleep(away).await;
+                nodes[at].freeze.set(false);
+            }
+        }
+    }
+    troubles
+}
+
+/// Takes the store away now and then while the world is faulty.
+pub(crate) async fn outages<S: Story>(world: Arc<World<S>>) {
+    let Some(every) = world.faults.outage_every else { return };
+    while world.is_faulty() {
+        let (pause, away) = world.roll(|dice| (dice.below(2 * every.as_micros() as u64), dice.below(8_000)));
+        sleep(Duration::from_micros(pause)).await;
+        world.set_store_up(false);
+        sleep(Duration::from_millis(away)).await;
+        world.set_store_up(true);
+    }
+}

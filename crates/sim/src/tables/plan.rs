@@ -1,0 +1,64 @@
+//! What a simulation of tables will be like, all of it drawn from the seed.
+
+use crate::chance::Dice;
+use crate::faults::Faults;
+use engine::tables::Settings;
+use std::time::Duration;
+
+/// The options of one simulation.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// Processes that share the store.
+    pub nodes: usize,
+    /// Keepers of each process.
+    pub keepers: usize,
+    /// Tables, each opened by a player of its own.
+    pub tables: usize,
+    /// Players that may come to any table.
+    pub players: usize,
+    /// What is played.
+    pub settings: Settings,
+    /// Whether bots may play.
+    pub bots: bool,
+    /// How long a player counts as present after his last poll.
+    pub presence_grace: Duration,
+    /// How long players go on after the world was healed.
+    pub healed_for: Duration,
+    /// What goes wrong.
+    pub faults: Faults,
+}
+
+impl Plan {
+    /// The plan that this seed stands for.
+    #[must_use]
+    pub fn of_seed(seed: u64) -> Self {
+        let mut dice = Dice::new(seed ^ 0x7ab1e5);
+        let settings = Settings {
+            countdown: Duration::from_millis(1_000 + dice.below(5_000)),
+            game_timeout: Duration::from_millis(8_000 + dice.below(20_000)),
+            next_storyteller_timeout: Duration::from_millis(2_000 + dice.below(8_000)),
+            ..Settings::default()
+        };
+        Self {
+            seed,
+            nodes: 1 + dice.below(3) as usize,
+            keepers: 1 + dice.below(3) as usize,
+            tables: 1 + dice.below(3) as usize,
+            players: 3 + dice.below(5) as usize,
+            settings,
+            bots: dice.strikes(500),
+            presence_grace: Duration::from_millis(500 + dice.below(5_000)),
+            healed_for: Duration::from_secs(15),
+            faults: Faults::of(&mut dice),
+        }
+    }
+
+    /// The same tables in a world without faults.
+    #[must_use]
+    pub fn calm(mut self) -> Self {
+        self.faults.faulty_for = Duration::ZERO;
+        self
+    }
+}

@@ -1,0 +1,165 @@
+//! One simulation from its plan to its verdict.
+
+use super::plan::Plan;
+use super::players::Player;
+use super::touch::{AtTables, Door};
+use super::verdict;
+use crate::chance::Dice;
+use crate::process::{Process, outages, trouble};
+use crate::world::{Freeze, Node, World};
+use engine::ids::TableId;
+use engine::limits::LEASE;
+use server::app::Drain;
+use server::tables::{Settings, Tables, run_with};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// After the last player has gone, every game has ended within its own time and this: a lease that has to end, a claim, and the
+/// timers of each phase.
+const ENDED_WITHIN: Duration = LEASE.saturating_mul(3);
+
+/// What a simulation did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// A hash of everything that was committed, in order.
+    pub trace: u64,
+    /// Processes that were killed, drained or frozen.
+    pub troubles: u32,
+    /// Claims of tables that were answered.
+    pub claims: u32,
+    /// Entries in the logs of all tables.
+    pub entries: u32,
+    /// Events that players heard, over all players.
+    pub events: u32,
+    /// Actions of which nobody knows whether they were done.
+    pub unknown: u32,
+    /// Looks whose cursor was too old.
+    pub too_old: u32,
+    /// Made-up time that passed, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// Runs a plan.
+///
+/// # Panics
+/// When anything that must be true is not; the plan is printed first.
+#[must_use]
+pub fn run(plan: Plan) -> Report {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime without input and output can be built");
+    println!("simulating tables {plan:?}");
+    runtime.block_on(simulate(plan))
+}
+
+async fn simulate(plan: Plan) -> Report {
+    let world = world(plan);
+    let plan = &world.story.plan;
+    let count = Cell::new(0);
+    let start = || {
+        count.set(count.get() + 1);
+        start(&world, count.get())
+    };
+    let mut nodes: Vec<Process> = (0..plan.nodes).map(|_| start()).collect();
+    let players = players(&world);
+    let outages = tokio::spawn(outages(world.clone()));
+    let troubles = trouble(&world, &mut nodes, &start).await;
+    outages.abort();
+    world.set_store_up(true);
+    nodes.iter().for_each(Process::thaw);
+    for player in players {
+        check(player.await);
+    }
+    let settings = &plan.settings;
+    // Create, invitation and vote each take at most the game's time, or the countdown's.
+    sleep((settings.game_timeout + settings.next_storyteller_timeout + settings.countdown) * 4 + ENDED_WITHIN).await;
+    for node in nodes {
+        node.stop_cleanly().await;
+    }
+    let heard = verdict::check(&world);
+    let (claims, entries) = world.oracle(|log| {
+        let entries = log.tables.values().map(|story| story.rows.len() as u32).sum();
+        (log.claims, entries)
+    });
+    let elapsed_ms = world.elapsed().as_millis() as u64;
+    let verdict::Heard { events, unknown, too_old } = heard;
+    Report { trace: world.trace(), troubles, claims, entries, events, unknown, too_old, elapsed_ms }
+}
+
+fn world(plan: Plan) -> Arc<World<AtTables>> {
+    let mut dice = Dice::new(plan.seed ^ 0x1d5);
+    let id = |at: usize| {
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&dice.next().to_be_bytes());
+        random[9] = at as u8;
+        TableId::new(engine::time::UnixMs(1_700_000_000_000), random)
+    };
+    let ids = (0..plan.tables).map(id).collect();
+    let (seed, faults) = (plan.seed, plan.faults.clone());
+    World::new(AtTables::new(plan, ids), seed, faults)
+}
+
+fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
+    let freeze = Arc::<Freeze>::default();
+    let address = format!("node-{number}.example:4000");
+    let node = Node::new(world.clone(), address.clone(), freeze.clone());
+    let plan = &world.story.plan;
+    let settings = Settings {
+        keepers: plan.keepers,
+        tables_max: 100,
+        waiters_max: 1_000,
+        waiters_per_player_max: 16,
+        presence_grace: plan.presence_grace,
+        claim_period: Duration::from_millis(500),
+    };
+    let tables = Tables::new(settings, node.metrics.clone());
+    let drain = Drain::default();
+    let (leave, world) = (drain.clone(), world.clone());
+    world.story.open_door(Door { address: address.clone(), tables: tables.clone() });
+    let life = async move {
+        let door = OpenDoor { world, address, tables: tables.clone() };
+        run_with(node, tables, leave).await;
+        drop(door);
+    };
+    Process::new(life, drain, freeze)
+}
+
+/// A process can be reached until it ends, in whatever way.
+struct OpenDoor {
+    world: Arc<World<AtTables>>,
+    address: String,
+    tables: Tables,
+}
+
+impl Drop for OpenDoor {
+    fn drop(&mut self) {
+        let _ = &self.tables;
+        self.world.story.close_door(&self.address);
+    }
+}
+
+fn players(world: &Arc<World<AtTables>>) -> Vec<JoinHandle<()>> {
+    let plan = &world.story.plan;
+    let until = plan.faults.faulty_for + plan.healed_for;
+    let sitting = (0..plan.players).map(|number| {
+        let mut player = Player::new(world.clone(), Some(number as u128 + 1));
+        let own = world.story.ids.get(number).copied();
+        tokio::spawn(async move {
+            if let Some(table) = own {
+                player.open(table).await;
+            }
+            player.live(until).await;
+        })
+    });
+    let looking = Player::new(world.clone(), None);
+    sitting.chain([tokio::spawn(looking.live(until))]).collect()
+}
+
+/// A broken assertion of a player's is one of the simulation's.
+fn check(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended {
+        std::panic::resume_unwind(error.into_panic());
+    }
+}
