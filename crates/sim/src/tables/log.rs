@@ -24,6 +24,8 @@ pub(super) struct Story {
     pub(super) base: Vec<u8>,
     /// Its entries, and when each was committed.
     pub(super) rows: Vec<(TableLogRow, Duration)>,
+    /// Whether a game is played.
+    pub(super) is_live: bool,
     epoch: u32,
 }
 
@@ -43,6 +45,7 @@ impl Log {
         let id = append.id;
         let story = self.tables.entry(id).or_default();
         let (epoch, have) = (story.epoch, story.rows.len() as u32);
+        story.is_live = append.is_live;
         story.rows.extend(append.rows.iter().map(|row| (row.clone(), at)));
         self.require(append.epoch == epoch, || {
             format!("table {id}: epoch {} wrote, though epoch {epoch} holds it", append.epoch)
