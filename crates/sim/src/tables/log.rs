@@ -5,13 +5,15 @@ use crate::world::Oracle;
 use engine::commands::{ClaimedTable, Command, Outcome, TableAppend};
 use engine::ids::TableId;
 use engine::rows::TableLogRow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// All that was committed.
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) tables: BTreeMap<TableId, Story>,
+    /// Appends of which nobody knows whether they were saved, by table and epoch.
+    pub(super) unheard: BTreeSet<(TableId, u32)>,
     broken: Vec<String>,
     /// Claims that were answered with a table.
     pub(super) claims: u32,
@@ -39,6 +41,15 @@ impl Log {
     /// Fails the simulation if anything was ever broken.
     pub(super) fn check_nothing_broken(&self) {
         assert!(self.broken.is_empty(), "what must be true was not: {:#?}", self.broken);
+    }
+
+    /// A process is about to add entries to a table. Nothing may follow on entries of which it does not know whether they were
+    /// saved, but what it has read from the store.
+    pub(super) fn appends(&mut self, id: TableId, epoch: u32) {
+        let is_known = !self.unheard.contains(&(id, epoch));
+        self.require(is_known, || {
+            format!("table {id}: epoch {epoch} goes on, though an append of its was not answered")
+        });
     }
 
     fn appended(&mut self, at: Duration, append: &TableAppend) {
