@@ -126,6 +126,12 @@ id! {
     TableId
 }
 
+impl From<AccountId> for PlayerId {
+    fn from(account: AccountId) -> Self {
+        Self(account.0)
+    }
+}
+
 /// A game names its table: whoever has the one knows where to find the other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GameId {

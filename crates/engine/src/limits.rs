@@ -25,6 +25,12 @@ pub const BOT_ANSWER_HEAD_BYTES_MAX: usize = 8 * 1024;
 pub const SHOUT_CHARS_MAX: usize = 256;
 /// Longest name of a bot, an account or a token, in characters.
 pub const NAME_CHARS_MAX: usize = 100;
+/// Longest name of a guest, in characters: it stands in the guest's token, which every request carries.
+pub const GUEST_NAME_CHARS_MAX: usize = 32;
+/// How long a guest's token is good.
+pub const GUEST_TOKEN_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// How long a browser keeps the token of an account.
+pub const SESSION_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;
 /// Bots of one account.
@@ -162,6 +168,16 @@ pub const TABLE_QUEUE_MAX: usize = 64;
 pub const TABLE_PRESENT_MAX: usize = 4_096;
 /// Card tables that one claim of tables nobody owns may take.
 pub const TABLE_CLAIM_MAX: usize = 256;
+/// A stream or a socket on which nothing was sent for so long is sent something that says nothing: proxies close what is silent.
+pub const FEED_HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+/// Requests that one process passes on to other nodes at the same time.
+pub const FORWARDS_MAX: usize = 4_096;
+/// Longest body of a request that may be passed on, in bytes.
+pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
+/// Time to reach another node.
+pub const FORWARD_CONNECT_MAX: Duration = Duration::from_secs(1);
+/// Time for another node to answer, beside what a poll waits.
+pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
@@ -201,6 +217,8 @@ const _: () = assert!(
     TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
     "who waits is answered, and what is under way ends"
 );
+const _: () =
+    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables stay until the last is sent away");
 const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);

@@ -4,10 +4,12 @@ use crate::bell::Bells;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
+use engine::limits::FORWARDS_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
@@ -34,10 +36,14 @@ pub struct App {
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
     pub bootstrap: Option<Bootstrap>,
+    /// What guests' tokens are made and checked with.
+    pub guests: Guests,
     /// The card tables.
     pub tables: Tables,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
+    /// Places for requests on their way to other nodes.
+    pub forwards: Arc<Semaphore>,
 }
 
 impl App {
@@ -58,8 +64,10 @@ impl App {
             limits,
             drain: Drain::default(),
             bootstrap,
+            guests: Guests::default(),
             tables,
             spectators,
+            forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
         }
     }
 }

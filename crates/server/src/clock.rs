@@ -3,7 +3,7 @@
 use engine::time::UnixMs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The wall clock, corrected to the clock of a shared database, so that nodes agree on when a lease ends.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +43,12 @@ impl Clock {
 fn system_now() -> UnixMs {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// A random part of `most`, for those who must not all do something in one instant.
+#[must_use]
+pub fn jitter(most: Duration) -> Duration {
+    most.mul_f64(f64::from(u32::from_ne_bytes(random_bytes())) / f64::from(u32::MAX))
 }
 
 /// Random bytes from the operating system, for ids, seeds and secrets.

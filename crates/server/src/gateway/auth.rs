@@ -1,10 +1,12 @@
-//! Who is asking, and may they: bearer tokens, and the four roles as extractors.
+//! Who is asking, and may they: bearer tokens (or a browser's cookie that holds one), and the four roles as extractors.
 //!
 //! A handler that takes [`Player`] is only ever called for a player or more; there is no other place where roles are judged.
 //! A request is asked once who sent it, at its admission; the extractors take the answer from there.
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug line.
 
+use super::guests::{self, Checked};
 use super::problem::{ApiError, ApiResult};
+use super::session;
 use crate::app::App;
 use crate::clock::random_bytes;
 use axum::extract::FromRequestParts;
@@ -25,8 +27,8 @@ use store::StoreError;
 const REMEMBERED: Duration = Duration::from_secs(2);
 /// Tokens that are remembered at the same time.
 const REMEMBERED_MAX: usize = 4_096;
-/// Longest secret that is looked at: ours have 68 characters, an operator's own at most 128.
-const SECRET_BYTES_MAX: usize = 256;
+/// Longest secret that is looked at: those of accounts have 68 characters, an operator's own at most 128, a guest's holds a name.
+pub(super) const SECRET_BYTES_MAX: usize = 256;
 /// What our secrets begin with, so that scanners for leaked secrets find them.
 const SECRET_PREFIX: &str = "gnt_";
 
@@ -50,10 +52,16 @@ pub(super) enum Identity {
     Nobody,
     /// Somebody with a token that nobody has.
     Unknown,
+    /// Somebody with a guest's token that has ended.
+    Expired,
     /// Somebody with a token that could not be looked up.
     Untold(StoreError),
-    /// Somebody with a good token.
+    /// A browser with a cookie, and a request that a page of somebody else's may have made it send.
+    Foreign,
+    /// Somebody with a good token of an account.
     Known(Caller),
+    /// A guest: somebody with a good token of no account.
+    Guest(Arc<guests::Guest>),
 }
 
 impl Identity {
@@ -61,27 +69,93 @@ impl Identity {
     pub(super) fn known(&self) -> Option<&Caller> {
         match self {
             Self::Known(caller) => Some(caller),
-            Self::Nobody | Self::Unknown | Self::Untold(_) => None,
+            Self::Nobody | Self::Unknown | Self::Expired | Self::Untold(_) | Self::Foreign | Self::Guest(_) => None,
         }
     }
 
-    /// The caller, for a route that needs one.
-    fn caller(self) -> ApiResult<Caller> {
+    /// Whoever it is: an account's caller or a guest. `None` came without a token; a bad one is refused.
+    pub(super) fn anybody(self) -> ApiResult<Option<Anybody>> {
         match self {
-            Self::Nobody => Err(ApiError::TokenMissing),
+            Self::Nobody => Ok(None),
             Self::Unknown => Err(ApiError::TokenUnknown),
+            Self::Expired => Err(ApiError::TokenExpired),
             Self::Untold(error) => Err(error.into()),
-            Self::Known(caller) => Ok(caller),
+            Self::Foreign => Err(ApiError::ForeignPage),
+            Self::Known(caller) => Ok(Some(Anybody::Caller(caller))),
+            Self::Guest(guest) => Ok(Some(Anybody::Guest(guest))),
+        }
+    }
+
+    /// The caller, for a route that needs an account.
+    fn caller(self) -> ApiResult<Caller> {
+        match self.anybody()? {
+            None => Err(ApiError::TokenMissing),
+            Some(Anybody::Guest(_)) => Err(ApiError::AccountNeeded),
+            Some(Anybody::Caller(caller)) => Ok(caller),
+        }
+    }
+
+    /// Who sent a request that has come through its admission, or not.
+    pub(super) async fn of(parts: &Parts, app: &App) -> Self {
+        match parts.extensions.get::<Self>() {
+            Some(identity) => identity.clone(),
+            None => identify(parts, app).await,
         }
     }
 }
 
+/// Somebody with a good token.
+#[derive(Clone, Debug)]
+pub(super) enum Anybody {
+    /// Of an account.
+    Caller(Caller),
+    /// Of none.
+    Guest(Arc<guests::Guest>),
+}
+
 /// Finds out who sent a request.
 pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
+    match credential(parts) {
+        Credential::None => Identity::Nobody,
+        Credential::Unusable => Identity::Unknown,
+        Credential::Foreign => Identity::Foreign,
+        Credential::Secret(secret) if secret.starts_with(guests::TOKEN_PREFIX) => guest(secret, app).await,
+        Credential::Secret(secret) => authenticate(digest(secret), parts, app).await,
+    }
+}
+
+/// What a request proves its sender with.
+pub(super) enum Credential<'a> {
+    /// Nothing.
+    None,
+    /// Something that no token of ours can be.
+    Unusable,
+    /// A cookie that a page of somebody else's may have made the browser send.
+    Foreign,
+    /// What may be the secret of a token.
+    Secret(&'a str),
+}
+
+/// What stands in the header `Authorization`; where there is none, in the cookie.
+pub(super) fn credential(parts: &Parts) -> Credential<'_> {
     match bearer(parts) {
-        Bearer::None => Identity::Nobody,
-        Bearer::Unusable => Identity::Unknown,
-        Bearer::Secret(secret) => authenticate(digest(secret), parts, app).await,
+        Bearer::Secret(secret) => Credential::Secret(secret),
+        Bearer::Unusable => Credential::Unusable,
+        Bearer::None => match session::cookie(&parts.headers) {
+            None => Credential::None,
+            Some(_) if session::may_be_foreign(&parts.method, &parts.headers) => Credential::Foreign,
+            Some(secret) if secret.len() > SECRET_BYTES_MAX => Credential::Unusable,
+            Some(secret) => Credential::Secret(secret),
+        },
+    }
+}
+
+async fn guest(token: &str, app: &App) -> Identity {
+    match app.guests.check(&app.store, token, app.clock.now()).await {
+        Ok(Checked::Good(guest)) => Identity::Guest(Arc::new(guest)),
+        Ok(Checked::Expired) => Identity::Expired,
+        Ok(Checked::Forged) => Identity::Unknown,
+        Err(error) => Identity::Untold(error),
     }
 }
 
@@ -219,11 +293,7 @@ macro_rules! role {
         impl FromRequestParts<App> for $name {
             type Rejection = ApiError;
             async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-                let identity = match parts.extensions.get::<Identity>() {
-                    Some(identity) => identity.clone(),
-                    None => identify(parts, app).await,
-                };
-                let caller = identity.caller()?;
+                let caller = Identity::of(parts, app).await.caller()?;
                 if caller.role < Role::$name {
                     return Err(ApiError::RoleTooWeak { need: Role::$name, have: caller.role });
                 }

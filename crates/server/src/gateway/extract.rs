@@ -8,10 +8,10 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use engine::ids::NotAnId;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
+use std::fmt::Display;
 use std::str::FromStr;
 
 const NOT_AN_OBJECT: &str = "expected an object";
@@ -119,7 +119,7 @@ fn json_error(error: &serde_json::Error) -> ApiError {
     }
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
         return false;
     };
@@ -134,12 +134,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// The one id in the path.
 pub struct Id<T>(pub T);
 
-impl<T: FromStr<Err = NotAnId> + Send> FromRequestParts<App> for Id<T> {
+impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for Id<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         let Path(text) = Path::<String>::from_request_parts(parts, app).await.map_err(|_| ApiError::BadPath)?;
-        text.parse().map(Self).map_err(ApiError::BadPathId)
+        text.parse().map(Self).map_err(|error| ApiError::BadPathId(format!("{error}")))
     }
 }
 

@@ -11,8 +11,10 @@ mod bot_url;
 mod coding;
 mod cors;
 pub mod extract;
+mod forward;
 mod front;
 mod games;
+pub mod guests;
 mod idempotency;
 mod limits;
 pub mod listener;
@@ -21,8 +23,10 @@ pub mod ops;
 mod page;
 pub mod problem;
 mod request_id;
+mod session;
 pub mod shed;
 mod snakes;
+mod stories;
 mod text;
 mod tokens;
 mod trace;
@@ -48,6 +52,7 @@ pub fn router(app: App) -> Router {
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
+        .layer(from_fn_with_state(app.clone(), forward::forward))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(document)))
@@ -70,6 +75,8 @@ fn documented() -> OpenApiRouter<App> {
         .merge(games::routes())
         .merge(snakes::routes())
         .merge(tokens::routes())
+        .merge(session::routes())
+        .merge(stories::routes())
         .merge(admin::routes())
         .merge(limits::routes())
 }

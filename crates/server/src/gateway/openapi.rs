@@ -1,13 +1,13 @@
 //! The OpenAPI 3.1 document: generated from the handlers, completed with what holds for every route, served as it is.
 
-use super::{limits, ops};
+use super::{limits, ops, session};
 use crate::app::App;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::http::header;
 use axum::response::IntoResponse;
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi as Api, Ref, ResponseBuilder};
 use utoipa::{OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
@@ -26,6 +26,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "games", description = "Create games, list them, ask where they are."),
         (name = "snakes", description = "Register the bots that play."),
         (name = "tokens", description = "Bearer tokens of the own account."),
+        (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md tells the life of a game by example."),
         (name = "limits", description = "The rate limiter: one question or many, and the policies that answer them."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "admin", description = "For operators and admins."),
@@ -66,6 +67,11 @@ pub(super) fn complete(mut api: Api) -> Api {
     api.merge(crate::spectate::openapi());
     let components = api.components.get_or_insert_default();
     components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    let cookie = ApiKeyValue::with_description(
+        session::COOKIE,
+        "The same token, kept by a browser after `POST /api/session`. Requests that change something must say `Content-Type: application/json` or `X-Requested-With`.",
+    );
+    components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     for (path, item) in &mut api.paths.paths {
         for operation in operations(item) {
             add_common_refusals(path, operation);

@@ -2,7 +2,6 @@
 
 use super::problem::{ApiError, ApiResult};
 use axum::http::{HeaderMap, HeaderValue, header};
-use engine::ids::NotAnId;
 use engine::limits::PAGE_MAX;
 use serde::Deserialize;
 use std::fmt::Display;
@@ -15,7 +14,7 @@ pub(super) struct PageQuery {
     /// Rows of one page; more than 100 count as 100.
     #[param(value_type = Option<u32>, minimum = 1, maximum = 100)]
     pub(super) limit: Option<String>,
-    /// Only rows older than the one with this id; `Link: <…>; rel="next"` gives the next page's.
+    /// Only rows older than the one with this id (of games of Stories: with this cursor); `Link: <…>; rel="next"` gives the next page's.
     pub(super) after: Option<String>,
 }
 
@@ -34,13 +33,13 @@ impl PageQuery {
     }
 
     /// The row after which the page begins.
-    pub(super) fn after<T: FromStr<Err = NotAnId>>(&self) -> ApiResult<Option<T>> {
+    pub(super) fn after<T: FromStr<Err: Display>>(&self) -> ApiResult<Option<T>> {
         query_id("after", self.after.as_deref())
     }
 }
 
 /// An id that a query names.
-pub(super) fn query_id<T: FromStr<Err = NotAnId>>(key: &str, text: Option<&str>) -> ApiResult<Option<T>> {
+pub(super) fn query_id<T: FromStr<Err: Display>>(key: &str, text: Option<&str>) -> ApiResult<Option<T>> {
     text.map(|text| text.parse().map_err(|error| ApiError::bad_value(key, format!("{key} is {error}")))).transpose()
 }
 

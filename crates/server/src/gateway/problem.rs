@@ -3,14 +3,17 @@
 //! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
+use super::forward::ForwardError;
+use super::stories::refusal;
 use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
+use crate::tables::TableError;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
-use engine::ids::NotAnId;
 use engine::matches::life::State;
 use engine::rows::Role;
+use engine::tables::Refusal;
 use rules::snake::RuleError;
 use std::fmt;
 use store::StoreError;
@@ -29,11 +32,22 @@ const DETAIL_CHARS_MAX: usize = 400;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnedAway;
 
+/// Marks the answer to a request about a table that another node owns: whoever forwards requests finds the node here.
+#[derive(Clone, Debug)]
+pub(super) struct Elsewhere {
+    /// `host:port`.
+    pub(super) address: String,
+}
+
 /// What a request can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thing {
     /// A game.
     Game,
+    /// A table of Stories.
+    Table,
+    /// A card of Stories.
+    Card,
     /// A snake.
     Snake,
     /// A token.
@@ -51,6 +65,8 @@ impl Thing {
     fn many(self) -> &'static str {
         match self {
             Self::Game => "games",
+            Self::Table => "tables",
+            Self::Card => "cards",
             Self::Snake => "snakes",
             Self::Token => "tokens",
             Self::Account => "accounts",
@@ -64,6 +80,8 @@ impl fmt::Display for Thing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Game => "game",
+            Self::Table => "table",
+            Self::Card => "card",
             Self::Snake => "snake",
             Self::Token => "token",
             Self::Account => "account",
@@ -82,6 +100,17 @@ pub enum ApiError {
     /// A token was sent that nobody has.
     #[error("this token is unknown: it was mistyped or deleted; ask for another one")]
     TokenUnknown,
+    /// A guest's token that has ended.
+    #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
+    TokenExpired,
+    /// A guest asks for what only accounts have.
+    #[error("guests only play Stories: this needs the token of an account")]
+    AccountNeeded,
+    /// A cookie came with a request that a page of another site can make a browser send.
+    #[error(
+        "a request with a cookie must come from a page of this site, and one that changes something must say `Content-Type: application/json` or `X-Requested-With`: send one of them, or the token as `Authorization: Bearer`"
+    )]
+    ForeignPage,
     /// The token is good, but not for this.
     #[error("this needs the role {} or more; the token's role is {}", need.name(), have.name())]
     RoleTooWeak {
@@ -121,7 +150,7 @@ pub enum ApiError {
     BadQuery(String),
     /// A part of the path is not an id.
     #[error("the id in the path is {0}")]
-    BadPathId(NotAnId),
+    BadPathId(String),
     /// The path is not text.
     #[error("the path is not valid UTF-8 once percent-decoded")]
     BadPath,
@@ -213,6 +242,18 @@ pub enum ApiError {
         /// When to come again, in seconds.
         retry_after_s: u64,
     },
+    /// A table says no, and nothing changed.
+    #[error("{}", refusal::text(.0))]
+    Story(Refusal),
+    /// The game goes on, and what is asked for is there once it is over.
+    #[error("this game goes on: what happens in it is in its table's feed")]
+    GameLive,
+    /// A table cannot be had now.
+    #[error("{0}")]
+    Tables(TableError),
+    /// A request was not answered by the node that owns its table.
+    #[error("{0}")]
+    Forward(ForwardError),
     /// What lasts cannot be read or written.
     #[error("{}", public_store_text(.0))]
     Store(#[from] StoreError),
@@ -280,6 +321,9 @@ impl ApiError {
         match self {
             Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
+            Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
+            Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
+            Self::ForeignPage => (StatusCode::FORBIDDEN, "foreign_page"),
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
@@ -297,6 +341,11 @@ impl ApiError {
             Self::UnknownSnake { .. } => (StatusCode::BAD_REQUEST, "unknown_snake"),
             Self::PrivateAddress { .. } => (StatusCode::BAD_REQUEST, "private_address"),
             Self::Missing(Thing::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
+            Self::Missing(Thing::Table) => (StatusCode::NOT_FOUND, "no_such_table"),
+            Self::Missing(Thing::Card) => (StatusCode::NOT_FOUND, "no_such_card"),
+            Self::Story(refused) => refusal::kind(refused),
+            Self::Tables(error) => refusal::unavailable(error),
+            Self::GameLive => (StatusCode::CONFLICT, "game_live"),
             Self::Missing(Thing::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
             Self::Missing(Thing::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
             Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
@@ -316,6 +365,10 @@ impl ApiError {
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Self::Forward(ForwardError::Unreachable | ForwardError::TooMany) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere")
+            }
+            Self::Forward(ForwardError::Silent) => (StatusCode::GATEWAY_TIMEOUT, "table_silent"),
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
             Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
             Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
@@ -329,6 +382,7 @@ impl ApiError {
         match self {
             Self::BadValue { field, .. } | Self::UnknownSnake { field, .. } => Some(field),
             Self::PrivateAddress { .. } => Some("/url"),
+            Self::Story(refused) => refusal::field(refused),
             _ => None,
         }
     }
@@ -361,13 +415,31 @@ impl ApiError {
     }
 }
 
+impl From<TableError> for ApiError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Refused(refusal) => Self::Story(refusal),
+            TableError::NoSuchTable => Self::Missing(Thing::Table),
+            TableError::Store(error) => Self::Store(error),
+            TableError::KeyReused => Self::KeyReused,
+            TableError::Broken => Self::Unforeseen("a table broke an invariant".to_owned()),
+            TableError::Elsewhere { .. }
+            | TableError::Busy
+            | TableError::Draining
+            | TableError::NotServing
+            | TableError::TooManyWaiters { .. }
+            | TableError::TooManyTables { .. } => Self::Tables(error),
+        }
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
         let (status, _) = self.kind();
         let mut response = problem_response(status, &self.to_problem());
         let headers = response.headers_mut();
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             headers.insert(header::RETRY_AFTER, RETRY_AFTER_S);
         }
         if status == StatusCode::UNAUTHORIZED {
@@ -384,8 +456,11 @@ impl IntoResponse for ApiError {
             }
             _ => {}
         }
-        if matches!(self, Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. }) {
+        if matches!(self, Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_)) {
             response.extensions_mut().insert(TurnedAway);
+        }
+        if let Self::Tables(TableError::Elsewhere { address }) = self {
+            response.extensions_mut().insert(Elsewhere { address });
         }
         response
     }

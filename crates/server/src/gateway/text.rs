@@ -6,14 +6,19 @@ use engine::limits::NAME_CHARS_MAX;
 /// A name that a bot, an account or a token may have: 1 to 100 characters, one of them to be seen, no control characters (a
 /// database may refuse them, and a terminal may obey them), none that turns the direction of what stands around it.
 pub(super) fn name(field: &str, text: &str) -> ApiResult<String> {
+    line(field, "name", text, NAME_CHARS_MAX)
+}
+
+/// A line of text called `what`, by the same rules.
+pub(super) fn line(field: &str, what: &str, text: &str, chars_max: usize) -> ApiResult<String> {
     let reason = if text.chars().all(|character| character.is_whitespace() || is_invisible(character)) {
-        "the name is empty".to_owned()
-    } else if text.chars().count() > NAME_CHARS_MAX {
-        format!("the name is longer than {NAME_CHARS_MAX} characters")
-    } else if text.chars().any(char::is_control) {
-        "the name holds a control character".to_owned()
+        format!("the {what} is empty")
+    } else if text.chars().count() > chars_max {
+        format!("the {what} is longer than {chars_max} characters")
+    } else if text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
+        format!("the {what} holds a control character, or more than one line")
     } else if text.chars().any(turns_direction) {
-        "the name holds a character that turns the direction of text".to_owned()
+        format!("the {what} holds a character that turns the direction of text")
     } else {
         return Ok(text.to_owned());
     };

@@ -83,6 +83,8 @@ figures! {
         "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
     http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
+    forwards: Counter = "gauntlet_forwards_total", "Requests that were sent on to the node that owns their table, and answered there.";
+    forwards_failed: Counter = "gauntlet_forwards_failed_total", "Requests that were not answered by the node that owns their table.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
     http_connections_accepted: Counter = "gauntlet_http_connections_accepted_total", "Connections of clients that were accepted.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
@@ -269,6 +271,11 @@ impl Metrics {
     /// The client of a request that waited went.
     pub fn http_parked_left(&self) {
         self.figures.http_parked_left.inc();
+    }
+
+    /// A request was sent on to another node, and answered or not.
+    pub fn forwarded(&self, is_answered: bool) {
+        if is_answered { self.figures.forwards.inc() } else { self.figures.forwards_failed.inc() }
     }
 
     /// The counters of a route.

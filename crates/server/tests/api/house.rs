@@ -4,7 +4,7 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
+use engine::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use engine::rows::{Account, Bot, Purpose, Role, Token};
 use engine::time::UnixMs;
 use http_body_util::BodyExt;
@@ -15,6 +15,7 @@ use server::gateway::auth::{Bootstrap, digest};
 use server::gateway::{AnswerBody, Front};
 use server::limits::rules::Keeper;
 use server::metrics::Metrics;
+use server::tables::TableError;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,12 +75,21 @@ impl House {
         std::fs::write(&file, "").unwrap();
         let inbox = app.limits.inbox().unwrap();
         tokio::spawn(Keeper::begin(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
+        tokio::spawn(server::tables::run(app.clone()));
         let house = Self { front: Front::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         house.furnish().await;
         house
     }
 
+    /// Tables are there once their keepers have a lease.
+    async fn wait_for_tables(&self) {
+        while matches!(self.app.tables.view(TableId(0), None).await, Err(TableError::NotServing)) {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn furnish(&self) {
+        self.wait_for_tables().await;
         for (id, name) in [(ANN, "ann"), (BOB, "bob"), (HOUSE, "house")] {
             let account = Account { id, name: name.to_owned(), created_at: UnixMs(0) };
             assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::AccountIs(id));

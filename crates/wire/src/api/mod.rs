@@ -10,6 +10,7 @@ mod inspection;
 mod limits;
 mod ops;
 mod snakes;
+mod stories;
 
 pub use accounts::{AccountView, CreateAccount, CreateToken, CreateTokenFor, TokenCreated, TokenView};
 pub use games::{
@@ -26,3 +27,9 @@ pub use ops::{
     ReadinessCheck, RecentCounts, RecentError, TimingStats,
 };
 pub use snakes::{CreateSnake, Snake, UpdateSnake};
+pub use stories::{
+    CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
+    StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryGame, StoryHistory, StoryLine, StoryListed,
+    StoryMember, StoryMessage, StoryMine, StoryNext, StoryOwn, StoryPlayer, StoryPresence, StoryResult, StorySeat,
+    StorySettings, StoryStanding, StoryState, TellSentence,
+};

@@ -26,10 +26,8 @@ pub(in crate::gateway) struct Payer {
 impl Payer {
     /// The payer of a request of this class by this caller from this address.
     pub(super) fn new(class: RouteClass, identity: &Identity, address: Option<IpAddr>) -> Self {
-        let caller = identity.known();
-        let token = caller.map(|caller| caller.token.map_or(BOOTSTRAP_KEY.to_owned(), |id| format!("token:{id}")));
-        let keys = address.map(super::client::key).into_iter().chain(token).collect();
-        Self { class: class_name(caller, class), keys }
+        let keys = address.map(super::client::key).into_iter().chain(own_key(identity)).collect();
+        Self { class: class_name(rank(identity), class), keys }
     }
 
     /// Takes one unit from every key under every policy that is for it, or none from any.
@@ -102,8 +100,25 @@ impl<S: Sync> FromRequestParts<S> for Payer {
     }
 }
 
+/// The key of the token or of the guest. A guest may ask for as many tokens as their address may: they are limited by both.
+fn own_key(identity: &Identity) -> Option<String> {
+    match identity {
+        Identity::Known(Caller { token: Some(id), .. }) => Some(format!("token:{id}")),
+        Identity::Known(Caller { token: None, .. }) => Some(BOOTSTRAP_KEY.to_owned()),
+        Identity::Guest(guest) => Some(format!("guest:{}", guest.player)),
+        Identity::Nobody | Identity::Unknown | Identity::Expired | Identity::Untold(_) | Identity::Foreign => None,
+    }
+}
+
+fn rank(identity: &Identity) -> Option<(Purpose, Role)> {
+    match identity {
+        Identity::Guest(guest) => Some((guest.purpose, Role::Guest)),
+        other => other.known().map(|caller| (caller.purpose, caller.role)),
+    }
+}
+
 /// `gateway.<who>.<what>`. Whoever tests the load is told apart from whoever uses the house, whatever the role.
-fn class_name(caller: Option<&Caller>, class: RouteClass) -> &'static str {
+fn class_name(rank: Option<(Purpose, Role)>, class: RouteClass) -> &'static str {
     macro_rules! of {
         ($who:literal) => {
             match class {
@@ -114,7 +129,7 @@ fn class_name(caller: Option<&Caller>, class: RouteClass) -> &'static str {
             }
         };
     }
-    match caller.map(|caller| (caller.purpose, caller.role)) {
+    match rank {
         None => of!("anonymous"),
         Some((Purpose::LoadTest, _)) => of!("load_test"),
         Some((Purpose::Use, Role::Guest)) => of!("guest"),
@@ -127,7 +142,10 @@ fn class_name(caller: Option<&Caller>, class: RouteClass) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::ids::{AccountId, TokenId};
+    use crate::gateway::guests::Guest;
+    use engine::ids::{AccountId, PlayerId, TokenId};
+    use engine::time::UnixMs;
+    use std::sync::Arc;
     use store::StoreError;
 
     #[track_caller]
@@ -159,9 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_pays_as_guest_and_by_address() {
+        for (purpose, who) in [(Purpose::Use, "guest"), (Purpose::LoadTest, "load_test")] {
+            let guest = Guest { player: PlayerId(0xa), name: "g".to_owned(), purpose, expires_at: UnixMs(1) };
+            let id = "guest:00000000-0000-0000-0000-00000000000a";
+            let want = format!("gateway.{who}.write address:192.0.2.1 {id}");
+            check(&Identity::Guest(Arc::new(guest)), RouteClass::Write, Some("192.0.2.1"), &want);
+        }
+    }
+
+    #[test]
     fn whoever_is_not_known_pays_by_address_alone() {
         let untold = Identity::Untold(StoreError::Unavailable { why: "gone".to_owned() });
-        for identity in [Identity::Nobody, Identity::Unknown, untold] {
+        for identity in [Identity::Nobody, Identity::Unknown, Identity::Expired, Identity::Foreign, untold] {
             check(&identity, RouteClass::Read, Some("::1"), "gateway.anonymous.read address:::/64");
         }
     }

@@ -5,7 +5,7 @@ use axum::http::Method;
 /// What a request does to the house.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteClass {
-    /// Puts games into the queue: work that outlives its request.
+    /// Begins games: work that outlives its request.
     Create,
     /// Changes something.
     Write,
@@ -17,10 +17,11 @@ pub(super) enum RouteClass {
 
 /// Routes that tell whether the house stands: never limited, or nobody could tell an overload from a death.
 const FREE: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
-const CREATE: [&str; 2] = ["/api/games", "/api/games/batch"];
+const CREATE: [&str; 3] = ["/api/games", "/api/games/batch", "/api/stories/games"];
 /// Asked by POST because the question is long.
 const READ_BY_POST: [&str; 1] = ["/api/games/status"];
-const WATCH: [&str; 1] = ["/api/games/{id}/events"];
+const WATCH: [&str; 3] =
+    ["/api/games/{id}/events", "/api/stories/tables/{table}/feed", "/api/stories/tables/{table}/socket"];
 
 impl RouteClass {
     /// The class of a request whose path matched this pattern (`None`: no route at all); `None` if it is never limited.
@@ -64,6 +65,12 @@ mod tests {
         check("POST", Some("/api/games/{id}/cancel"), Some(RouteClass::Write));
         check("GET", Some("/api/games/{id}/events"), Some(RouteClass::Watch));
         check("POST", Some("/api/games/{id}/events"), Some(RouteClass::Write));
+        check("POST", Some("/api/stories/games"), Some(RouteClass::Create));
+        check("POST", Some("/api/stories/guests"), Some(RouteClass::Write));
+        check("POST", Some("/api/stories/games/{game}/vote"), Some(RouteClass::Write));
+        check("GET", Some("/api/stories/games/{game}"), Some(RouteClass::Read));
+        check("GET", Some("/api/stories/tables/{table}/feed"), Some(RouteClass::Watch));
+        check("GET", Some("/api/stories/tables/{table}/socket"), Some(RouteClass::Watch));
         check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
         check("GET", None, Some(RouteClass::Read));
         check("POST", None, Some(RouteClass::Write));

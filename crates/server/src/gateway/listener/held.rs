@@ -8,7 +8,7 @@ use super::park::{GiveUp, Guest, Parked, Persistence, Streamed};
 use super::place::Ticket;
 use super::stream::Seat;
 use super::{BUFFER_BYTES_MAX, End, Limits, Stage};
-use crate::clock::random_bytes;
+use crate::clock::jitter;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use engine::limits::DRAIN_JITTER_MAX;
@@ -236,9 +236,7 @@ impl Holding<'_> {
 
     /// When to send a client away that could wait longer: not all in one instant, for they will not stay away.
     fn leave_at(&self) -> Instant {
-        let most = DRAIN_JITTER_MAX.min(self.terms.limits.drain_max / 2);
-        let share = f64::from(u32::from_ne_bytes(random_bytes())) / f64::from(u32::MAX);
-        Instant::now() + most.mul_f64(share)
+        Instant::now() + jitter(DRAIN_JITTER_MAX.min(self.terms.limits.drain_max / 2))
     }
 
     fn left(&self) -> End {

@@ -1,0 +1,239 @@
+//! A browser's session: the same token as in `Authorization`, in a cookie that no script reads and no other site's page sends. So
+//! streams and sockets, which browsers open without headers of one's own, need no token in a URL, where it would stand in logs.
+//!
+//! A cookie is sent by whatever makes the browser ask. `SameSite=Strict` keeps other sites' pages out; beyond that a request that
+//! changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers), and what
+//! says that it comes from elsewhere is believed.
+
+use super::auth::{Anybody, Credential, Identity, credential};
+use super::extract::is_json;
+use super::problem::{ApiError, ApiResult};
+use crate::app::App;
+use axum::Json as Answer;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use engine::limits::SESSION_KEPT;
+use engine::rows::Role;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::SessionView;
+use wire::time::Timestamp;
+
+/// The cookie's name.
+pub(super) const COOKIE: &str = "gauntlet_session";
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_session, begin_session, end_session))
+}
+
+/// Who this is
+///
+/// By the token in `Authorization`, or by the browser's cookie.
+#[utoipa::path(get, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
+    (status = 200, description = "Whom the token speaks for.", body = SessionView),
+))]
+async fn get_session(Somebody(who, _): Somebody) -> Answer<SessionView> {
+    Answer(view(&who))
+}
+
+/// Keep the token in the browser
+///
+/// Puts the token of `Authorization` into a cookie that scripts cannot read and other sites cannot send (`HttpOnly`,
+/// `SameSite=Strict`, under `/api` only). Where no `Authorization` is sent, the cookie counts.
+#[utoipa::path(post, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
+    (status = 200, description = "The cookie is set. It lasts as long as a guest's token, or 30 days.", body = SessionView, headers(("Set-Cookie" = String, description = "`gauntlet_session`"))),
+))]
+async fn begin_session(
+    State(app): State<App>,
+    Somebody(who, secret): Somebody,
+    headers: HeaderMap,
+) -> ApiResult<(HeaderMap, Answer<SessionView>)> {
+    let view = view(&who);
+    let kept_s = match view.expires_at {
+        Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
+        None => SESSION_KEPT.as_secs(),
+    };
+    let cookie = set_cookie(&secret, kept_s, is_over_tls(&headers))?;
+    Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Answer(view)))
+}
+
+/// Forget the token in the browser
+///
+/// The token itself stays good: delete it, or let it end.
+#[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is gone.")))]
+async fn end_session(headers: HeaderMap) -> ApiResult<(StatusCode, HeaderMap)> {
+    let cookie = set_cookie("", 0, is_over_tls(&headers))?;
+    Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
+}
+
+/// Somebody with a good token, and that token.
+struct Somebody(Anybody, String);
+
+impl FromRequestParts<App> for Somebody {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let who = Identity::of(parts, app).await.anybody()?.ok_or(ApiError::TokenMissing)?;
+        match credential(parts) {
+            Credential::Secret(secret) => Ok(Self(who, secret.to_owned())),
+            Credential::None | Credential::Unusable | Credential::Foreign => Err(ApiError::TokenMissing),
+        }
+    }
+}
+
+fn view(who: &Anybody) -> SessionView {
+    match who {
+        Anybody::Caller(caller) => SessionView {
+            player: engine::ids::PlayerId::from(caller.account).to_string(),
+            role: caller.role.name().to_owned(),
+            name: None,
+            is_guest: false,
+            expires_at: None,
+        },
+        Anybody::Guest(guest) => SessionView {
+            player: guest.player.to_string(),
+            role: Role::Guest.name().to_owned(),
+            name: Some(guest.name.clone()),
+            is_guest: true,
+            expires_at: Some(Timestamp(guest.expires_at.0)),
+        },
+    }
+}
+
+fn set_cookie(secret: &str, kept_s: u64, is_secure: bool) -> ApiResult<HeaderValue> {
+    if !secret.bytes().all(is_cookie_octet) {
+        return Err(ApiError::bad_value("Authorization", "this token holds characters that no cookie may hold"));
+    }
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!("{COOKIE}={secret}; Path=/api; Max-Age={kept_s}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).map_err(|error| ApiError::Unforeseen(format!("a cookie that is no header: {error}")))
+}
+
+/// RFC 6265, section 4.1.1.
+fn is_cookie_octet(byte: u8) -> bool {
+    matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e)
+}
+
+/// Whether the browser spoke TLS to whatever stands before this server. Whoever claims it falsely only locks out themselves.
+fn is_over_tls(headers: &HeaderMap) -> bool {
+    headers.get("x-forwarded-proto").is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
+}
+
+/// The secret in the session's cookie, if there is one.
+pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value).next()
+}
+
+/// Whether a page of another site may have made a browser send this.
+pub(super) fn may_be_foreign(method: &Method, headers: &HeaderMap) -> bool {
+    if says_that_it_is_foreign(headers) {
+        return true;
+    }
+    if headers.contains_key(header::UPGRADE) {
+        return !is_from_own_page(headers);
+    }
+    !method.is_safe() && !is_json(headers) && !headers.contains_key("x-requested-with")
+}
+
+/// Fetch Metadata: where browsers send it, they say who made the request.
+fn says_that_it_is_foreign(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    matches!(site, Some(b"cross-site" | b"same-site"))
+}
+
+/// A socket is not held by the same-origin policy (RFC 6455, section 10.2): the server has to look at the origin. The port does
+/// not count, as it does not for cookies.
+fn is_from_own_page(headers: &HeaderMap) -> bool {
+    let host = |name| {
+        let uri: Uri = headers.get(name)?.to_str().ok()?.parse().ok()?;
+        uri.host().map(str::to_ascii_lowercase)
+    };
+    match host(header::ORIGIN) {
+        Some(origin) => host(header::HOST) == Some(origin),
+        // No browser leaves it out.
+        None => !headers.contains_key(header::ORIGIN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[track_caller]
+    fn check_cookie(lines: &[&str], want: Option<&str>) {
+        let lines: Vec<_> = lines.iter().map(|line| ("cookie", *line)).collect();
+        assert_eq!(cookie(&headers(&lines)), want, "{lines:?}");
+    }
+
+    #[test]
+    fn the_cookie_is_found_among_others() {
+        check_cookie(&[], None);
+        check_cookie(&["gauntlet_session=abc"], Some("abc"));
+        check_cookie(&["a=b; gauntlet_session=abc; c=d"], Some("abc"));
+        check_cookie(&["a=b", "gauntlet_session=abc"], Some("abc"));
+        check_cookie(&["gauntlet_session="], None);
+        check_cookie(&["xgauntlet_session=abc; gauntlet_sessionx=d"], None);
+        check_cookie(&["gauntlet_session"], None);
+    }
+
+    #[track_caller]
+    fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
+        assert_eq!(may_be_foreign(&method.parse().unwrap(), &headers(lines)), want, "{method} {lines:?}");
+    }
+
+    #[test]
+    fn what_a_form_can_send_is_foreign() {
+        check("GET", &[], false);
+        check("POST", &[], true);
+        check("DELETE", &[], true);
+        check("POST", &[("content-type", "text/plain")], true);
+        check("POST", &[("content-type", "application/x-www-form-urlencoded")], true);
+        check("POST", &[("content-type", "application/json")], false);
+        check("POST", &[("x-requested-with", "fetch")], false);
+    }
+
+    #[test]
+    fn what_says_that_it_is_foreign_is() {
+        check("GET", &[("sec-fetch-site", "cross-site")], true);
+        check("GET", &[("sec-fetch-site", "same-site")], true);
+        check("GET", &[("sec-fetch-site", "same-origin")], false);
+        check("GET", &[("sec-fetch-site", "none")], false);
+        check("POST", &[("sec-fetch-site", "cross-site"), ("content-type", "application/json")], true);
+    }
+
+    #[test]
+    fn sockets_open_from_own_pages_only() {
+        let socket = |origin, host, want| {
+            check("GET", &[("upgrade", "websocket"), ("origin", origin), ("host", host)], want);
+        };
+        socket("http://localhost:4000", "localhost:4000", false);
+        socket("https://Play.example", "play.example", false);
+        socket("http://localhost:4000", "localhost", false);
+        socket("https://evil.example", "play.example", true);
+        socket("https://play.example.evil.example", "play.example", true);
+        socket("null", "play.example", true);
+        check("GET", &[("upgrade", "websocket"), ("host", "play.example")], false);
+    }
+
+    #[test]
+    fn a_cookie_says_where_it_may_go() {
+        let cookie = |is_secure| set_cookie("gst_a-b", 60, is_secure).unwrap().to_str().unwrap().to_owned();
+        let plain = "gauntlet_session=gst_a-b; Path=/api; Max-Age=60; HttpOnly; SameSite=Strict";
+        assert_eq!(cookie(false), plain);
+        assert_eq!(cookie(true), format!("{plain}; Secure"));
+        for secret in ["a;b", "a b", "a\"b", "a,b", "a\\b", "é"] {
+            assert!(set_cookie(secret, 60, true).is_err(), "{secret}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! How guests come in.
+
+use crate::app::App;
+use crate::gateway::auth::Identity;
+use crate::gateway::extract::Json;
+use crate::gateway::guests::Guest;
+use crate::gateway::problem::ApiResult;
+use crate::gateway::text;
+use axum::Json as Answer;
+use axum::extract::{FromRequestParts, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use engine::limits::GUEST_NAME_CHARS_MAX;
+use engine::rows::Purpose;
+use wire::api::{CreateGuest, GuestCreated};
+use wire::time::Timestamp;
+
+/// Come in as a guest
+///
+/// Anybody may. The token is the guest: it is kept nowhere here, and lasts 30 days. It is charged by address to whoever asks, and
+/// what the guest does by guest and by address.
+#[utoipa::path(post, path = "/api/stories/guests", tag = "stories", request_body = CreateGuest, responses(
+    (status = 201, description = "The guest, and the token for the only time.", body = GuestCreated),
+))]
+pub(super) async fn create_guest(
+    State(app): State<App>,
+    Sponsor(purpose): Sponsor,
+    Json(wanted): Json<CreateGuest>,
+) -> ApiResult<(StatusCode, Answer<GuestCreated>)> {
+    let name = text::line("/name", "name", &wanted.name, GUEST_NAME_CHARS_MAX)?;
+    let guest = Guest::new(name, purpose, app.clock.now());
+    let token = app.guests.token(&app.store, &guest).await?;
+    let created = GuestCreated {
+        player: guest.player.to_string(),
+        name: guest.name,
+        token,
+        expires_at: Timestamp(guest.expires_at.0),
+    };
+    Ok((StatusCode::CREATED, Answer(created)))
+}
+
+/// What guests come for: those that a load test's token brings in belong to the load test.
+pub(super) struct Sponsor(Purpose);
+
+impl FromRequestParts<App> for Sponsor {
+    type Rejection = std::convert::Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+        let identity = Identity::of(parts, app).await;
+        Ok(Self(identity.known().map_or(Purpose::Use, |caller| caller.purpose)))
+    }
+}

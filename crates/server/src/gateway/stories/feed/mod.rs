@@ -1,0 +1,115 @@
+//! A viewer's feed of a table, delivered in three ways with one cursor: a poll that waits, an event stream, a WebSocket. The
+//! table cuts and numbers what it tells; here it only gets on its way.
+//!
+//! Whoever waits is counted and woken by `crate::tables`; what waiting costs is the listener's business.
+
+mod poll;
+mod shape;
+mod socket;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use super::show;
+use super::who::Looking;
+use crate::app::App;
+use crate::gateway::extract::{Id, Queried};
+use crate::gateway::listener::park::CanPark;
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json as Answer};
+use engine::ids::{PlayerId, TableId};
+use serde::Deserialize;
+use std::time::Duration;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{StoryFeed, StoryFeedTooOld};
+use wire::problem::Problem;
+
+/// The pattern of the route on which requests may wait.
+pub(in crate::gateway) const FEED: &str = "/api/stories/tables/{table}/feed";
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_feed)).routes(routes!(socket::open_socket))
+}
+
+/// Who looks at which table.
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    table: TableId,
+    viewer: Option<PlayerId>,
+}
+
+/// Where a reader is, and how long a poll waits.
+#[derive(Debug, Deserialize)]
+struct FeedQuery {
+    after: Option<u64>,
+    wait: Option<String>,
+}
+
+/// What happens at a table
+///
+/// Anybody may; each is told what they may know, numbered for them without gaps. With `after`, the number of the last event that the
+/// viewer has: answered at once when there are newer ones, on the first one otherwise, and without any at the end of `wait`
+/// (`25s`, `500ms`, `2m`; nothing: no wait). Without `after`: everything that the viewer may know, and where they are.
+///
+/// With `Accept: text/event-stream` the same comes as Server-Sent Events, first the view if there is no cursor; each event's data is
+/// a message as on the socket, its id the cursor, so that `Last-Event-ID` goes on where a stream ended.
+#[utoipa::path(get, path = FEED, tag = "stories",
+    params(
+        ("table" = String, Path),
+        ("after" = Option<u64>, Query, description = "The last event that the viewer has"),
+        ("wait" = Option<String>, Query, description = "How long to wait for the next, at most 10 minutes"),
+        ("Last-Event-ID" = Option<u64>, Header, description = "The same as `after`, of an event stream; it wins"),
+    ),
+    responses(
+        (status = 200, description = "What happened; without `after` a `StoryState`.", body = StoryFeed),
+        (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
+        (status = 410, description = "`cursor_too_old`: begin again from the view in it", body = StoryFeedTooOld, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+async fn get_feed(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Id(table): Id<TableId>,
+    Queried(query): Queried<FeedQuery>,
+    headers: HeaderMap,
+    pass: Option<Extension<CanPark>>,
+) -> ApiResult<Response> {
+    let (reader, pass) = (Reader { table, viewer }, pass.map(|Extension(pass)| pass));
+    if asks_for_stream(&headers) {
+        return stream::begin(&app, reader, stream::cursor(&headers, query.after)?, pass).await;
+    }
+    let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    match query.after {
+        Some(after) => poll::answer(&app, reader, after, wait, pass).await,
+        None => {
+            let seen = app.tables.view(table, viewer).await?;
+            Ok(Answer(show::state(&seen.view, &seen.online, Some(seen.committed_at_us))).into_response())
+        }
+    }
+}
+
+fn asks_for_stream(headers: &HeaderMap) -> bool {
+    let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+    let essence = |range: &str| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    accepts.flat_map(|value| value.split(',')).any(|range| essence(range) == stream::EVENT_STREAM)
+}
+
+/// How long a poll is to wait: a whole number with `ms`, `s` or `m`.
+fn wait(text: Option<&str>, max: Duration) -> ApiResult<Duration> {
+    let Some(text) = text else { return Ok(Duration::ZERO) };
+    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)];
+    let (amount, unit_ms) =
+        units.iter().find_map(|(unit, ms)| Some((text.strip_suffix(unit)?, ms))).unwrap_or((text, &0));
+    let ms = amount.parse::<u32>().ok().map(|amount| u64::from(amount) * unit_ms);
+    let span = ms.map(Duration::from_millis).filter(|span| *span <= max);
+    span.ok_or_else(|| {
+        let reason = format!("expected a time from 0s to {}s, such as 25s, 500ms or 2m", max.as_secs());
+        ApiError::bad_value("wait", reason)
+    })
+}

@@ -1,0 +1,84 @@
+//! What a table says to one who waits, as it travels: the answer of a poll, and the message of a stream or a socket.
+
+use super::super::{show, tell};
+use crate::gateway::problem::ApiError;
+use crate::tables::{Feed, FeedAnswer, Seen};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use bytes::Bytes;
+use engine::ids::{PlayerId, TableId};
+use engine::tables::News;
+use futures_util::FutureExt;
+use http_body_util::BodyExt;
+use serde::Serialize;
+use wire::api::{StoryFeed, StoryFeedTooOld, StoryMessage};
+use wire::problem::PROBLEM_JSON;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// The answer of a poll.
+pub(super) fn polled(table: TableId, answer: &FeedAnswer) -> Response<Bytes> {
+    match &answer.feed {
+        Feed::News(news) => response(StatusCode::OK, JSON, json(&told(table, news, &answer.online))),
+        Feed::TooOld(view) => {
+            let gone = StatusCode::GONE;
+            let body = StoryFeedTooOld {
+                status: gone.as_u16(),
+                title: gone.canonical_reason().unwrap_or_default().to_owned(),
+                code: "cursor_too_old".to_owned(),
+                detail: "the table does not remember what followed on this cursor, or never gave it: begin again from the view"
+                    .to_owned(),
+                seq: view.seq,
+                view: show::state(view, &answer.online, None),
+            };
+            response(gone, HeaderValue::from_static(PROBLEM_JSON), json(&body))
+        }
+    }
+}
+
+/// A refusal, whole.
+pub(super) fn problem(error: ApiError) -> Response<Bytes> {
+    let (parts, body) = error.into_response().into_parts();
+    // What was made in memory is all there.
+    let body =
+        body.collect().now_or_never().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    Response::from_parts(parts, body)
+}
+
+/// The message that says this, and the reader's place after it.
+pub(super) fn message(table: TableId, answer: &FeedAnswer) -> (u64, Bytes) {
+    match &answer.feed {
+        Feed::News(news) => (news.seq, json(&StoryMessage::News(told(table, news, &answer.online)))),
+        Feed::TooOld(view) => (view.seq, json(&StoryMessage::View(Box::new(show::state(view, &answer.online, None))))),
+    }
+}
+
+/// The message with which a reader without a cursor begins.
+pub(super) fn first(seen: &Seen) -> (u64, Bytes) {
+    let view = show::state(&seen.view, &seen.online, Some(seen.committed_at_us));
+    (seen.view.seq, json(&StoryMessage::View(Box::new(view))))
+}
+
+fn told(table: TableId, news: &News, online: &[PlayerId]) -> StoryFeed {
+    let events: Vec<_> = news.events.iter().map(|event| tell::event(table, event)).collect();
+    StoryFeed {
+        seq: news.seq,
+        timed_out: events.is_empty(),
+        committed_at_us: news.committed_at_us,
+        events,
+        presence: show::presence(online),
+    }
+}
+
+fn json(value: &impl Serialize) -> Bytes {
+    serde_json::to_vec(value).expect("plain shapes always become JSON in memory").into()
+}
+
+fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    response
+}

@@ -1,0 +1,151 @@
+//! The socket: the same messages over a WebSocket. A client says nothing on it; what it does, it does by requests.
+
+use super::{Reader, shape};
+use crate::app::App;
+use crate::clock::jitter;
+use crate::gateway::extract::{Id, Queried};
+use crate::gateway::problem::{ApiError, ApiResult};
+use crate::gateway::stories::who::Looking;
+use crate::tables::Waiting;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::response::Response;
+use bytes::Bytes;
+use engine::ids::TableId;
+use engine::limits::{DRAIN_JITTER_MAX, FEED_HEARTBEAT_EVERY};
+use serde::Deserialize;
+use std::time::Duration;
+use tokio::time::{Instant, interval_at, sleep, timeout};
+use wire::problem::Problem;
+
+/// A reader that takes nothing for so long is gone.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Memory of one socket's buffers, in bytes: clients send nothing of size.
+const READ_BUFFER_BYTES: usize = 512;
+const INCOMING_BYTES_MAX: usize = 4_096;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct SocketQuery {
+    after: Option<u64>,
+}
+
+/// What happens at a table, over a WebSocket
+///
+/// The messages of the event stream, one a text frame: `news` when something happened, `view` first if there is no `after`, and
+/// whenever the cursor was too old. Send nothing.
+#[utoipa::path(get, path = "/api/stories/tables/{table}/socket", tag = "stories",
+    params(
+        ("table" = String, Path),
+        ("after" = Option<u64>, Query, description = "The last event that the viewer has"),
+    ),
+    responses(
+        (status = 101, description = "A WebSocket of `StoryMessage`s", body = wire::api::StoryMessage),
+        (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
+        (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn open_socket(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Id(table): Id<TableId>,
+    Queried(query): Queried<SocketQuery>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> ApiResult<Response> {
+    let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
+    let (after, first) = match query.after {
+        Some(after) => (after, None),
+        None => {
+            let (seq, message) = shape::first(&app.tables.view(table, viewer).await?);
+            (seq, Some(message))
+        }
+    };
+    // Whatever stands against it is said while it can be said in HTTP.
+    let waiting = app.tables.wait(table, viewer, after).await?;
+    let upgrade = upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
+        .write_buffer_size(0)
+        .max_message_size(INCOMING_BYTES_MAX)
+        .max_frame_size(INCOMING_BYTES_MAX);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        tell(&app, Reader { table, viewer }, first, waiting, socket).await;
+    }))
+}
+
+/// Why a socket is closed.
+enum Closing {
+    /// The client left, or takes nothing any more.
+    Gone,
+    /// This process leaves, or the table left it: the client should connect again.
+    Elsewhere,
+}
+
+async fn tell(app: &App, reader: Reader, first: Option<Bytes>, waiting: Waiting, mut socket: WebSocket) {
+    if let Closing::Elsewhere = go_on(app, reader, first, waiting, &mut socket).await {
+        let reason = "the table is not here any more: connect again".into();
+        let _ = send(&mut socket, Message::Close(Some(CloseFrame { code: close_code::RESTART, reason }))).await;
+    }
+}
+
+async fn go_on(
+    app: &App,
+    reader: Reader,
+    first: Option<Bytes>,
+    mut waiting: Waiting,
+    socket: &mut WebSocket,
+) -> Closing {
+    if let Some(message) = first
+        && let Err(gone) = send(socket, text(message)).await
+    {
+        return gone;
+    }
+    let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_EVERY, FEED_HEARTBEAT_EVERY);
+    let mut leaving = std::pin::pin!(leaves(app));
+    loop {
+        let answer = tokio::select! {
+            answer = &mut waiting => answer,
+            () = &mut leaving => return Closing::Elsewhere,
+            _ = ping.tick() => {
+                if let Err(gone) = send(socket, Message::Ping(Bytes::new())).await {
+                    return gone;
+                }
+                continue;
+            }
+            received = socket.recv() => match received {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Closing::Gone,
+                // Clients have nothing to say; pings are answered by the library.
+                Some(Ok(_)) => continue,
+            },
+        };
+        let Ok(answer) = answer else { return Closing::Elsewhere };
+        let (seq, message) = shape::message(reader.table, &answer);
+        // The next wait first: whoever is told something is here.
+        let next = app.tables.wait(reader.table, reader.viewer, seq).await;
+        if let Err(gone) = send(socket, text(message)).await {
+            return gone;
+        }
+        waiting = match next {
+            Ok(next) => next,
+            Err(_) => return Closing::Elsewhere,
+        };
+    }
+}
+
+/// Waits until this client is to be sent away: not all in one instant, for they will not stay away.
+async fn leaves(app: &App) {
+    app.drain.begun().await;
+    sleep(jitter(DRAIN_JITTER_MAX)).await;
+}
+
+async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Closing> {
+    match timeout(SEND_TIMEOUT, socket.send(message)).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(Closing::Gone),
+    }
+}
+
+fn text(message: Bytes) -> Message {
+    Message::Text(Utf8Bytes::try_from(message).expect("JSON is UTF-8"))
+}

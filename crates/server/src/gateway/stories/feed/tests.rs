@@ -1,0 +1,62 @@
+//! What the feed's query may say.
+
+use super::*;
+
+const MAX: Duration = Duration::from_secs(600);
+
+#[track_caller]
+fn check(text: Option<&str>, want_ms: Option<u64>) {
+    let have = wait(text, MAX).ok().map(|span| span.as_millis() as u64);
+    assert_eq!(have, want_ms, "{text:?}");
+}
+
+#[test]
+fn waits_are_read_with_their_unit_and_no_longer_than_allowed() {
+    check(None, Some(0));
+    check(Some("0"), Some(0));
+    check(Some("0s"), Some(0));
+    check(Some("25s"), Some(25_000));
+    check(Some("25"), Some(25_000));
+    check(Some("500ms"), Some(500));
+    check(Some("2m"), Some(120_000));
+    check(Some("10m"), Some(600_000));
+    check(Some("601s"), None);
+    check(Some("11m"), None);
+    check(Some("4294967295m"), None);
+    check(Some(""), None);
+    check(Some("s"), None);
+    check(Some("-1s"), None);
+    check(Some("1.5s"), None);
+    check(Some("1h"), None);
+}
+
+#[track_caller]
+fn check_accept(accept: &str, want: bool) {
+    let headers = HeaderMap::from_iter([(header::ACCEPT, accept.parse().unwrap())]);
+    assert_eq!(asks_for_stream(&headers), want, "{accept}");
+}
+
+#[test]
+fn a_stream_is_given_to_whoever_asks_for_one() {
+    check_accept("text/event-stream", true);
+    check_accept("application/json, Text/Event-Stream;q=0.9", true);
+    check_accept("*/*", false);
+    check_accept("text/event-streams", false);
+    assert!(!asks_for_stream(&HeaderMap::new()));
+}
+
+#[track_caller]
+fn check_cursor(last: Option<&'static str>, after: Option<u64>, want: Option<Option<u64>>) {
+    let header = http::HeaderName::from_static("last-event-id");
+    let headers = last.map(|last| (header, last.parse().unwrap()));
+    assert_eq!(stream::cursor(&headers.into_iter().collect(), after).ok(), want, "{last:?} {after:?}");
+}
+
+#[test]
+fn what_was_heard_last_goes_before_what_the_url_says() {
+    check_cursor(None, None, Some(None));
+    check_cursor(None, Some(3), Some(Some(3)));
+    check_cursor(Some("7"), None, Some(Some(7)));
+    check_cursor(Some("7"), Some(3), Some(Some(7)));
+    check_cursor(Some("seven"), Some(3), None);
+}

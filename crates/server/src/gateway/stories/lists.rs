@@ -1,0 +1,123 @@
+//! Lists of games, each from one walk along an index: one's own, those that still take players, those that are over.
+//!
+//! A list shows the same of a game to everybody; what is hidden stands in none.
+
+use super::who::Looking;
+use crate::app::App;
+use crate::gateway::extract::Queried;
+use crate::gateway::page::{PageQuery, cut, link_to_next};
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use engine::limits::PAGE_DEFAULT;
+use engine::rows::{GameCursor, GameRow, SeatedGame};
+use serde::Deserialize;
+use store::SeatFilter;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{StoryListed, StoryMine};
+use wire::time::Timestamp;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(my_games)).routes(routes!(lobby)).routes(routes!(history))
+}
+
+/// Which of one's own games.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct MineQuery {
+    /// `live` or `ended`; `live` when absent.
+    #[param(value_type = Option<String>)]
+    state: Option<String>,
+}
+
+impl MineQuery {
+    fn is_ended(&self) -> ApiResult<bool> {
+        match self.state.as_deref() {
+            None | Some("live") => Ok(false),
+            Some("ended") => Ok(true),
+            Some(_) => Err(ApiError::bad_value("state", "there is no such state: expected live or ended")),
+        }
+    }
+}
+
+/// List one's own games, newest first
+///
+/// Those in which the caller tells, plays or is invited: live ones, or ended ones with whether the caller won.
+#[utoipa::path(get, path = "/api/stories/my-games", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(MineQuery, PageQuery), responses(
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryMine>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn my_games(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Queried(query): Queried<MineQuery>,
+    Queried(page): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<StoryMine>>)> {
+    let (player, is_ended) = (viewer.ok_or(ApiError::TokenMissing)?, query.is_ended()?);
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
+    let filter = SeatFilter { player, is_ended, before, limit: limit + 1 };
+    let games = app.store.read(move |reader| reader.story_games_of(&filter)).await?;
+    let (games, has_more) = cut(games, limit);
+    let last = games.last().filter(|_| has_more).map(|seated| GameCursor::by_creation(&seated.game));
+    let state = if is_ended { "state=ended&" } else { "state=live&" };
+    let link = link_to_next("/api/stories/my-games", state, limit, last);
+    Ok((link, Answer(games.iter().map(mine).collect())))
+}
+
+/// List games that take players, newest first
+///
+/// Everybody's live games with a free seat, in `create` or `invitation`.
+#[utoipa::path(get, path = "/api/stories/lobby", tag = "stories", params(PageQuery), responses(
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn lobby(
+    State(app): State<App>,
+    Queried(page): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<StoryListed>>)> {
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
+    let games = app.store.read(move |reader| reader.story_lobby(before, limit + 1)).await?;
+    Ok(listed("/api/stories/lobby", games, limit, |row| Some(GameCursor::by_creation(row))))
+}
+
+/// List games that are over, the last one first
+#[utoipa::path(get, path = "/api/stories/history", tag = "stories", params(PageQuery), responses(
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn history(
+    State(app): State<App>,
+    Queried(page): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<StoryListed>>)> {
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
+    let games = app.store.read(move |reader| reader.story_history(before, limit + 1)).await?;
+    Ok(listed("/api/stories/history", games, limit, GameCursor::by_end))
+}
+
+fn listed(
+    path: &str,
+    games: Vec<GameRow>,
+    limit: usize,
+    cursor: fn(&GameRow) -> Option<GameCursor>,
+) -> (HeaderMap, Answer<Vec<StoryListed>>) {
+    let (games, has_more) = cut(games, limit);
+    let last = games.last().filter(|_| has_more).and_then(cursor);
+    (link_to_next(path, "", limit, last), Answer(games.iter().map(game).collect()))
+}
+
+fn game(row: &GameRow) -> StoryListed {
+    StoryListed {
+        id: row.id.to_string(),
+        table: row.id.table.to_string(),
+        phase: row.phase.name().to_owned(),
+        storyteller: row.storyteller.to_string(),
+        sentence: row.sentence.clone(),
+        players: row.players,
+        players_max: row.players_max,
+        created_at: Timestamp(row.created_at.0),
+        ended_at: row.ended_at.map(|at| Timestamp(at.0)),
+    }
+}
+
+fn mine(seated: &SeatedGame) -> StoryMine {
+    StoryMine { game: game(&seated.game), role: seated.role.name().to_owned(), has_won: seated.is_won }
+}

@@ -1,0 +1,34 @@
+//! `/api/stories`: a card game whose players see different things.
+//!
+//! Turns requests into actions at tables, and what tables show into JSON. What a viewer may see was cut before it comes here, at
+//! one door (`engine::tables`): nothing in this room adds to it, or knows a card that the viewer may not know.
+
+mod act;
+mod cards;
+mod enter;
+pub(super) mod feed;
+mod lists;
+mod open;
+mod players;
+mod read;
+pub(super) mod refusal;
+mod settings;
+pub(super) mod show;
+pub(super) mod tell;
+pub(super) mod who;
+
+use crate::app::App;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(enter::create_guest))
+        .routes(routes!(open::create_game))
+        .merge(act::routes())
+        .merge(read::routes())
+        .merge(feed::routes())
+        .merge(lists::routes())
+        .routes(routes!(players::get_player))
+        .merge(cards::routes())
+}

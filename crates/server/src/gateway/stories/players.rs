@@ -1,0 +1,54 @@
+//! What may be asked about a player: everybody's level, and one's own points and cards.
+
+use super::who::Looking;
+use crate::app::App;
+use crate::gateway::extract::Id;
+use crate::gateway::problem::ApiResult;
+use axum::Json as Answer;
+use axum::extract::State;
+use engine::ids::{AccountId, PlayerId};
+use engine::tables::Standing;
+use rules::stories::{CardSet, Level};
+use wire::api::{StoryPlayer, StoryStanding};
+
+/// Look at a player
+///
+/// Anybody may. Points and earned cards are the player's own to see: a card that is known to be earned is a card that somebody may hold.
+#[utoipa::path(get, path = "/api/stories/players/{player}", tag = "stories", params(("player" = String, Path)), responses(
+    (status = 200, description = "The player; of somebody who never scored, level 1.", body = StoryPlayer),
+))]
+pub(super) async fn get_player(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Id(player): Id<PlayerId>,
+) -> ApiResult<Answer<StoryPlayer>> {
+    let both = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
+    let (account, standings) = both.await?;
+    let standing = standings.first().map(|(_, standing)| *standing).unwrap_or_default();
+    Ok(Answer(StoryPlayer {
+        player: player.to_string(),
+        name: account.map(|account| account.name),
+        level: Level::of(standing.score).level,
+        standing: (viewer == Some(player)).then(|| self::standing(&standing)),
+    }))
+}
+
+/// Points, levels and cards, for the player alone.
+pub(super) fn standing(standing: &Standing) -> StoryStanding {
+    let (level, before) = (Level::of(standing.score), Level::of(standing.score_prev));
+    StoryStanding {
+        score: standing.score,
+        level: level.level,
+        score_next: level.next,
+        score_left: level.left,
+        score_prev: standing.score_prev,
+        level_prev: before.level,
+        earned_cards: numbers(standing.earned),
+        earned_cards_last: numbers(standing.earned_last),
+    }
+}
+
+/// The numbers of these cards, in order.
+pub(super) fn numbers(cards: CardSet) -> Vec<u8> {
+    cards.iter().map(|card| card.0).collect()
+}

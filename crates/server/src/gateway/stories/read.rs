@@ -1,0 +1,113 @@
+//! What may be looked at: a game, what happened in it, a table.
+//!
+//! A live game is shown from the memory of the table's owner, without a question to the store. One that has ended is cut from its
+//! record, and wakes no table.
+
+use super::who::Looking;
+use super::{show, tell};
+use crate::app::App;
+use crate::gateway::extract::Id;
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use axum::Json as Answer;
+use axum::extract::State;
+use engine::ids::{GameId, PlayerId, TableId};
+use engine::rows::GameRow;
+use engine::tables::GameRecord;
+use std::fmt::Display;
+use store::StoreError;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{StoryHistory, StoryState};
+use wire::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(get_game)).routes(routes!(game_history)).routes(routes!(get_table))
+}
+
+/// Look at a game
+///
+/// Anybody may; each sees what they may know: the storyteller every hand, pick and vote, a player their own, a visitor (without a token)
+/// none before the end.
+#[utoipa::path(get, path = "/api/stories/games/{game}", tag = "stories", params(("game" = String, Path)), responses(
+    (status = 200, description = "The game, as the viewer sees it.", body = StoryState),
+    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_game(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Id(id): Id<GameId>,
+) -> ApiResult<Answer<StoryState>> {
+    game(&app, id, viewer).await.map(Answer)
+}
+
+/// What happened in a game that is over
+///
+/// In order, as far as the viewer may know. What happens in a live game is in the table's feed.
+#[utoipa::path(get, path = "/api/stories/games/{game}/history", tag = "stories", params(("game" = String, Path)), responses(
+    (status = 200, description = "What happened.", body = StoryHistory),
+    (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`game_live`: it goes on", body = Problem, content_type = "application/problem+json"),
+))]
+async fn game_history(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Id(id): Id<GameId>,
+) -> ApiResult<Answer<StoryHistory>> {
+    let (_, record) = row(&app, id).await?;
+    let record = record.ok_or(ApiError::GameLive)?;
+    let events = record.history(viewer).map_err(|why| corrupt(id, &why))?;
+    let events = events.iter().map(|event| tell::event(id.table, event)).collect();
+    Ok(Answer(StoryHistory { game: id.to_string(), events }))
+}
+
+/// Look at a table
+///
+/// Anybody may. Its last game, who sits there, who is here, and the viewer's place in its feed.
+#[utoipa::path(get, path = "/api/stories/tables/{table}", tag = "stories", params(("table" = String, Path)), responses(
+    (status = 200, description = "The table, as the viewer sees it.", body = StoryState),
+    (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_table(
+    State(app): State<App>,
+    Looking(viewer): Looking,
+    Id(table): Id<TableId>,
+) -> ApiResult<Answer<StoryState>> {
+    let seen = app.tables.view(table, viewer).await?;
+    Ok(Answer(show::state(&seen.view, &seen.online, Some(seen.committed_at_us))))
+}
+
+/// A game, as this viewer sees it.
+pub(super) async fn game(app: &App, id: GameId, viewer: Option<PlayerId>) -> ApiResult<StoryState> {
+    if let Some(seen) = app.tables.view_here(id.table, viewer).await
+        && shows(&seen.view, id)
+    {
+        return Ok(show::state(&seen.view, &seen.online, Some(seen.committed_at_us)));
+    }
+    let (_, record) = row(app, id).await?;
+    if let Some(record) = record {
+        return Ok(show::past(id, &record.view(viewer)));
+    }
+    let seen = app.tables.view(id.table, viewer).await?;
+    if shows(&seen.view, id) {
+        return Ok(show::state(&seen.view, &seen.online, Some(seen.committed_at_us)));
+    }
+    // It has ended, and the table gone on, between the two looks.
+    let (_, record) = row(app, id).await?;
+    record.map(|record| show::past(id, &record.view(viewer))).ok_or(ApiError::Missing(Thing::Game))
+}
+
+fn shows(view: &engine::tables::TableView, id: GameId) -> bool {
+    view.game.as_ref().is_some_and(|game| game.id == id)
+}
+
+/// What the store knows of a game: its row, and its record once it has ended.
+async fn row(app: &App, id: GameId) -> ApiResult<(GameRow, Option<GameRecord>)> {
+    let found = app.store.read(move |reader| reader.story_game(id)).await?;
+    let (row, bytes) = found.ok_or(ApiError::Missing(Thing::Game))?;
+    let record = bytes.map(|bytes| GameRecord::from_bytes(&bytes)).transpose();
+    Ok((row, record.map_err(|why| corrupt(id, &why))?))
+}
+
+fn corrupt(id: GameId, why: &dyn Display) -> StoreError {
+    StoreError::Corrupt { why: format!("the record of game {id}: {why}") }
+}

@@ -1,0 +1,88 @@
+//! What tables refuse, in the API's words: one stable code each, and what could be done instead.
+//!
+//! 403: not this caller, whatever the game is at. 409: not now, or not this card. 400: never.
+
+use crate::tables::{TableError, Whose};
+use axum::http::StatusCode;
+use engine::tables::{Phase, Refusal};
+
+/// The status and the stable code.
+pub(in crate::gateway) fn kind(refusal: &Refusal) -> (StatusCode, &'static str) {
+    match refusal {
+        Refusal::Settings(_) | Refusal::Empty { .. } | Refusal::TooLong { .. } | Refusal::Countdown { .. } => {
+            (StatusCode::BAD_REQUEST, "bad_value")
+        }
+        Refusal::NotAMember => (StatusCode::FORBIDDEN, "not_a_member"),
+        Refusal::NotAPlayer => (StatusCode::FORBIDDEN, "not_a_player"),
+        Refusal::NotStoryteller => (StatusCode::FORBIDDEN, "not_storyteller"),
+        Refusal::StorytellerMayNotPick => (StatusCode::FORBIDDEN, "storyteller_may_not_pick"),
+        Refusal::StorytellerMayNotVote => (StatusCode::FORBIDDEN, "storyteller_may_not_vote"),
+        Refusal::GameNotLive { .. } => (StatusCode::CONFLICT, "game_not_live"),
+        Refusal::GameIsLive { .. } => (StatusCode::CONFLICT, "game_live"),
+        Refusal::NotYourTurn { .. } => (StatusCode::CONFLICT, "not_your_turn"),
+        Refusal::WrongPhase { .. } => (StatusCode::CONFLICT, "wrong_phase"),
+        Refusal::AlreadyJoined => (StatusCode::CONFLICT, "already_joined"),
+        Refusal::TableFull { .. } => (StatusCode::CONFLICT, "table_full"),
+        Refusal::NotInHand => (StatusCode::CONFLICT, "not_in_hand"),
+        Refusal::NotOnBoard => (StatusCode::CONFLICT, "not_on_board"),
+        Refusal::OwnCard => (StatusCode::CONFLICT, "own_card"),
+        Refusal::CardNotSet => (StatusCode::CONFLICT, "card_not_set"),
+        Refusal::TooFewPicks { .. } => (StatusCode::CONFLICT, "too_few_picks"),
+        Refusal::TooFewVotes { .. } => (StatusCode::CONFLICT, "too_few_votes"),
+        Refusal::TooManyInvited { .. } => (StatusCode::CONFLICT, "too_many_invited"),
+        Refusal::ChatTooFast { .. } => (StatusCode::TOO_MANY_REQUESTS, "chat_too_fast"),
+    }
+}
+
+/// What the caller is told.
+pub(in crate::gateway) fn text(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::WrongPhase { allowed, .. } if !allowed.is_empty() => {
+            let allowed: Vec<_> = allowed.iter().map(|phase| Phase::name(*phase)).collect();
+            format!("{refusal}: it can be in {}", allowed.join(" and "))
+        }
+        refusal => refusal.to_string(),
+    }
+}
+
+/// The member of the request that is at fault.
+pub(in crate::gateway) fn field(refusal: &Refusal) -> Option<&'static str> {
+    match refusal {
+        Refusal::Settings(_) => Some("/settings"),
+        Refusal::Empty { what: "sentence" } | Refusal::TooLong { what: "sentence", .. } => Some("/sentence"),
+        Refusal::Empty { .. } | Refusal::TooLong { .. } => Some("/text"),
+        Refusal::Countdown { .. } => Some("/countdown_ms"),
+        _ => None,
+    }
+}
+
+/// The status and the stable code of a table that cannot be had. What has a meaning of its own in the API is another error there
+/// (see its `From`), and is `internal` here.
+pub(in crate::gateway) fn unavailable(error: &TableError) -> (StatusCode, &'static str) {
+    match error {
+        TableError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "table_busy"),
+        TableError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+        TableError::NotServing => (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served"),
+        TableError::Elsewhere { .. } => (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere"),
+        TableError::TooManyTables { .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables"),
+        TableError::TooManyWaiters { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiters"),
+        TableError::TooManyWaiters { whose: Whose::Player, .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
+        TableError::Refused(_)
+        | TableError::NoSuchTable
+        | TableError::Store(_)
+        | TableError::KeyReused
+        | TableError::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_phase_says_when_it_could_be_done() {
+        let refusal = Refusal::WrongPhase { phase: Phase::Vote, allowed: &[Phase::Create, Phase::Invitation] };
+        assert_eq!(text(&refusal), "this cannot be done in the phase `vote`: it can be in create and invitation");
+        assert_eq!(kind(&refusal), (StatusCode::CONFLICT, "wrong_phase"));
+    }
+}

@@ -1,0 +1,78 @@
+//! What happened, as JSON. The engine has cut it for its viewer.
+
+use super::players::numbers;
+use super::show::{in_order, moment, ms};
+use engine::ids::{GameId, PlayerId, TableId};
+use engine::tables::{Counted, Event, EventKind};
+use wire::api::{StoryEvent, StoryEventKind, StoryResult};
+use wire::time::Timestamp;
+
+/// One event of a viewer's feed of this table.
+pub(in crate::gateway) fn event(table: TableId, event: &Event) -> StoryEvent {
+    let game = (event.game > 0).then(|| GameId { table, number: event.game }.to_string());
+    StoryEvent { seq: event.seq, at: Timestamp(event.at.0), game, kind: kind(&event.kind) }
+}
+
+fn kind(kind: &EventKind) -> StoryEventKind {
+    match kind {
+        EventKind::Started { storyteller, name, unseated } => StoryEventKind::Started {
+            storyteller: storyteller.to_string(),
+            name: name.to_string(),
+            unseated: ids(unseated),
+        },
+        EventKind::Joined { player, name, is_bot, hand } => StoryEventKind::Joined {
+            player: player.to_string(),
+            name: name.to_string(),
+            is_bot: *is_bot,
+            hand: hand.map(numbers),
+        },
+        EventKind::Left { player, countdown } => {
+            StoryEventKind::Left { player: player.to_string(), countdown_at: moment(*countdown) }
+        }
+        EventKind::CardChosen { card } => StoryEventKind::CardChosen { card: card.map(|card| card.0) },
+        EventKind::StoryTold { sentence } => StoryEventKind::StoryTold { sentence: sentence.to_string() },
+        EventKind::Invited { players } => StoryEventKind::Invited { players: ids(players) },
+        EventKind::Picked { player, card, countdown } => StoryEventKind::Picked {
+            player: player.to_string(),
+            card: card.map(|card| card.0),
+            countdown_at: moment(*countdown),
+        },
+        EventKind::CountdownSet { takes, countdown } => {
+            StoryEventKind::CountdownSet { countdown_ms: takes.map(ms), countdown_at: moment(*countdown) }
+        }
+        EventKind::VotingOpened { board, removed, because } => StoryEventKind::VotingOpened {
+            board: in_order(board),
+            removed: ids(removed),
+            because: because.name().to_owned(),
+        },
+        EventKind::Voted { player, card, countdown } => StoryEventKind::Voted {
+            player: player.to_string(),
+            card: card.map(|card| card.0),
+            countdown_at: moment(*countdown),
+        },
+        EventKind::Completed { results, because } => StoryEventKind::Completed {
+            results: results.iter().map(result).collect(),
+            because: because.name().to_owned(),
+        },
+        EventKind::Canceled { because } => StoryEventKind::Canceled { because: because.name().to_owned() },
+        EventKind::Said { player, text } => StoryEventKind::Said { player: player.to_string(), text: text.to_string() },
+        EventKind::BotsSet { are_on } => StoryEventKind::BotsSet { are_on: *are_on },
+        EventKind::NextStoryteller { player, until } => {
+            StoryEventKind::NextStoryteller { player: player.map(|player| player.to_string()), until: moment(*until) }
+        }
+    }
+}
+
+fn result(counted: &Counted) -> StoryResult {
+    StoryResult {
+        player: counted.player.to_string(),
+        picked: counted.picked.map(|card| card.0),
+        vote: counted.vote.map(|card| card.0),
+        points: counted.points,
+        has_won: counted.has_won,
+    }
+}
+
+fn ids(players: &[PlayerId]) -> Vec<String> {
+    players.iter().map(PlayerId::to_string).collect()
+}

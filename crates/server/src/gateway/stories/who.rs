@@ -1,0 +1,89 @@
+//! Who sits at tables: a signed-in player under the number of their account, or a guest under one of their own.
+
+use crate::app::App;
+use crate::gateway::auth::{Anybody, Identity};
+use crate::gateway::guests;
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use engine::ids::{AccountId, PlayerId};
+use engine::rows::Role;
+use engine::tables::Newcomer;
+use std::sync::Arc;
+
+/// Somebody who may act at tables.
+#[derive(Clone, Debug)]
+pub(in crate::gateway) enum Sitter {
+    /// A player, or more, with an account.
+    Account(AccountId),
+    /// A guest.
+    Guest(Arc<guests::Guest>),
+}
+
+impl Sitter {
+    fn of(who: Anybody) -> ApiResult<Self> {
+        match who {
+            Anybody::Guest(guest) => Ok(Self::Guest(guest)),
+            Anybody::Caller(caller) if caller.role >= Role::Player => Ok(Self::Account(caller.account)),
+            // A token that may only look must not act for its account.
+            Anybody::Caller(caller) => Err(ApiError::RoleTooWeak { need: Role::Player, have: caller.role }),
+        }
+    }
+
+    /// Their id at tables.
+    pub(in crate::gateway) fn player(&self) -> PlayerId {
+        match self {
+            Self::Account(account) => PlayerId::from(*account),
+            Self::Guest(guest) => guest.player,
+        }
+    }
+
+    /// Who sits down: their name and where they stand, as of now.
+    pub(super) async fn newcomer(&self, app: &App) -> ApiResult<Newcomer> {
+        let player = self.player();
+        match self {
+            Self::Guest(guest) => {
+                let standings = app.store.read(move |reader| reader.standings(&[player])).await?;
+                Ok(newcomer(player, guest.name.clone(), &standings))
+            }
+            Self::Account(account) => {
+                let id = *account;
+                let both = app.store.read(move |reader| Ok((reader.account(id)?, reader.standings(&[player])?)));
+                let (account, standings) = both.await?;
+                // The bootstrap token's account may be one that nobody keeps.
+                let name = account.map_or_else(|| "somebody".to_owned(), |account| account.name);
+                Ok(newcomer(player, name, &standings))
+            }
+        }
+    }
+}
+
+fn newcomer(id: PlayerId, name: String, standings: &[(PlayerId, engine::tables::Standing)]) -> Newcomer {
+    let standing = standings.iter().find(|(player, _)| *player == id).map(|(_, standing)| *standing);
+    Newcomer { id, name: name.into(), standing: standing.unwrap_or_default() }
+}
+
+impl FromRequestParts<App> for Sitter {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Self::of(Identity::of(parts, app).await.anybody()?.ok_or(ApiError::TokenMissing)?)
+    }
+}
+
+/// Whoever looks: a player, or (without a token) a visitor. A bad token is refused: nobody is to take a visitor's view for
+/// their own.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::gateway) struct Looking(pub(in crate::gateway) Option<PlayerId>);
+
+impl FromRequestParts<App> for Looking {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let who = Identity::of(parts, app).await.anybody()?;
+        Ok(Self(who.map(|who| match who {
+            Anybody::Caller(caller) => PlayerId::from(caller.account),
+            Anybody::Guest(guest) => guest.player,
+        })))
+    }
+}

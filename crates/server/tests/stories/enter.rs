@@ -1,0 +1,107 @@
+//! Guests, accounts and browsers: who is let in as whom.
+
+use crate::house::House;
+use crate::play::Person;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_guest_plays_and_does_nothing_else() {
+    let house = House::open().await;
+    let ann = Person::come(&house, "Ann").await;
+    house.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
+    for line in ["GET /api/games", "GET /api/snakes", "POST /api/tokens", "GET /api/admin/stats"] {
+        house.call(line).by(&ann.token).check("403 account_needed").await;
+    }
+    let mut forged = ann.token.clone();
+    let last = if forged.pop() == Some('A') { 'B' } else { 'A' };
+    forged.push(last);
+    for token in [forged.as_str(), "gst_", "gst_AAAA", &ann.token[..ann.token.len() - 4]] {
+        house.call("POST /api/stories/games").by(token).json(&json!({})).check("401 token_unknown").await;
+        house.call("GET /api/stories/lobby").by(token).check("200").await;
+    }
+}
+
+#[tokio::test]
+async fn an_account_plays_under_its_name_and_its_number() {
+    let house = House::open().await;
+    let opened = house.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
+    assert_eq!(opened.body["members"][0]["name"], "ann");
+    let session = house.call("GET /api/session").by("player").check("200").await;
+    assert_eq!(session.body["player"], opened.body["game"]["storyteller"]);
+    // A token that may only look does not act for its account.
+    house.call("POST /api/stories/games").by("guest").json(&json!({})).check("403 role_too_weak").await;
+}
+
+#[tokio::test]
+async fn a_browsers_cookie_stands_for_its_token() {
+    let house = House::open().await;
+    let ann = Person::come(&house, "Ann").await;
+    let begun = house.call("POST /api/session").by(&ann.token).check("200").await;
+    let cookie = begun.headers["set-cookie"].to_str().unwrap();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/api"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().unwrap();
+    let call = |line: &str| house.call(line).by("").header("cookie", cookie);
+    assert_eq!(call("GET /api/session").check("200").await.body["player"], json!(ann.id));
+    call("POST /api/stories/games").json(&json!({})).check("201").await;
+    // What a page of another site can make a browser send.
+    call("POST /api/stories/games").header("content-type", "text/plain").raw("{}").check("403 foreign_page").await;
+    call("GET /api/stories/my-games").header("sec-fetch-site", "cross-site").check("403 foreign_page").await;
+    call("GET /api/stories/my-games").header("sec-fetch-site", "same-origin").check("200").await;
+    let table = format!("POST /api/stories/games/{}-1/join", ann.id);
+    call(&table).check("403 foreign_page").await;
+    call(&table).header("x-requested-with", "fetch").check("404 no_such_game").await;
+    // A token in the header counts before the cookie.
+    let ben = Person::come(&house, "Ben").await;
+    let both = house.call("GET /api/session").by(&ben.token).header("cookie", cookie).check("200").await;
+    assert_eq!(both.body["player"], json!(ben.id));
+    let ended = call("DELETE /api/session").header("x-requested-with", "fetch").check("204").await;
+    assert!(ended.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+}
+
+#[tokio::test]
+async fn guests_are_limited_each_and_by_address() {
+    let house = House::open().await;
+    let (ann, ben) = (Person::come(&house, "Ann").await, Person::come(&house, "Ben").await);
+    house
+        .limit(
+            "[[policy]]\nname = \"guests\"\nclass = \"gateway.guest.read\"\nkey = \"guest:*\"\nalgorithm = \"log\"\nlimit = 2\nwindow = \"1h\"\n",
+        )
+        .await;
+    let look = |person: &Person| house.call("GET /api/stories/lobby").by(&person.token);
+    for person in [&ann, &ben] {
+        look(person).check("200").await;
+        look(person).check("200").await;
+        look(person).check("429 rate_limited").await;
+    }
+    // Another token of the same guest is the same guest, and another guest at the same address shares what the address has.
+    house
+        .limit(
+            "[[policy]]\nname = \"homes\"\nclass = \"gateway.guest.*\"\nkey = \"address:*\"\nalgorithm = \"log\"\nlimit = 2\nwindow = \"1h\"\n",
+        )
+        .await;
+    look(&ann).check("200").await;
+    look(&ben).check("200").await;
+    look(&ann).check("429 rate_limited").await;
+    look(&ben).from("192.0.2.9").check("200").await;
+}
+
+#[tokio::test]
+async fn cards_are_pictures_that_may_be_kept() {
+    let house = House::open().await;
+    let card = |number: u8| house.call(&format!("GET /api/stories/cards/{number}.svg")).by("");
+    let mut tags = Vec::new();
+    for number in 1..=rules::stories::CARDS {
+        let picture = card(number).check("200").await;
+        assert_eq!(picture.headers["content-type"], "image/svg+xml");
+        assert!(picture.bytes.starts_with(b"<svg"), "{number}");
+        let tag = picture.headers["etag"].to_str().unwrap().to_owned();
+        let again = card(number).header("if-none-match", &tag).check("304").await;
+        assert!(again.bytes.is_empty());
+        tags.push(tag);
+    }
+    tags.sort();
+    tags.dedup();
+    assert_eq!(tags.len(), usize::from(rules::stories::CARDS), "no two cards are the same picture");
+}

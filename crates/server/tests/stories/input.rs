@@ -1,0 +1,152 @@
+//! Input of every bad kind: a clear refusal, and nothing stored.
+
+use crate::house::House;
+use crate::play::{Person, Stage, Story};
+use serde_json::{Value, json};
+
+const NOBODYS: &str = "0190b5a4-7c1e-7000-8000-000000000001";
+
+#[tokio::test]
+async fn requests_in_a_game() {
+    let story = Story::at(Stage::Chosen).await;
+    let before = story.state(&story.ann.token).await;
+    let long = "x".repeat(501);
+    let many: Vec<_> = (0..51).map(|_| NOBODYS).collect();
+    let rows = [
+        ("card", json!({ "card": 0 }), "400 bad_value /card"),
+        ("card", json!({ "card": 44 }), "400 bad_value /card"),
+        ("card", json!({ "card": -1 }), "400 bad_value /card"),
+        ("card", json!({ "card": 1e3 }), "422 bad_shape"),
+        ("card", json!({ "card": "7" }), "422 bad_shape"),
+        ("card", json!({ "card": null }), "422 bad_shape"),
+        ("card", json!({}), "422 bad_shape"),
+        ("card", json!([7]), "422 bad_shape"),
+        ("sentence", json!({ "sentence": "" }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": " \u{200b}" }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": "two\nlines" }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": "two\u{2028}lines" }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": "evil\u{202e}live" }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": "nul\u{0}" }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": "é".repeat(81) }), "400 bad_value /sentence"),
+        ("sentence", json!({ "sentence": 7 }), "422 bad_shape"),
+        ("invite", json!({ "players": [] }), "400 bad_value /players"),
+        ("invite", json!({ "players": many }), "400 bad_value /players"),
+        ("invite", json!({ "players": [NOBODYS, "ann"] }), "400 bad_value /players/1"),
+        ("invite", json!({ "players": NOBODYS }), "422 bad_shape"),
+        ("countdown", json!({ "countdown_ms": -1 }), "400 bad_value /countdown_ms"),
+        ("countdown", json!({ "countdown_ms": "1m" }), "422 bad_shape"),
+        ("bots", json!({ "are_on": 1 }), "422 bad_shape"),
+    ];
+    for (action, body, want) in rows {
+        story.post(&story.ann, action, Some(body)).check(want).await;
+    }
+    story
+        .post(&story.ann, "card", None)
+        .raw("{")
+        .header("content-type", "application/json")
+        .check("400 bad_json")
+        .await;
+    story.post(&story.ann, "card", None).raw("card=7").check("415 not_json").await;
+    let chat = format!("POST /api/stories/tables/{}/chat", story.table);
+    for text in ["", "\t", "two\nlines", &long] {
+        let said = story.house.call(&chat).by(&story.ben.token).json(&json!({ "text": text }));
+        said.check("400 bad_value /text").await;
+    }
+    assert_eq!(story.state(&story.ann.token).await, before);
+    // The countdown is the storyteller's to set only where one may run, and within limits.
+    story.go_on_to(Stage::Told).await;
+    for countdown_ms in [1, 99, 86_400_001_i64] {
+        let set = story.post(&story.ann, "countdown", Some(json!({ "countdown_ms": countdown_ms })));
+        set.check("400 bad_value /countdown_ms").await;
+    }
+}
+
+#[tokio::test]
+async fn games_and_tables_that_are_none() {
+    let story = Story::at(Stage::Told).await;
+    let rows = [
+        ("GET /api/stories/games/x", "400 bad_id"),
+        (&format!("GET /api/stories/games/{NOBODYS}"), "400 bad_id"),
+        (&format!("GET /api/stories/games/{NOBODYS}-01"), "400 bad_id"),
+        (&format!("GET /api/stories/games/{NOBODYS}-1"), "404 no_such_game"),
+        (&format!("GET /api/stories/games/{NOBODYS}-1/history"), "404 no_such_game"),
+        (&format!("POST /api/stories/games/{NOBODYS}-1/join"), "404 no_such_game"),
+        (&format!("POST /api/stories/games/{NOBODYS}-1/leave"), "404 no_such_game"),
+        (&format!("GET /api/stories/games/{}-2", story.table), "404 no_such_game"),
+        (&format!("GET /api/stories/games/{}/history", story.game), "409 game_live"),
+        ("GET /api/stories/tables/x", "400 bad_id"),
+        (&format!("GET /api/stories/tables/{NOBODYS}"), "404 no_such_table"),
+        ("GET /api/stories/players/x", "400 bad_id"),
+        ("GET /api/stories/cards/0.svg", "404 no_such_card"),
+        ("GET /api/stories/cards/44.svg", "404 no_such_card"),
+        ("GET /api/stories/cards/07.svg", "404 no_such_card"),
+        ("GET /api/stories/cards/7", "404 no_such_card"),
+        ("GET /api/stories/cards/7.png", "404 no_such_card"),
+        ("GET /api/stories/my-games?state=over", "400 bad_value state"),
+        ("GET /api/stories/my-games?limit=0", "400 bad_value limit"),
+        ("GET /api/stories/my-games?after=7", "400 bad_value after"),
+        ("GET /api/stories/lobby?after=x", "400 bad_value after"),
+        ("GET /api/stories/history?limit=x", "400 bad_value limit"),
+    ];
+    for (line, want) in rows {
+        let want = want.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        story.house.call(line).by(&story.eve.token).check(&want).await;
+    }
+}
+
+#[tokio::test]
+async fn openings() {
+    let house = House::open().await;
+    let ann = Person::come(&house, "Ann").await;
+    let rules = |settings: Value| json!({ "settings": settings });
+    let rows = [
+        (json!([]), "422 bad_shape"),
+        (json!({ "table": 7 }), "422 bad_shape"),
+        (json!({ "table": "x" }), "400 bad_value /table"),
+        (json!({ "table": NOBODYS }), "404 no_such_table"),
+        (json!({ "table": NOBODYS, "bots": true }), "400 bad_value /bots"),
+        (json!({ "table": NOBODYS, "settings": {} }), "400 bad_value /settings"),
+        (json!({ "bots": "yes" }), "422 bad_shape"),
+        (rules(json!({ "hands": 6 })), "422 bad_shape"),
+        (rules(json!({ "players_max": 2 })), "400 bad_value /settings/players_max"),
+        (rules(json!({ "players_max": 13 })), "400 bad_value /settings/players_max"),
+        (rules(json!({ "players_max": 1_000_000 })), "400 bad_value /settings/players_max"),
+        (rules(json!({ "players_max": -6 })), "400 bad_value /settings/players_max"),
+        (rules(json!({ "hand": 7 })), "400 bad_value /settings/hand"),
+        (rules(json!({ "deck": 37 })), "400 bad_value /settings/deck"),
+        (rules(json!({ "picked_min": 1 })), "400 bad_value /settings/picked_min"),
+        (rules(json!({ "voted_min": 6 })), "400 bad_value /settings/voted_min"),
+        (rules(json!({ "countdown_ms": 0 })), "400 bad_value /settings/countdown_ms"),
+        (rules(json!({ "game_timeout_ms": -5 })), "400 bad_value /settings/game_timeout_ms"),
+        (
+            rules(json!({ "next_storyteller_timeout_ms": 1e12 as i64 })),
+            "400 bad_value /settings/next_storyteller_timeout_ms",
+        ),
+    ];
+    for (body, want) in rows {
+        house.call("POST /api/stories/games").by(&ann.token).json(&body).check(want).await;
+    }
+    let both = rules(json!({ "players_max": 2, "voted_min": 0 }));
+    let reply = house.call("POST /api/stories/games").by(&ann.token).json(&both).check("400 bad_value").await;
+    let detail = reply.body["detail"].as_str().unwrap();
+    assert!(detail.contains("players_max") && detail.contains("voted_min"), "all mistakes at once: {detail}");
+    assert_eq!(house.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body, json!([]));
+    let least = rules(json!({ "players_max": 3, "hand": 3, "picked_min": 2, "voted_min": 1, "countdown_ms": 100 }));
+    house.call("POST /api/stories/games").by(&ann.token).json(&least).check("201").await;
+}
+
+#[tokio::test]
+async fn guests() {
+    let house = House::open().await;
+    for (name, want) in [
+        (json!("Ann"), "201"),
+        (json!("🎴".repeat(32)), "201"),
+        (json!("🎴".repeat(33)), "400 bad_value /name"),
+        (json!(""), "400 bad_value /name"),
+        (json!("a\u{7}b"), "400 bad_value /name"),
+        (json!(null), "422 bad_shape"),
+        (json!(7), "422 bad_shape"),
+    ] {
+        house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check(want).await;
+    }
+}

@@ -1,0 +1,193 @@
+//! A table with everybody around it whom a table can have around it, brought to any point of a game.
+
+use crate::house::{Call, House};
+use serde_json::{Value, json};
+
+/// Somebody with a guest's token.
+#[derive(Clone, Debug)]
+pub(crate) struct Person {
+    pub(crate) id: String,
+    pub(crate) token: String,
+}
+
+impl Person {
+    /// A new guest.
+    pub(crate) async fn come(house: &House, name: &str) -> Self {
+        let reply = house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check("201").await;
+        let text = |key: &str| reply.body[key].as_str().unwrap().to_owned();
+        Self { id: text("player"), token: text("token") }
+    }
+}
+
+/// How far a game is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// `create`, no card chosen.
+    Opened,
+    /// `create`, a card chosen.
+    Chosen,
+    /// `invitation`: two players sit there and have picked nothing.
+    Told,
+    /// `invitation`, enough picks.
+    Picked,
+    /// `vote`, no votes.
+    Voting,
+    /// `vote`, enough votes.
+    Voted,
+    /// `complete`.
+    Complete,
+    /// `canceled`: the storyteller left in `invitation`.
+    Canceled,
+}
+
+impl Stage {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Opened,
+        Self::Chosen,
+        Self::Told,
+        Self::Picked,
+        Self::Voting,
+        Self::Voted,
+        Self::Complete,
+        Self::Canceled,
+    ];
+}
+
+/// Where somebody stands towards a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Storyteller,
+    Player,
+    Invited,
+    Stranger,
+    /// Sits at another table.
+    Neighbour,
+    /// Has no token.
+    Visitor,
+}
+
+impl Role {
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Storyteller, Self::Player, Self::Invited, Self::Stranger, Self::Neighbour, Self::Visitor];
+}
+
+/// A game and the people around it: Ann tells, Ben and Cam play, Dan is invited, Eve is a stranger, Fay sits elsewhere.
+pub(crate) struct Story {
+    pub(crate) house: House,
+    pub(crate) ann: Person,
+    pub(crate) ben: Person,
+    pub(crate) cam: Person,
+    pub(crate) dan: Person,
+    pub(crate) eve: Person,
+    pub(crate) fay: Person,
+    pub(crate) game: String,
+    pub(crate) table: String,
+}
+
+impl Story {
+    /// A game at this stage.
+    pub(crate) async fn at(stage: Stage) -> Self {
+        let story = Self::open(House::open().await, &json!({})).await;
+        for (reached, step) in Stage::ALL.into_iter().enumerate().skip(1) {
+            if reached > Stage::ALL.iter().position(|known| *known == stage).unwrap() {
+                break;
+            }
+            match step {
+                Stage::Canceled => {}
+                step => story.go_on_to(step).await,
+            }
+            if stage == Stage::Canceled && step == Stage::Told {
+                story.post(&story.ann, "leave", None).check("200").await;
+                break;
+            }
+        }
+        story
+    }
+
+    /// A game that has just been opened, with the people around it.
+    pub(crate) async fn open(house: House, wanted: &Value) -> Self {
+        let come = |name| Person::come(&house, name);
+        let (ann, ben, cam) = (come("Ann").await, come("Ben").await, come("Cam").await);
+        let (dan, eve, fay) = (come("Dan").await, come("Eve").await, come("Fay").await);
+        let opened = house.call("POST /api/stories/games").by(&ann.token).json(wanted).check("201").await;
+        house.call("POST /api/stories/games").by(&fay.token).json(&json!({})).check("201").await;
+        let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
+        let table = opened.body["table"].as_str().unwrap().to_owned();
+        let story = Self { house, ann, ben, cam, dan, eve, fay, game, table };
+        for player in [&story.ben, &story.cam] {
+            story.post(player, "join", None).check("200").await;
+        }
+        let invited = json!({ "players": [story.dan.id] });
+        story.post(&story.ann, "invite", Some(invited)).check("200").await;
+        story
+    }
+
+    /// The one step that leads to this stage.
+    pub(crate) async fn go_on_to(&self, stage: Stage) {
+        let (ann, ben, cam) = (&self.ann, &self.ben, &self.cam);
+        match stage {
+            Stage::Opened | Stage::Canceled => {}
+            Stage::Chosen => self.show(ann, "card", self.hand(ann).await[0]).await,
+            Stage::Told => {
+                self.post(ann, "sentence", Some(json!({ "sentence": "So far away" }))).check("200").await;
+            }
+            Stage::Picked => {
+                for player in [ben, cam] {
+                    self.show(player, "pick", self.hand(player).await[1]).await;
+                }
+            }
+            Stage::Voting => {
+                self.post(ann, "voting", None).check("200").await;
+            }
+            Stage::Voted => {
+                let winner = self.card_of(ann).await;
+                self.show(ben, "vote", winner).await;
+                self.show(cam, "vote", self.card_of(ben).await).await;
+            }
+            Stage::Complete => {
+                self.post(ann, "complete", None).check("200").await;
+            }
+        }
+    }
+
+    async fn show(&self, who: &Person, action: &str, card: u64) {
+        self.post(who, action, Some(json!({ "card": card }))).check("200").await;
+    }
+
+    /// A request to do something in the game.
+    pub(crate) fn post(&self, who: &Person, action: &str, body: Option<Value>) -> Call {
+        let call = self.house.call(&format!("POST /api/stories/games/{}/{action}", self.game)).by(&who.token);
+        match body {
+            Some(body) => call.json(&body),
+            None => call,
+        }
+    }
+
+    /// The game as this person sees it; a visitor with an empty token.
+    pub(crate) async fn state(&self, token: &str) -> Value {
+        self.house.call(&format!("GET /api/stories/games/{}", self.game)).by(token).check("200").await.body
+    }
+
+    /// The cards in somebody's hand.
+    pub(crate) async fn hand(&self, who: &Person) -> Vec<u64> {
+        let state = self.state(&who.token).await;
+        state["game"]["own"]["hand"].as_array().unwrap().iter().map(|card| card.as_u64().unwrap()).collect()
+    }
+
+    /// The card that somebody has laid down.
+    pub(crate) async fn card_of(&self, who: &Person) -> u64 {
+        self.state(&who.token).await["game"]["own"]["picked"].as_u64().unwrap()
+    }
+
+    /// Somebody in this role; of the players, Ben.
+    pub(crate) fn token(&self, role: Role) -> &str {
+        match role {
+            Role::Storyteller => &self.ann.token,
+            Role::Player => &self.ben.token,
+            Role::Invited => &self.dan.token,
+            Role::Stranger => &self.eve.token,
+            Role::Neighbour => &self.fay.token,
+            Role::Visitor => "",
+        }
+    }
+}

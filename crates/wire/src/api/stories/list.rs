@@ -1,0 +1,88 @@
+//! Lists of games, and players.
+
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A game as lists show it: the same to everybody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryListed {
+    /// The game's id.
+    pub id: String,
+    /// The table's id.
+    pub table: String,
+    /// `create`, `invitation`, `vote`, `complete` or `canceled`.
+    pub phase: String,
+    /// The storyteller's id.
+    pub storyteller: String,
+    /// What the storyteller told.
+    #[schema(required)]
+    pub sentence: Option<String>,
+    /// Seats that are taken.
+    pub players: u8,
+    /// Seats that there are.
+    pub players_max: u8,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it was completed or canceled.
+    #[schema(required)]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// One of the caller's own games.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryMine {
+    /// The game.
+    #[serde(flatten)]
+    pub game: StoryListed,
+    /// `storyteller`, `player` or `invited`.
+    pub role: String,
+    /// Whether the caller won; null before the game is complete.
+    #[schema(required)]
+    pub has_won: Option<bool>,
+}
+
+/// What happened in a game, in order, as far as the viewer may know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryHistory {
+    /// The game's id.
+    pub game: String,
+    /// What happened.
+    pub events: Vec<super::event::StoryEvent>,
+}
+
+/// A player of Stories, as everybody may see them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryPlayer {
+    /// Their id.
+    pub player: String,
+    /// An account's name; null for a guest, whose name stands at the tables where they sit.
+    #[schema(required)]
+    pub name: Option<String>,
+    /// The level that their score has reached, from 1.
+    pub level: u32,
+    /// Points and cards; null for all but the player themselves.
+    #[schema(required)]
+    pub standing: Option<StoryStanding>,
+}
+
+/// Where a player stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryStanding {
+    /// Points in all.
+    pub score: u64,
+    /// The level, from 1.
+    pub level: u32,
+    /// Points of the step to the next level.
+    pub score_next: u64,
+    /// Points of it that are missing.
+    pub score_left: u64,
+    /// Points before the last game.
+    pub score_prev: u64,
+    /// The level before the last game.
+    pub level_prev: u32,
+    /// Cards that were earned, in the order in which they were.
+    pub earned_cards: Vec<u8>,
+    /// Those of the last game.
+    pub earned_cards_last: Vec<u8>,
+}

@@ -1,0 +1,15 @@
+//! Stories: the shapes of a card game whose players see different things. What somebody may not know is null or left out; that
+//! it is, is for the server to see to.
+
+mod event;
+mod list;
+mod request;
+mod view;
+
+pub use event::{StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryMessage, StoryPresence, StoryResult};
+pub use list::{StoryHistory, StoryListed, StoryMine, StoryPlayer, StoryStanding};
+pub use request::{
+    CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
+    StorySettings, TellSentence,
+};
+pub use view::{StoryGame, StoryLine, StoryMember, StoryNext, StoryOwn, StorySeat, StoryState};

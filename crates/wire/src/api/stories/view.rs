@@ -1,0 +1,193 @@
+//! A table and its game as one viewer sees them.
+
+use super::event::StoryPresence;
+use super::list::StoryStanding;
+use super::request::StorySettings;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Everything that the viewer may know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryState {
+    /// The table's id.
+    pub table: String,
+    /// The viewer's place in the table's feed: ask it for what comes `after` this. Null for a game that the table has left
+    /// behind.
+    #[schema(required)]
+    pub seq: Option<u64>,
+    /// When the change that this answers was saved, in microseconds since 1970-01-01T00:00:00Z; null where nothing changed.
+    #[schema(required)]
+    pub committed_at_us: Option<i64>,
+    /// The game asked for, or the table's last one.
+    #[schema(required)]
+    pub game: Option<StoryGame>,
+    /// What the viewer is here: `storyteller`, `player`, `member` (sits at the table and does not play in this game) or
+    /// `visitor`.
+    pub role: String,
+    /// Who sits at the table, in the order in which they came.
+    pub members: Vec<StoryMember>,
+    /// Who is to open the next game; null while one is played, and when anybody at the table may.
+    #[schema(required)]
+    pub next_storyteller: Option<StoryNext>,
+    /// Whether bots may take free seats.
+    pub bots: bool,
+    /// What was said lately; empty for those who do not sit there.
+    pub chat: Vec<StoryLine>,
+    /// The table's rules; null for a game that the table has left behind.
+    #[schema(required)]
+    pub settings: Option<StorySettings>,
+    /// Who is here: soft, and in no sequence.
+    pub presence: StoryPresence,
+}
+
+/// Somebody at a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryMember {
+    /// Their id.
+    pub player: String,
+    /// Their name.
+    pub name: String,
+    /// The level of their score.
+    pub level: u32,
+    /// Whether it is one of the house's bots.
+    pub is_bot: bool,
+}
+
+/// A line of the chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryLine {
+    /// When.
+    pub at: Timestamp,
+    /// During, or after, which game.
+    pub game: String,
+    /// Who.
+    pub player: String,
+    /// `said`, or `story_told`: the house says that a story was told, and the text is its sentence.
+    pub kind: String,
+    /// Plain text; whoever shows it escapes it.
+    pub text: String,
+}
+
+/// Who is to open the next game, and until when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryNext {
+    /// Their id.
+    pub player: String,
+    /// When somebody else will be asked.
+    #[schema(required)]
+    pub until: Option<Timestamp>,
+}
+
+/// A game as one viewer sees it. The storyteller sees every hand, pick and vote; a player their own; a visitor none: before the
+/// end, others only see that somebody has picked or voted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryGame {
+    /// The game's id: the table's, and its number there.
+    pub id: String,
+    /// Its number at the table, from 1.
+    pub number: u32,
+    /// `create`, `invitation`, `vote`, `complete` or `canceled`.
+    pub phase: String,
+    /// The phase in which it was canceled: what may be seen of it is what could be seen then.
+    #[schema(required)]
+    pub canceled_in: Option<String>,
+    /// Why it ended: `storyteller`, `countdown`, `inactivity`, `storyteller_left` or `storyteller_late`.
+    #[schema(required)]
+    pub because: Option<String>,
+    /// The storyteller's id.
+    #[schema(required)]
+    pub storyteller: Option<String>,
+    /// What the storyteller told.
+    #[schema(required)]
+    pub sentence: Option<String>,
+    /// Whether the storyteller has chosen a card.
+    pub has_winner_card: bool,
+    /// The storyteller's card: theirs to see until the game is complete, then everybody's.
+    #[schema(required)]
+    pub winner_card: Option<u8>,
+    /// The cards on the table, in their order: everybody's from the vote on.
+    #[schema(required)]
+    pub board: Option<Vec<u8>>,
+    /// All cards that were dealt; the storyteller's to see.
+    #[schema(required)]
+    pub dealt: Option<Vec<u8>>,
+    /// Who is invited; the storyteller's to see.
+    #[schema(required)]
+    pub invited: Option<Vec<String>>,
+    /// Whether there are enough picks (in `invitation`) or votes (in `vote`) to go on.
+    pub is_ready: bool,
+    /// When the running countdown ends.
+    #[schema(required)]
+    pub countdown_at: Option<Timestamp>,
+    /// How long a countdown takes in this phase, in milliseconds.
+    pub countdown_ms: i64,
+    /// When the game goes on, or is canceled, if nobody does anything.
+    #[schema(required)]
+    pub inactive_at: Option<Timestamp>,
+    /// By when the storyteller of a next game must take the next step towards the story.
+    #[schema(required)]
+    pub tell_by: Option<Timestamp>,
+    /// How many may play.
+    pub players_max: u8,
+    /// What only the viewer knows; null for a visitor.
+    #[schema(required)]
+    pub own: Option<StoryOwn>,
+    /// Seats in the order in which they were taken, the storyteller's first.
+    pub players: Vec<StorySeat>,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it was completed or canceled.
+    #[schema(required)]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// What a player of this game knows of their own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StoryOwn {
+    /// The cards in hand.
+    pub hand: Vec<u8>,
+    /// The card that was picked (or chosen, by the storyteller).
+    #[schema(required)]
+    pub picked: Option<u8>,
+    /// The card that was voted for.
+    #[schema(required)]
+    pub vote: Option<u8>,
+}
+
+/// A seat of a game.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct StorySeat {
+    /// Who sits there.
+    pub player: String,
+    /// Their name.
+    pub name: String,
+    /// The level of their score.
+    pub level: u32,
+    /// Whether it is one of the house's bots.
+    pub is_bot: bool,
+    /// Whether they left during the vote: their card and vote stay.
+    pub has_left: bool,
+    /// Whether a card was picked (or chosen, by the storyteller).
+    pub has_picked: bool,
+    /// Which, for those who may know.
+    #[schema(required)]
+    pub picked: Option<u8>,
+    /// Whether a vote was cast.
+    pub has_voted: bool,
+    /// For which card, for those who may know.
+    #[schema(required)]
+    pub vote: Option<u8>,
+    /// The cards in hand, for those who may know.
+    #[schema(required)]
+    pub hand: Option<Vec<u8>>,
+    /// Whether this player won; null before the game is complete.
+    #[schema(required)]
+    pub has_won: Option<bool>,
+    /// What the game brought; null before it is complete, and for those who did not vote.
+    #[schema(required)]
+    pub points: Option<u32>,
+    /// Where this player stands, for themselves alone.
+    #[schema(required)]
+    pub standing: Option<StoryStanding>,
+}
