@@ -18,7 +18,7 @@ struct Process {
 
 async fn start(place: &TempDir) -> Process {
     let metrics = Arc::<Metrics>::default();
-    let database = Arc::new(SqliteDatabase::new(&place.path().join("tables.db")));
+    let database = Arc::new(SqliteDatabase::new(place.path().join("tables.db")));
     let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
     let app = App::new(store, Arc::new(Config::default()), metrics, None);
     let task = tokio::spawn(run(app.clone()));
