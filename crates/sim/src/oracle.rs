@@ -105,7 +105,6 @@ impl world::Oracle for Oracle {
             self.require(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
         }
     }
-
 }
 
 impl Oracle {

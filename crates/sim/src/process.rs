@@ -49,11 +49,7 @@ fn check_not_broken(ended: Result<(), tokio::task::JoinError>) {
 }
 
 /// Troubles processes while the world is faulty; how often it did.
-pub(crate) async fn trouble<S: Story>(
-    world: &World<S>,
-    nodes: &mut Vec<Process>,
-    start: impl Fn() -> Process,
-) -> u32 {
+pub(crate) async fn trouble<S: Story>(world: &World<S>, nodes: &mut Vec<Process>, start: impl Fn() -> Process) -> u32 {
     let mut troubles = 0;
     let Some(every) = world.faults.trouble_every else {
         sleep(world.faults.faulty_for).await;

@@ -20,7 +20,9 @@ pub(crate) async fn listen(house: &House) -> SocketAddr {
     let address = door.local_addr().unwrap();
     let limits = Limits::of(&house.app.config, Duration::from_secs(1));
     let (front, metrics, drain) = (house.front(), house.app.metrics.clone(), house.app.drain.clone());
-    tokio::spawn(async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await });
+    tokio::spawn(
+        async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await },
+    );
     address
 }
 

@@ -58,7 +58,9 @@ impl Player {
             match self.ask(table, async |door| door.tables.open(opening).await).await {
                 Asked::Answered(Ok(Opened::New { .. })) => return,
                 // It may have been opened by an earlier attempt.
-                _ if self.world.oracle(|log| log.tables.get(&table).is_some_and(|story| !story.rows.is_empty())) => return,
+                _ if self.world.oracle(|log| log.tables.get(&table).is_some_and(|story| !story.rows.is_empty())) => {
+                    return;
+                }
                 _ => sleep(Duration::from_millis(100)).await,
             }
         }

@@ -29,7 +29,7 @@ pub use ops::{
 pub use snakes::{CreateSnake, Snake, UpdateSnake};
 pub use stories::{
     CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
-    StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryMessage, StoryGame, StoryHistory, StoryLine, StoryListed, StoryMember,
-    StoryMine, StoryNext, StoryOwn, StoryPlayer, StoryPresence, StoryResult, StorySeat, StorySettings, StoryStanding,
-    StoryState, TellSentence,
+    StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryGame, StoryHistory, StoryLine, StoryListed,
+    StoryMember, StoryMessage, StoryMine, StoryNext, StoryOwn, StoryPlayer, StoryPresence, StoryResult, StorySeat,
+    StorySettings, StoryStanding, StoryState, TellSentence,
 };
