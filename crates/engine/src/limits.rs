@@ -178,7 +178,7 @@ pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
 pub const FORWARD_CONNECT_MAX: Duration = Duration::from_secs(1);
 /// Time for another node to answer, beside what a poll waits.
 pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
-/// A draining process answers those who wait for news spread over this time, and serves its card tables meanwhile.
+/// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
@@ -211,6 +211,8 @@ const _: () = assert!(
 );
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
+const _: () =
+    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables outlast those who wait for them");
 const _: () = assert!(
     TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
     "who waits is answered, and what is under way ends"

@@ -139,6 +139,9 @@ pub(crate) fn weight(command: &Command) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::commands::Base;
+    use engine::ids::TableId;
+    use engine::rows::TableLogRow;
 
     #[track_caller]
     fn check_claims(claims: &[(u32, u32)], want: u32) {
@@ -154,6 +157,31 @@ mod tests {
         check_claims(&[(0, 0), (0, 0), (0, 0)], 3);
         check_claims(&[(0, 0), (0, 0), (0, 5)], 1);
         check_claims(&[(0, 0), (0, 5), (5, 5)], 2);
+    }
+
+    #[track_caller]
+    fn check_table(expected_version: u32, rows: &[u32], base: Option<u32>, is_refused: bool) {
+        let rows = rows.iter().map(|version| TableLogRow { version: *version, bytes: Vec::new() }).collect();
+        let base = base.map(|version| Base { version, bytes: Vec::new() });
+        let (id, index) = (TableId(1), Vec::new());
+        let append = TableAppend { id, epoch: 1, expected_version, rows, index, base, is_live: true };
+        let want = if is_refused { Err(Outcome::VersionIs(5)) } else { Ok(()) };
+        assert_eq!(continues_table(&append, 3, 5), want, "{append:?}");
+    }
+
+    /// Of a log of five entries, three under its base.
+    #[test]
+    fn a_base_stays_between_the_one_before_and_the_end() {
+        check_table(5, &[5, 6], None, false);
+        check_table(5, &[], None, false);
+        check_table(4, &[4], None, true);
+        check_table(5, &[6], None, true);
+        check_table(5, &[5, 7], None, true);
+        check_table(5, &[5], Some(2), true);
+        check_table(5, &[5], Some(3), false);
+        check_table(5, &[5], Some(6), false);
+        check_table(5, &[5], Some(7), true);
+        check_table(5, &[], Some(5), false);
     }
 
     #[test]

@@ -2,16 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{Command, Outcome};
-use engine::ids::AccountId;
-use engine::rows::Account;
+use engine::commands::{Base, Command, Index, OpenTable, Outcome, TableAppend};
+use engine::ids::{AccountId, GameId, PlayerId, TableId, WorkerId};
+use engine::rows::{Account, GameRow, SeatRole, TableLogRow};
+use engine::tables::Phase;
 use engine::time::UnixMs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use store::Database;
 use store::sqlite::SqliteDatabase;
 use store::testing::TempDir;
+use store::{Database, SeatFilter};
 
 /// Names the file to the child.
 const FILE: &str = "GAUNTLET_CRASH_TEST_FILE";
@@ -37,9 +38,63 @@ fn as_the_child_that_will_be_killed() {
     }
 }
 
-fn start(file: &Path) -> Child {
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    child.args(["as_the_child_that_will_be_killed", "--exact", "--nocapture"]).env(FILE, file);
+const WORKER: WorkerId = WorkerId(1);
+const PLAYER: PlayerId = PlayerId(2);
+
+fn game(n: u128) -> GameRow {
+    GameRow {
+        id: GameId { table: TableId(n), number: 1 },
+        storyteller: PLAYER,
+        phase: Phase::Create,
+        sentence: None,
+        players: 1,
+        players_max: 6,
+        created_at: UnixMs(n as i64),
+        ended_at: None,
+    }
+}
+
+fn append(n: u128, version: u32, index: Vec<Index>, base: Option<Base>) -> TableAppend {
+    let rows = vec![TableLogRow { version, bytes: vec![version as u8; 50] }];
+    TableAppend { id: TableId(n), epoch: 1, expected_version: version, rows, index, base, is_live: version == 0 }
+}
+
+/// Table `n` is opened, and the game of the table before it ends: its log moves under a base.
+fn table_and_end(n: u128) -> Vec<Command> {
+    let seat = Index::Seat { game: game(n).id, player: PLAYER, role: SeatRole::Storyteller };
+    let first = append(n, 0, vec![Index::Game(game(n)), seat], None);
+    let open = OpenTable { worker: WORKER, now: UnixMs(0), idempotency: None, append: first };
+    let end = |n: u128| {
+        let row = GameRow { phase: Phase::Canceled, ended_at: Some(UnixMs(n as i64)), ..game(n) };
+        let archive = Index::Archive { game: row.id, record: vec![9; 200], winners: Vec::new() };
+        let award = Index::Award { player: PLAYER, points: 1, seed: rules::chance::Seed(0) };
+        let base = Base { version: 1, bytes: vec![8; 300] };
+        Command::AppendTable(append(n, 1, vec![Index::Game(row), archive, award], Some(base)))
+    };
+    std::iter::once(Command::OpenTable(open)).chain(n.checked_sub(1).map(end)).collect()
+}
+
+/// The child: opens a table and ends the game before it, commit after commit, until it is killed.
+#[test]
+fn as_the_child_that_plays_until_it_is_killed() {
+    let Some(file) = std::env::var_os(FILE) else { return };
+    let mut writer = SqliteDatabase::new(file).writer().unwrap();
+    let until = UnixMs(1_000);
+    let lease = Command::RenewLease { worker: WORKER, address: "here:1".to_owned(), now: UnixMs(0), until };
+    assert_eq!(writer.commit(&[lease]), Ok(vec![Outcome::Done]));
+    let mut out = std::io::stdout();
+    for n in 0.. {
+        let outcomes = writer.commit(&table_and_end(n)).unwrap();
+        assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Done));
+        if writeln!(out, "\nsaved {n}").and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn start(child: &str, file: &Path) -> Child {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    let child = command.args([child, "--exact", "--nocapture"]).env(FILE, file);
     child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -63,7 +118,7 @@ fn what_was_acknowledged_survives_a_kill() {
     for batches in [1, 10, 100] {
         let dir = TempDir::new();
         let file = dir.path().join("store.db");
-        let saved = kill_after(start(&file), batches);
+        let saved = kill_after(start("as_the_child_that_will_be_killed", &file), batches);
         let database = SqliteDatabase::new(&file);
         drop(database.writer().unwrap());
         let mut reader = database.reader().unwrap();
@@ -74,5 +129,39 @@ fn what_was_acknowledged_survives_a_kill() {
         // The batch that was under way is there as a whole or not at all.
         let next: Vec<_> = (0..BATCH).map(|n| is_known(saved * BATCH + n)).collect();
         assert!(next.iter().all(|known| *known == next[0]), "half a batch: {next:?}");
+    }
+}
+
+#[test]
+fn tables_and_their_lists_survive_a_kill_together() {
+    let dir = TempDir::new();
+    let file = dir.path().join("store.db");
+    let saved = kill_after(start("as_the_child_that_plays_until_it_is_killed", &file), 60);
+    let database = SqliteDatabase::new(&file);
+    let (mut writer, mut reader) = (database.writer().unwrap(), database.reader().unwrap());
+    let mut of_player = |is_ended: bool| {
+        let filter = SeatFilter { player: PLAYER, is_ended, before: None, limit: usize::MAX >> 1 };
+        reader.story_games_of(&filter).unwrap()
+    };
+    let (ended, live) = (of_player(true), of_player(false));
+    assert_eq!(live.len(), 1, "the last game is not over");
+    let tables = live[0].game.id.table.0 + 1;
+    assert!(tables >= saved && tables <= saved + 1, "{tables} tables, {saved} acknowledged");
+    assert_eq!(ended.len() as u128, tables - 1);
+    let standings = reader.standings(&[PLAYER]).unwrap();
+    assert_eq!(u128::from(standings[0].1.score), tables - 1, "as many awards as ends");
+    let later = UnixMs(5_000);
+    let worker = WorkerId(9);
+    let lease = Command::RenewLease { worker, address: "here:2".to_owned(), now: later, until: UnixMs(9_000) };
+    writer.commit(&[lease]).unwrap();
+    for n in 0..tables {
+        let claim = Command::ClaimTable { id: TableId(n), worker, now: later };
+        let Outcome::TableClaimed(table) = writer.commit(&[claim]).unwrap().remove(0) else { panic!("table {n}") };
+        let is_over = n + 1 < tables;
+        let versions: Vec<_> = table.rows.iter().map(|row| row.version).collect();
+        assert_eq!((table.base_version, versions), (u32::from(is_over), vec![u32::from(is_over)]), "table {n}");
+        assert_eq!(table.base.is_empty(), !is_over);
+        let (_, record) = reader.story_game(game(n).id).unwrap().expect("its game is known");
+        assert_eq!(record.is_some(), is_over, "table {n}");
     }
 }

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
 use engine::commands::{Command, CreateMatches, Outcome};
-use engine::ids::{AccountId, BotId, MatchId};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{Account, LimitRules, Purpose};
 use engine::time::UnixMs;
@@ -147,6 +147,57 @@ fn postgres_refuses_impossible_lives() {
     assert_eq!(client.execute(&format!("UPDATE matches SET {POSSIBLE}"), &[]).unwrap(), 1);
 }
 
+/// Rows about tables that nothing in the program could have written, each with the column that is wrong.
+const IMPOSSIBLE_ROWS: [&str; 9] = [
+    "INSERT INTO story_tables (id, epoch, is_live, is_bare) VALUES ($id, 0, TRUE, FALSE)",
+    "INSERT INTO story_tables (id, epoch, base_version, is_live, is_bare) VALUES ($id, 1, -1, TRUE, FALSE)",
+    "INSERT INTO story_log (table_id, version, data) VALUES ($id, -1, $bytes)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'asleep', NULL, 1, 6, 0, NULL)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, NULL)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'vote', NULL, 1, 6, 0, 5)",
+    "INSERT INTO story_seats VALUES ($id, 1, $id, 'owner', 0, FALSE, NULL)",
+    "INSERT INTO story_standings VALUES ($id, -1, 0, 0, 0, 0)",
+    "INSERT INTO story_answers VALUES ($id, 'key', $bytes, $bytes, 0)",
+];
+/// Their likes that are possible.
+const POSSIBLE_ROWS: [&str; 3] = [
+    "INSERT INTO story_tables (id, epoch, is_live, is_bare) VALUES ($id, 1, TRUE, FALSE)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, 5)",
+    "INSERT INTO story_seats VALUES ($id, 1, $id, 'storyteller', 0, FALSE, NULL)",
+];
+
+#[test]
+fn sqlite_refuses_impossible_tables() {
+    let dir = TempDir::new();
+    let file = dir.path().join("store.db");
+    drop(SqliteDatabase::new(&file).writer().unwrap());
+    let db = rusqlite::Connection::open(&file).unwrap();
+    let filled = |row: &str| row.replace("$id", "zeroblob(16)").replace("$bytes", "zeroblob(3)");
+    for row in IMPOSSIBLE_ROWS {
+        let answer = db.execute(&filled(row), []);
+        assert!(answer.is_err_and(|error| error.to_string().contains("CHECK")), "{row}");
+    }
+    for row in POSSIBLE_ROWS {
+        assert_eq!(db.execute(&filled(row), []), Ok(1), "{row}");
+    }
+}
+
+#[test]
+fn postgres_refuses_impossible_tables() {
+    let url = Cluster::shared().new_database_url();
+    drop(store::postgres::PostgresDatabase::new(&url).unwrap().writer().unwrap());
+    let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
+    let id = "'00000000-0000-0000-0000-000000000000'";
+    let filled = |row: &str| row.replace("$id", id).replace("$bytes", "'\\x00'");
+    for row in IMPOSSIBLE_ROWS {
+        let code = client.execute(&filled(row), &[]).err().and_then(|error| error.code().cloned());
+        assert_eq!(code, Some(postgres::error::SqlState::CHECK_VIOLATION), "{row}");
+    }
+    for row in POSSIBLE_ROWS {
+        assert_eq!(client.execute(&filled(row), &[]).unwrap(), 1, "{row}");
+    }
+}
+
 /// What the first schema holds: account 1, a token of digest 32 times `*`, worker 7 at `old:1`, and matches. `id` and `digest`
 /// are written as the database reads them.
 fn first_rows(id: impl Fn(u128) -> String, digest: &str) -> String {
@@ -192,6 +243,9 @@ fn check_brought_forward(database: &dyn Database) {
     let token = database.reader().unwrap().token(b"********************************").unwrap();
     assert_eq!(token.map(|token| token.purpose), Some(Purpose::Use));
     assert_eq!(database.reader().unwrap().limit_rules(), Ok(LimitRules::default()));
+    // Its worker has claimed no tables yet, so its first claim of them is a new one.
+    let claim = Command::ClaimTables { worker: WorkerId(7), number: 1, now: UnixMs(0), max: 9 };
+    assert_eq!(database.writer().unwrap().commit(&[claim]), Ok(vec![Outcome::TablesClaimed(Vec::new())]));
     drop(database.writer().unwrap());
 }
 

@@ -6,6 +6,7 @@ use super::Config;
 use super::slot::Slot;
 use engine::limits;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 /// One setting.
 pub struct Setting {
@@ -61,8 +62,11 @@ impl Setting {
 
 const ANY: RangeInclusive<u64> = 0..=0;
 const HOUR_MS: u64 = 3_600_000;
-const DAY_MS: u64 = 24 * HOUR_MS;
 const CENTURY_S: u64 = 100 * 365 * 86_400;
+
+const fn ms(time: Duration) -> u64 {
+    time.as_millis() as u64
+}
 
 /// A row without the rarer columns.
 const fn row(
@@ -191,19 +195,19 @@ pub const SETTINGS: &[Setting] = &[
     row("stories.waiters_per_player_max", "stories-waiters-per-player-max", ("waits", 1..=10_000), "16",
         |c| Slot::Size(&mut c.stories_waiters_per_player_max),
         "The same of one player, at all tables."),
-    row("stories.poll_wait_max_ms", "stories-poll-wait-max-ms", ("milliseconds", 0..=limits::POLL_WAIT_MAX.as_millis() as u64), "600000",
+    row("stories.poll_wait_max_ms", "stories-poll-wait-max-ms", ("milliseconds", 0..=ms(limits::POLL_WAIT_MAX)), "600000",
         |c| Slot::Millis(&mut c.stories_poll_wait_max),
         "Longest time that a poll may ask to wait for news."),
     row("stories.presence_grace_ms", "stories-presence-grace-ms", ("milliseconds", 100..=HOUR_MS), "15000",
         |c| Slot::Millis(&mut c.stories_presence_grace),
         "Time that a player counts as present once his last poll or stream has ended."),
-    row("stories.countdown_ms", "stories-countdown-ms", ("milliseconds", 100..=DAY_MS), "60000",
+    row("stories.countdown_ms", "stories-countdown-ms", ("milliseconds", ms(limits::STORY_TIMEOUT_MIN)..=ms(limits::STORY_COUNTDOWN_MAX)), "60000",
         |c| Slot::Millis(&mut c.stories_countdown),
         "Countdown to the next phase of a game once enough players are ready, when nobody says otherwise."),
-    row("stories.game_timeout_ms", "stories-game-timeout-ms", ("milliseconds", 100..=30 * DAY_MS), "86400000",
+    row("stories.game_timeout_ms", "stories-game-timeout-ms", ("milliseconds", ms(limits::STORY_TIMEOUT_MIN)..=ms(limits::STORY_GAME_TIMEOUT_MAX)), "86400000",
         |c| Slot::Millis(&mut c.stories_game_timeout),
         "Time without any action after which a game goes on by itself, or is canceled."),
-    row("stories.next_storyteller_timeout_ms", "stories-next-storyteller-timeout-ms", ("milliseconds", 100..=DAY_MS), "60000",
+    row("stories.next_storyteller_timeout_ms", "stories-next-storyteller-timeout-ms", ("milliseconds", ms(limits::STORY_TIMEOUT_MIN)..=ms(limits::STORY_NEXT_STORYTELLER_TIMEOUT_MAX)), "60000",
         |c| Slot::Millis(&mut c.stories_next_storyteller_timeout),
         "Time that the next storyteller has to begin before somebody else may."),
     row("stories.claim_period_ms", "stories-claim-period-ms", ("milliseconds", 10..=2_000), "1000",

@@ -242,11 +242,17 @@ fn the_table_is_sound() {
         assert!(setting.help.ends_with('.'), "{}: the help is a sentence", setting.key);
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
     }
-    for key in
-        ["server.threads", "server.open_files_max", "store.connections", "http.connections_max", "spectators.max"]
-    {
+    for key in [
+        "server.threads",
+        "server.open_files_max",
+        "store.connections",
+        "http.connections_max",
+        "spectators.max",
+        "stories.keepers",
+        "stories.waiters_max",
+    ] {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 6, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 8, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

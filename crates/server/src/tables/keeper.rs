@@ -169,7 +169,7 @@ impl<O: Outside> Keeper<O> {
                 self.with(table, |slot, ways| slot.open(ways, *opening, reply));
             }
             Message::Look { table, viewer, reply } => self.look(table, viewer, reply),
-            Message::Adopt { claimed, asked_at } => self.adopt(*claimed, asked_at),
+            Message::Adopt { claimed, asked_at } => self.adopt(&claimed, asked_at),
             Message::Leave => {
                 self.ways.is_leaving = true;
                 self.tables.values_mut().for_each(|slot| slot.refuse_all(&TableError::Draining));
@@ -218,7 +218,7 @@ impl<O: Outside> Keeper<O> {
 
     /// Takes a table that the life has claimed. One that is here already was claimed by its keeper at the same time: the later
     /// claim has the higher epoch, and the store fences the other.
-    fn adopt(&mut self, claimed: ClaimedTable, asked_at: Instant) {
+    fn adopt(&mut self, claimed: &ClaimedTable, asked_at: Instant) {
         let table = claimed.id;
         if let Entry::Vacant(place) = self.tables.entry(table) {
             let slot = place.insert(Slot::new(table));
@@ -228,7 +228,7 @@ impl<O: Outside> Keeper<O> {
             if asked_at.elapsed() > ADOPTED_FRESH {
                 return slot.load(&mut self.ways, false);
             }
-            return self.with(table, |slot, ways| slot.adopt(ways, &claimed));
+            return self.with(table, |slot, ways| slot.adopt(ways, claimed));
         }
         self.with(table, |slot, ways| {
             slot.claimed_meanwhile(ways, claimed.epoch);
@@ -240,7 +240,7 @@ impl<O: Outside> Keeper<O> {
         let mut due = Vec::new();
         self.ways.wheel.expire(self.ways.outside.now(), &mut due);
         for table in due {
-            self.with(table, |slot, ways| slot.wake(ways));
+            self.with(table, Slot::wake);
         }
     }
 

@@ -31,7 +31,7 @@ pub async fn run<O: Outside>(outside: O, tables: Tables, drain: Drain) {
             holds = keeper.acquire() => if !holds { continue },
         }
         tracing::info!(worker.id = %worker, "a life of tables begins");
-        let mut life = Life::begin(&outside, &tables.shared, worker, lease);
+        let mut life = Life::begin(&outside, &tables.shared, worker, &lease);
         let end = tokio::select! {
             biased;
             () = keeper.keep() => Last::LeaseLost,
@@ -61,7 +61,7 @@ struct Life<O: Outside> {
 }
 
 impl<O: Outside> Life<O> {
-    fn begin(outside: &O, shared: &Arc<Shared>, worker: WorkerId, lease: Lease) -> Self {
+    fn begin(outside: &O, shared: &Arc<Shared>, worker: WorkerId, lease: &Lease) -> Self {
         let mut keepers = JoinSet::new();
         for desk in &shared.desks {
             let (inbox, hall) = (desk.inbox.clone(), desk.hall.clone());

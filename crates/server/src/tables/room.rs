@@ -93,7 +93,9 @@ struct Present {
 impl Room {
     /// What one who waits takes in it.
     #[cfg(test)]
-    pub(super) const SEAT_BYTES: usize = size_of::<Seat>();
+    pub(super) fn seat_bytes() -> usize {
+        size_of::<Seat>()
+    }
 
     pub(super) fn new(table: TableId, hall: Arc<Hall>) -> Arc<Self> {
         Arc::new(Self { table, hall, state: Mutex::default() })

@@ -59,6 +59,7 @@ async fn the_whole_table() {
         ("GET /api/stories/lobby", "......."),
         ("GET /api/stories/history", "......."),
         ("GET /api/stories/players/{id}", ".?....."),
+        ("GET /api/stories/cards/7.svg", "......."),
         ("POST /api/limits/check", "......."),
         ("POST /api/limits/check/batch", "......."),
         ("GET /api/limits/policies", "??xx..."),

@@ -3,7 +3,7 @@
 use crate::house::House;
 use crate::play::{Person, Story};
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn forty_who_join_at_once_share_five_seats() {
@@ -27,7 +27,7 @@ async fn forty_who_join_at_once_share_five_seats() {
     let players = state["game"]["players"].as_array().unwrap();
     assert_eq!(players.len(), 6);
     let mut dealt: Vec<_> = players.iter().flat_map(|seat| seat["hand"].as_array().unwrap().clone()).collect();
-    dealt.sort_by_key(|card| card.as_u64());
+    dealt.sort_by_key(Value::as_u64);
     dealt.dedup();
     assert_eq!(dealt.len(), 36, "no card is in two hands");
     for (person, reply) in seated {

@@ -35,10 +35,12 @@ impl Plan {
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0x7ab1e5);
-        let mut settings = Settings::default();
-        settings.countdown = Duration::from_millis(1_000 + dice.below(5_000));
-        settings.game_timeout = Duration::from_millis(8_000 + dice.below(20_000));
-        settings.next_storyteller_timeout = Duration::from_millis(2_000 + dice.below(8_000));
+        let settings = Settings {
+            countdown: Duration::from_millis(1_000 + dice.below(5_000)),
+            game_timeout: Duration::from_millis(8_000 + dice.below(20_000)),
+            next_storyteller_timeout: Duration::from_millis(2_000 + dice.below(8_000)),
+            ..Settings::default()
+        };
         Self {
             seed,
             nodes: 1 + dice.below(3) as usize,

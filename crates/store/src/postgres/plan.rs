@@ -123,7 +123,7 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::commands::{Append, CreateMatches};
+    use engine::commands::{Append, CreateMatches, OpenTable, TableAppend};
     use engine::ids::{AccountId, WorkerId};
     use engine::time::UnixMs;
 
@@ -139,8 +139,22 @@ mod tests {
                 now: UnixMs(0),
             }),
             "C" => Command::Claim { worker: WorkerId(1), number: 1, now: UnixMs(0), max: 1, attempts_max: 1 },
+            "o" => Command::OpenTable(OpenTable {
+                worker: WorkerId(1),
+                now: UnixMs(0),
+                idempotency: None,
+                append: table_append(TableId(id.0)),
+            }),
+            "t" => Command::AppendTable(table_append(TableId(id.0))),
+            "x" => Command::ReleaseTable { id: TableId(id.0), epoch: 1 },
+            "T" => Command::ClaimTable { id: TableId(id.0), worker: WorkerId(1), now: UnixMs(0) },
             _ => Command::EndLease { worker: WorkerId(1) },
         }
+    }
+
+    fn table_append(id: TableId) -> TableAppend {
+        let (rows, index) = (Vec::new(), Vec::new());
+        TableAppend { id, epoch: 1, expected_version: 0, rows, index, base: None, is_live: true }
     }
 
     #[track_caller]
@@ -167,7 +181,16 @@ mod tests {
     }
 
     #[test]
+    fn writes_to_tables_come_together_unless_a_lease_is_touched() {
+        check("o1 t1 x1 o2", "o1+t1+x1+o2");
+        check("c t1 a1 t2 r1 x1", "a1 t1+t2+x1 c r1");
+        check("o1 e t2 o3 t2 t3 x4", "o1+t2+t2+x4 e o3+t3");
+        check("e o1 c t1", "e o1 c t1");
+    }
+
+    #[test]
     fn nothing_passes_a_claim() {
+        check("t1 T1 t1 x1 T2 o3", "t1 T1 t1+x1 T2 o3");
         check("a1 C a1 a2 C a3", "a1 C a1+a2 C a3");
         check("r1 C a1", "r1 C a1");
     }

@@ -45,7 +45,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 404, description = "There is no such card.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_card(Path(card): Path<String>, headers: HeaderMap) -> ApiResult<Response> {
-    let picture = number(&card).and_then(|number| PICTURES.get(number)?.as_ref()).ok_or(ApiError::Missing(Thing::Card))?;
+    let picture =
+        number(&card).and_then(|number| PICTURES.get(number)?.as_ref()).ok_or(ApiError::Missing(Thing::Card))?;
     let about = [(header::CACHE_CONTROL, CACHE), (header::ETAG, picture.tag.clone())];
     if is_known(&headers, &picture.tag) {
         return Ok((StatusCode::NOT_MODIFIED, about).into_response());

@@ -4,6 +4,7 @@
 //! one door (`engine::tables`): nothing in this room adds to it, or knows a card that the viewer may not know.
 
 mod act;
+mod cards;
 mod enter;
 pub(super) mod feed;
 mod lists;
@@ -29,4 +30,5 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .merge(feed::routes())
         .merge(lists::routes())
         .routes(routes!(players::get_player))
+        .merge(cards::routes())
 }

@@ -41,7 +41,8 @@ pub(super) fn polled(table: TableId, answer: &FeedAnswer) -> Response<Bytes> {
 pub(super) fn problem(error: ApiError) -> Response<Bytes> {
     let (parts, body) = error.into_response().into_parts();
     // What was made in memory is all there.
-    let body = body.collect().now_or_never().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
+    let body =
+        body.collect().now_or_never().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default();
     Response::from_parts(parts, body)
 }
 

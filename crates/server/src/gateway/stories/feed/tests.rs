@@ -47,7 +47,7 @@ fn a_stream_is_given_to_whoever_asks_for_one() {
 
 #[track_caller]
 fn check_cursor(last: Option<&'static str>, after: Option<u64>, want: Option<Option<u64>>) {
-    let header = axum::http::HeaderName::from_static("last-event-id");
+    let header = http::HeaderName::from_static("last-event-id");
     let headers = last.map(|last| (header, last.parse().unwrap()));
     assert_eq!(stream::cursor(&headers.into_iter().collect(), after).ok(), want, "{last:?} {after:?}");
 }
