@@ -23,6 +23,8 @@ struct Table<'a> {
     /// Whom clients ask.
     front: SocketAddr,
     id: String,
+    /// Its first game.
+    game: String,
     token: String,
     player: String,
 }
@@ -34,7 +36,7 @@ impl<'a> Table<'a> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (token, player) = (text(&guest["token"]), text(&guest["player"]));
         let state = Line::open(home.address(), &token).ask("POST /api/stories/games", &json!({}), 201);
-        Self { home, front, id: text(&state["table"]), token, player }
+        Self { home, front, id: text(&state["table"]), game: text(&state["game"]["id"]), token, player }
     }
 
     fn feed(&self, query: &str) -> String {
@@ -51,9 +53,18 @@ impl<'a> Table<'a> {
         self.line().ask(&self.feed(""), &Value::Null, 200)["seq"].as_u64().unwrap()
     }
 
+    /// Something that only those who sit there are told.
     fn say(&self, text: &str) {
-        let state =
-            self.line().ask(&format!("POST /api/stories/tables/{}/chat", self.id), &json!({ "text": text }), 200);
+        self.act(&format!("tables/{}/chat", self.id), &json!({ "text": text }));
+    }
+
+    /// Something that everybody is told.
+    fn set_bots(&self, are_on: bool) {
+        self.act(&format!("games/{}/bots", self.game), &json!({ "are_on": are_on }));
+    }
+
+    fn act(&self, what: &str, body: &Value) {
+        let state = self.line().ask(&format!("POST /api/stories/{what}"), body, 200);
         assert!(state["committed_at_us"].is_i64(), "{state}");
     }
 
@@ -64,6 +75,11 @@ impl<'a> Table<'a> {
             page.lines().any(|line| line == format!("gauntlet_http_parked {want}")).then_some(())
         });
     }
+}
+
+/// Whether bots may play, as it was set: of a message.
+fn switched(news: &Value) -> Vec<bool> {
+    news["events"].as_array().unwrap().iter().filter_map(|event| event["are_on"].as_bool()).collect()
 }
 
 /// The texts that were said, of a message or an answer.
@@ -108,19 +124,19 @@ fn check_streams(table: &Table) {
     let (seq, view) = line.event(&mut heard).unwrap();
     assert_eq!((&view["type"], &view["role"], &view["seq"]), (&json!("view"), &json!("visitor"), &json!(seq)));
     table.parked(1);
-    table.say("three");
+    table.set_bots(true);
     let (id, news) = line.event(&mut heard).unwrap();
-    assert_eq!((id, &news["type"], texts(&news)), (seq + 1, &json!("news"), vec!["three"]));
+    assert_eq!((id, &news["type"], switched(&news)), (seq + 1, &json!("news"), vec![true]));
     drop(line);
     table.parked(0);
-    table.say("four");
+    table.set_bots(false);
     // The URL still says what it said at first; what was heard last goes before it.
     let (mut line, mut heard) = (Line::open(table.front, ""), String::new());
     let headers = format!("{STREAM}Last-Event-ID: {id}\r\n");
     line.send(&table.feed(&format!("?after={seq}")), &headers, &Value::Null);
     assert_eq!(line.head().status, 200);
     let (id, news) = line.event(&mut heard).unwrap();
-    assert_eq!((id, texts(&news)), (seq + 2, vec!["four"]));
+    assert_eq!((id, switched(&news)), (seq + 2, vec![false]));
 }
 
 fn check_sockets(table: &Table) {
@@ -129,13 +145,13 @@ fn check_sockets(table: &Table) {
     let view = socket.message();
     assert_eq!((&view["type"], &view["role"]), (&json!("view"), &json!("storyteller")), "{view}");
     let seq = view["seq"].as_u64().unwrap();
-    table.say("five");
+    table.say("three");
     let news = socket.message();
-    assert_eq!((&news["type"], texts(&news), &news["seq"]), (&json!("news"), vec!["five"], &json!(seq + 1)));
+    assert_eq!((&news["type"], texts(&news), &news["seq"]), (&json!("news"), vec!["three"], &json!(seq + 1)));
     drop(socket);
-    table.say("six");
+    table.say("four");
     let socket = Socket::open(table.front, &format!("{path}?after={seq}"), &table.token);
-    assert_eq!(texts(&socket.message()), ["five", "six"]);
+    assert_eq!(texts(&socket.message()), ["three", "four"]);
     let refused = table.line().ask(&format!("GET {path}"), &Value::Null, 426);
     assert_eq!(refused["code"], "upgrade_required");
 }
