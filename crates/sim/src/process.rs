@@ -26,7 +26,7 @@ impl Process {
     }
 
     /// As `kill -9` does: everything in memory is gone at once.
-    async fn kill(self) {
+    pub(crate) async fn kill(self) {
         self.task.abort();
         check_not_broken(self.task.await);
     }

@@ -20,6 +20,7 @@ fn fixed_seeds() {
     assert!(sum(|report| report.troubles) > 40, "{reports:#?}");
     assert!(sum(|report| report.claims) > 200, "{reports:#?}");
     assert!(sum(|report| report.unknown) > 20, "{reports:#?}");
+    assert!(sum(|report| report.abandoned) > 5, "{reports:#?}");
     assert!(sum(|report| report.events) > 4_000, "{reports:#?}");
 }
 

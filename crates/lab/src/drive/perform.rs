@@ -34,12 +34,15 @@ pub(crate) async fn perform(
     let call = prepare(step, headers, scope).map_err(|message| Failure::new(Trouble::Request, message))?;
     let mut retries = 0;
     loop {
-        match (client.send(&call).await, step.retry) {
-            (Err(failure), Some(retry)) if failure.trouble.is_transport() && retries < retry.times => {
+        let reply = client.send(&call).await;
+        let status = reply.as_ref().map_or(0, |reply| reply.status);
+        let judged = reply.and_then(|reply| judge(step, &reply));
+        match (judged, &step.retry) {
+            (Err(failure), Some(retry)) if retry.applies(failure.trouble, status) && retries < retry.times => {
                 retries += 1;
                 tokio::time::sleep(retry.backoff).await;
             }
-            (reply, _) => return judge(step, &reply?),
+            (judged, _) => return judged,
         }
     }
 }

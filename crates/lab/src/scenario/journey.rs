@@ -13,6 +13,7 @@ use super::repeat::Until;
 use super::template::{Names, Template};
 use super::waiting::{Follows, Waits};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
+use crate::record::Trouble;
 
 /// One request and what its answers mean.
 #[derive(Clone, Debug)]
@@ -101,13 +102,15 @@ impl Statuses {
     }
 }
 
-/// Repeats of a request that got no answer at all, with the same idempotency key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Repeats of a request that got no answer at all, or one that says to come again, with the same idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Repeats after the first try.
     pub times: u64,
     /// The pause before each.
     pub backoff: Duration,
+    /// Statuses after which it is repeated as well.
+    pub statuses: Vec<u16>,
 }
 
 impl Step {
@@ -215,8 +218,15 @@ impl Retry {
         let times = fields.need("times", "repeats after the first try").and_then(|at| at.int(1..=RETRIES_MAX));
         let backoff = fields.need("backoff", "the pause before each repeat");
         let backoff = backoff.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let statuses = fields.take("statuses").map_or_else(Vec::new, |at| statuses_of(&at));
         fields.close();
-        Some(Self { times: times?, backoff: backoff? })
+        Some(Self { times: times?, backoff: backoff?, statuses })
+    }
+
+    /// Whether this failure is one to try again after; `status` is that of the answer, where one came.
+    #[must_use]
+    pub fn applies(&self, trouble: Trouble, status: u16) -> bool {
+        trouble.is_transport() || (trouble == Trouble::Status && self.statuses.contains(&status))
     }
 }
 

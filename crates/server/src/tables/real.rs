@@ -44,8 +44,9 @@ impl Tenant for Real {
 
 impl Outside for Real {
     async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
-        let outcomes = self.app.store.commit_all(commands).await?;
-        Ok(Committed { outcomes, at_us: self.now_us() })
+        let (outcomes, committed_at) = self.app.store.commit_timed(commands).await?;
+        let since_us = i64::try_from(committed_at.elapsed().as_micros()).unwrap_or(i64::MAX);
+        Ok(Committed { outcomes, at_us: self.now_us().saturating_sub(since_us) })
     }
 
     async fn owner(&self, id: TableId) -> Result<Option<TableWhere>, StoreError> {

@@ -77,6 +77,22 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "StatusRequest/properties/game_ids/maxItems", limits::STATUS_IDS_MAX);
     check(&document, "CreateSnake/properties/name/maxLength", limits::NAME_CHARS_MAX);
     check(&document, "CreateSnake/properties/url/maxLength", limits::URL_BYTES_MAX);
+    check(&document, "CreateGuest/properties/name/maxLength", limits::GUEST_NAME_CHARS_MAX);
+    check(&document, "ShowCard/properties/card/maximum", rules::stories::CARDS);
+    let settings = engine::tables::Settings::default();
+    let defaults = [
+        ("players_max", u64::from(settings.rules.players_max)),
+        ("hand", settings.rules.hand.into()),
+        ("deck", settings.rules.deck.into()),
+        ("picked_min", settings.rules.picked_min.into()),
+        ("voted_min", settings.rules.voted_min.into()),
+        ("countdown_ms", settings.countdown.as_millis() as u64),
+        ("game_timeout_ms", settings.game_timeout.as_millis() as u64),
+        ("next_storyteller_timeout_ms", settings.next_storyteller_timeout.as_millis() as u64),
+    ];
+    for (setting, default) in defaults {
+        check(&document, &format!("StorySettings/properties/{setting}/default"), default);
+    }
     let key = document.pointer("/paths/~1api~1games/post/parameters/0").unwrap();
     assert_eq!(key["schema"]["maxLength"], json!(limits::IDEMPOTENCY_KEY_BYTES_MAX), "{key}");
 }

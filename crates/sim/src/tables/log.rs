@@ -5,13 +5,15 @@ use crate::world::Oracle;
 use engine::commands::{ClaimedTable, Command, Outcome, TableAppend};
 use engine::ids::TableId;
 use engine::rows::TableLogRow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// All that was committed.
 #[derive(Default)]
 pub(super) struct Log {
     pub(super) tables: BTreeMap<TableId, Story>,
+    /// Appends of which nobody knows whether they were saved, by table and epoch.
+    pub(super) unheard: BTreeSet<(TableId, u32)>,
     broken: Vec<String>,
     /// Claims that were answered with a table.
     pub(super) claims: u32,
@@ -24,6 +26,8 @@ pub(super) struct Story {
     pub(super) base: Vec<u8>,
     /// Its entries, and when each was committed.
     pub(super) rows: Vec<(TableLogRow, Duration)>,
+    /// Whether a game is played.
+    pub(super) is_live: bool,
     epoch: u32,
 }
 
@@ -39,10 +43,20 @@ impl Log {
         assert!(self.broken.is_empty(), "what must be true was not: {:#?}", self.broken);
     }
 
+    /// A process is about to add entries to a table. Nothing may follow on entries of which it does not know whether they were
+    /// saved, but what it has read from the store.
+    pub(super) fn appends(&mut self, id: TableId, epoch: u32) {
+        let is_known = !self.unheard.contains(&(id, epoch));
+        self.require(is_known, || {
+            format!("table {id}: epoch {epoch} goes on, though an append of its was not answered")
+        });
+    }
+
     fn appended(&mut self, at: Duration, append: &TableAppend) {
         let id = append.id;
         let story = self.tables.entry(id).or_default();
         let (epoch, have) = (story.epoch, story.rows.len() as u32);
+        story.is_live = append.is_live;
         story.rows.extend(append.rows.iter().map(|row| (row.clone(), at)));
         self.require(append.epoch == epoch, || {
             format!("table {id}: epoch {} wrote, though epoch {epoch} holds it", append.epoch)

@@ -26,6 +26,8 @@ pub struct Plan {
     pub presence_grace: Duration,
     /// How long players go on after the world was healed.
     pub healed_for: Duration,
+    /// Whether all processes are killed once the players have gone, and another one is left alone with what they left.
+    pub ends_abandoned: bool,
     /// What goes wrong.
     pub faults: Faults,
 }
@@ -51,6 +53,7 @@ impl Plan {
             bots: dice.strikes(500),
             presence_grace: Duration::from_millis(500 + dice.below(5_000)),
             healed_for: Duration::from_secs(15),
+            ends_abandoned: dice.strikes(500),
             faults: Faults::of(&mut dice),
         }
     }

@@ -36,6 +36,8 @@ pub struct Report {
     pub events: u32,
     /// Actions of which nobody knows whether they were done.
     pub unknown: u32,
+    /// Games that were left to a process of which nobody asked anything.
+    pub abandoned: u32,
     /// Looks whose cursor was too old.
     pub too_old: u32,
     /// Made-up time that passed, in milliseconds.
@@ -72,6 +74,15 @@ async fn simulate(plan: Plan) -> Report {
     for player in players {
         check(player.await);
     }
+    let mut abandoned = 0;
+    if plan.ends_abandoned {
+        // Nobody asks for anything any more: what nobody owns must be found by those who look for it.
+        for node in nodes.drain(..) {
+            node.kill().await;
+        }
+        abandoned = world.oracle(|log| log.tables.values().filter(|story| story.is_live).count() as u32);
+        nodes.push(start());
+    }
     let settings = &plan.settings;
     // Create, invitation and vote each take at most the game's time, or the countdown's.
     sleep((settings.game_timeout + settings.next_storyteller_timeout + settings.countdown) * 4 + ENDED_WITHIN).await;
@@ -85,7 +96,7 @@ async fn simulate(plan: Plan) -> Report {
     });
     let elapsed_ms = world.elapsed().as_millis() as u64;
     let verdict::Heard { events, unknown, too_old } = heard;
-    Report { trace: world.trace(), troubles, claims, entries, events, unknown, too_old, elapsed_ms }
+    Report { trace: world.trace(), troubles, claims, entries, events, unknown, abandoned, too_old, elapsed_ms }
 }
 
 fn world(plan: Plan) -> Arc<World<AtTables>> {

@@ -68,8 +68,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Outside for Node<AtTables> {
     async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
-        let outcomes = self.send(commands).await?;
-        Ok(Committed { outcomes, at_us: self.now_us() })
+        let appends = commands.iter().filter_map(|command| match command {
+            Command::AppendTable(append) => Some((append.id, append.epoch)),
+            _ => None,
+        });
+        let appends: Vec<_> = appends.collect();
+        self.world.oracle(|log| appends.iter().for_each(|(id, epoch)| log.appends(*id, *epoch)));
+        let sent = self.send(commands).await;
+        if sent.is_err() {
+            self.world.oracle(|log| log.unheard.extend(appends));
+        }
+        Ok(Committed { outcomes: sent?, at_us: self.now_us() })
     }
 
     async fn owner(&self, id: TableId) -> Result<Option<TableWhere>, StoreError> {

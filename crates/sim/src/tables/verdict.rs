@@ -6,9 +6,15 @@ use super::seen::{self, Sight};
 use super::touch::AtTables;
 use crate::world::World;
 use engine::ids::{PlayerId, TableId};
+use engine::limits::LEASE;
 use engine::tables::{Event, EventKind, Feed, Table, TableView};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// How late a wait may hear of a change while nothing goes wrong: the way of a commit's answer back to its keeper.
+const WOKEN_WITHIN: Duration = Duration::from_millis(50);
+/// What went wrong is over for good so long after the last fault: leases have ended, tables were read again.
+const HEALED_WITHIN: Duration = LEASE.saturating_mul(2);
 
 /// What was heard, over all.
 #[derive(Default)]
@@ -26,7 +32,9 @@ pub(super) fn check(world: &World<AtTables>) -> Heard {
         log.check_nothing_broken();
         for id in &world.story.ids {
             let story = log.tables.get(id).expect("every table is opened in the end");
-            let history = History::of(*id, story);
+            let faulty_for = world.faults.faulty_for;
+            let healed_at = if faulty_for.is_zero() { faulty_for } else { faulty_for + HEALED_WITHIN };
+            let history = History::of(*id, story, healed_at);
             assert!(history.last().live_game().is_none(), "table {id}: a game still goes on, though its time is over");
             let of_this: Vec<&Sight> = sights.iter().filter(|sight| sight.table == *id).collect();
             history.check(&of_this, &mut heard);
@@ -40,6 +48,8 @@ struct History {
     id: TableId,
     /// The table after so many entries, and when the last of them was committed.
     states: Vec<(Table, Duration)>,
+    /// From then on nothing goes wrong.
+    healed_at: Duration,
 }
 
 /// What somebody was to hear.
@@ -50,14 +60,14 @@ struct Told {
 }
 
 impl History {
-    fn of(id: TableId, story: &Story) -> Self {
+    fn of(id: TableId, story: &Story, healed_at: Duration) -> Self {
         let rows: Vec<_> = story.rows.iter().map(|(row, _)| row.clone()).collect();
         let state = |version: usize| {
             let table = Table::restore(&story.base, &rows[..version]).expect("what was saved can be read");
             let at = version.checked_sub(1).map_or(Duration::ZERO, |last| story.rows[last].1);
             (table, at)
         };
-        Self { id, states: (0..=rows.len()).map(state).collect() }
+        Self { id, states: (0..=rows.len()).map(state).collect(), healed_at }
     }
 
     fn last(&self) -> &Table {
@@ -143,6 +153,9 @@ impl History {
                         assert_eq!(*event, want.event, "table {}: {viewer:?} heard something else", self.id);
                         self.check_committed(want.version, sight);
                     }
+                    if let Some(next) = told.get(cursor as usize) {
+                        self.check_prompt(next.version, sight);
+                    }
                 }
                 seen::Heard::TooOld { view } => {
                     heard.too_old += 1;
@@ -162,6 +175,18 @@ impl History {
         assert!(
             committed <= sight.heard,
             "table {}: {:?} heard at {:?} of what was committed at {committed:?}",
+            self.id,
+            sight.viewer,
+            sight.heard
+        );
+    }
+
+    /// Nobody went on waiting after there was something to hear.
+    fn check_prompt(&self, version: usize, sight: &Sight) {
+        let committed = self.states[version].1;
+        assert!(
+            committed.max(self.healed_at) + WOKEN_WITHIN > sight.heard,
+            "table {}: {:?} waited until {:?} though there was something to hear at {committed:?}",
             self.id,
             sight.viewer,
             sight.heard

@@ -118,8 +118,17 @@ impl Store {
     /// # Errors
     /// As for [`Store::commit`]; an error is about all of them.
     pub async fn commit_all(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
+        self.commit_timed(commands).await.map(|(outcomes, _)| outcomes)
+    }
+
+    /// The same, with the moment at which the commit was over: what follows, its caller's waking included, is not the
+    /// database's time any more.
+    ///
+    /// # Errors
+    /// As for [`Store::commit`]; an error is about all of them.
+    pub async fn commit_timed(&self, commands: Vec<Command>) -> Result<(Vec<Outcome>, Instant), StoreError> {
         if commands.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), Instant::now()));
         }
         if let Some(refusal) = self.gauge.refusal() {
             return Err(refusal);

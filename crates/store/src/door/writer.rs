@@ -22,11 +22,14 @@ pub(super) enum Message {
     Close(oneshot::Sender<()>),
 }
 
+/// What became of the commands, and when their commit was over.
+type Reply = oneshot::Sender<Result<(Vec<Outcome>, Instant), StoreError>>;
+
 pub(super) struct Request {
     pub(super) commands: Vec<Command>,
     pub(super) weight: usize,
     pub(super) queued_at: Instant,
-    pub(super) reply: oneshot::Sender<Result<Vec<Outcome>, StoreError>>,
+    pub(super) reply: Reply,
 }
 
 pub(super) struct Writer {
@@ -149,7 +152,7 @@ impl Writer {
                 Link::Up(_) => self.commit(&own, queued_at.elapsed()),
                 Link::Down { error, .. } => Err(error.clone()),
             };
-            let _ = reply.send(outcomes);
+            let _ = reply.send(outcomes.map(|outcomes| (outcomes, Instant::now())));
         }
     }
 
@@ -196,7 +199,7 @@ impl Writer {
     }
 }
 
-type Caller = (Instant, oneshot::Sender<Result<Vec<Outcome>, StoreError>>);
+type Caller = (Instant, Reply);
 
 fn flatten(batch: Vec<Request>) -> (Vec<Command>, Vec<Caller>) {
     let mut all = Vec::new();
@@ -210,9 +213,10 @@ fn flatten(batch: Vec<Request>) -> (Vec<Command>, Vec<Caller>) {
 
 /// A caller that went away does not want its answer any more; that is no error.
 fn answer(outcomes: Vec<Outcome>, commands: &[usize], callers: Vec<Caller>) {
+    let committed_at = Instant::now();
     let mut outcomes = outcomes.into_iter();
     for (&count, (_, reply)) in commands.iter().zip(callers) {
-        let _ = reply.send(Ok(outcomes.by_ref().take(count).collect()));
+        let _ = reply.send(Ok((outcomes.by_ref().take(count).collect(), committed_at)));
     }
 }
 

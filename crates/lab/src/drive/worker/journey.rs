@@ -12,7 +12,7 @@ use crate::drive::crew::Begun;
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::plan::Arrival;
 use crate::record::{Class, Sample, Trouble};
-use crate::scenario::{Next, Reconnect, Source};
+use crate::scenario::{Next, Reconnect, Retry, Source};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -299,15 +299,14 @@ impl Worker {
         Err(failure)
     }
 
-    /// Sends the same request again where no answer came and the scenario wants that.
+    /// Sends the same request again where no answer came, or one that says to come again, and the scenario wants that.
     fn try_again(&mut self, key: Key, outcome: &Outcome) -> bool {
         let Outcome::Failed(failure) = outcome else { return false };
         let calls = self.calls.clone();
         let Some(flight) = self.flights.get_mut(key) else { return false };
-        let retry = calls[flight.journey].calls[flight.step].step.retry;
-        let Some(retry) = retry.filter(|retry| failure.trouble.is_transport() && flight.retries < retry.times) else {
-            return false;
-        };
+        let retry = calls[flight.journey].calls[flight.step].step.retry.as_ref();
+        let applies = |retry: &&Retry| retry.applies(failure.trouble, flight.status) && flight.retries < retry.times;
+        let Some(retry) = retry.filter(applies) else { return false };
         flight.retries += 1;
         flight.stage = Stage::Waiting;
         self.wake_at(self.now + retry.backoff, Wake::Flight(key));

@@ -244,3 +244,15 @@ fn polls_under_way_are_counted_and_a_stop_ends_them() {
     gate.open();
     assert_eq!((said.counts(), said.sum(|interval| interval.abandoned)), ((0, 0, 0), 1));
 }
+
+#[test]
+fn an_answer_that_says_to_come_again_is_no_error_where_the_scenario_says_so() {
+    let steps = |retry: &str| {
+        format!("[[journey.step]]\nrequest = \"GET /\"\nretry = {{ times = 2, backoff = \"1ms\"{retry} }}")
+    };
+    let target = || Scripted::start(|asked| vec![Act::Write(answer(if asked.number < 2 { 503 } else { 200 }, ""))]);
+    let said = drive(scenario(&steps(", statuses = [503]")), &target(), leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.retries(), said.errors()), ((1, 0, 0), 2, vec![]));
+    let said = drive(scenario(&steps("")), &target(), leg(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.retries()), ((0, 0, 1), 0));
+}

@@ -1,0 +1,73 @@
+//! The real thing: a SQLite file, the real clock, and processes one after the other.
+
+use super::super::*;
+use super::world::{events, newcomer, player};
+use crate::config::Config;
+use engine::tables::{Action, EventKind, Settings as TableSettings};
+use engine::time::UnixMs;
+use std::time::Duration;
+use store::sqlite::SqliteDatabase;
+use store::testing::TempDir;
+use store::{Store, StoreConfig};
+use tokio::task::JoinHandle;
+
+struct Process {
+    app: App,
+    task: JoinHandle<()>,
+}
+
+async fn start(place: &TempDir) -> Process {
+    let metrics = Arc::<Metrics>::default();
+    let database = Arc::new(SqliteDatabase::new(place.path().join("tables.db")));
+    let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+    let app = App::new(store, Arc::new(Config::default()), metrics, None);
+    let task = tokio::spawn(run(app.clone()));
+    while !app.tables.shared.is_serving.load(Ordering::Acquire) {
+        tokio::task::yield_now().await;
+    }
+    Process { app, task }
+}
+
+/// The first answer that holds what is looked for; asks as a client does.
+async fn until(tables: &Tables, table: TableId, is_it: impl Fn(&EventKind) -> bool) -> Vec<(u64, EventKind)> {
+    let mut after = 0;
+    let mut seen = Vec::new();
+    loop {
+        let Ok(wait) = tables.wait(table, Some(player(1)), after).await else {
+            // The lease of the life before has not ended yet.
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        seen.extend(events(&wait.await.unwrap()));
+        after = seen.last().map_or(0, |(seq, _)| *seq);
+        if seen.iter().any(|(_, kind)| is_it(kind)) {
+            return seen;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_keeps_games_and_timers() {
+    let place = TempDir::new();
+    let process = start(&place).await;
+    let id = TableId::new(UnixMs(1_700_000_000_000), [7; 10]);
+    let settings = TableSettings { game_timeout: Duration::from_millis(1_500), ..TableSettings::default() };
+    let opening = Opening { id, opener: newcomer(1), settings, bots: false, idempotency: None };
+    let opened = process.app.tables.open(opening).await.unwrap();
+    assert!(matches!(opened, Opened::New { .. }));
+    let join = Action::Join(newcomer(2));
+    process.app.tables.act(id, Some(1), player(2), join).await.unwrap();
+    process.task.abort();
+    let _ = process.task.await;
+    process.app.store.close().await;
+
+    // Nobody gave the lease up: it has to end before anybody goes on, and by then the game's time is over.
+    let process = start(&place).await;
+    let seen = until(&process.app.tables, id, |kind| matches!(kind, EventKind::Canceled { .. })).await;
+    let numbers: Vec<u64> = seen.iter().map(|(seq, _)| *seq).collect();
+    assert_eq!(numbers, (1..=seen.len() as u64).collect::<Vec<_>>(), "from the beginning, each once");
+    assert!(matches!(&seen[1].1, EventKind::Joined { player: who, .. } if *who == player(2)));
+    process.app.drain.begin();
+    process.task.await.unwrap();
+    process.app.store.close().await;
+}
