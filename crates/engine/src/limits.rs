@@ -217,8 +217,6 @@ const _: () = assert!(
     TABLE_DRAIN_LINGER.as_millis() * 2 < DRAIN_MAX.as_millis(),
     "who waits is answered, and what is under way ends"
 );
-const _: () =
-    assert!(DRAIN_JITTER_MAX.as_millis() < TABLE_DRAIN_LINGER.as_millis(), "tables stay until the last is sent away");
 const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);

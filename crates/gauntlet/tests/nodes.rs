@@ -7,7 +7,7 @@ mod house;
 use house::bots::Bots;
 use house::games::Past;
 use house::viewer::Viewer;
-use house::{Folder, Server, until};
+use house::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -35,13 +35,6 @@ fn two_nodes() -> Nodes {
     let (a, b) = (folder.host(""), folder.host(""));
     let snakes = a.register(&bots, &["circle", "stuck"]);
     Nodes { a, b, bots, snakes, cluster, _folder: folder }
-}
-
-/// A list of keywords and values as the URL that says the same.
-fn as_url(keywords: &str) -> String {
-    let value = |key: &str| keywords.split(' ').find_map(|word| word.strip_prefix(key)).unwrap();
-    let (host, user, name) = (value("host="), value("user="), value("dbname="));
-    format!("postgres://{user}@{}/{name}", host.replace('/', "%2F"))
 }
 
 impl Nodes {

@@ -6,6 +6,7 @@
 
 pub(crate) mod bots;
 pub(crate) mod games;
+pub(crate) mod line;
 pub(crate) mod viewer;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -35,6 +36,13 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < end, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// A list of keywords and values as the URL that says the same.
+pub(crate) fn as_url(keywords: &str) -> String {
+    let value = |key: &str| keywords.split(' ').find_map(|word| word.strip_prefix(key)).unwrap();
+    let (host, user, name) = (value("host="), value("user="), value("dbname="));
+    format!("postgres://{user}@{}/{name}", host.replace('/', "%2F"))
 }
 
 /// A working folder of one test: no other configuration, no other data. Removed with its owner.

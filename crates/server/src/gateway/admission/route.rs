@@ -71,6 +71,7 @@ mod tests {
         check("GET", Some("/api/stories/games/{game}"), Some(RouteClass::Read));
         check("GET", Some("/api/stories/tables/{table}/feed"), Some(RouteClass::Watch));
         check("GET", Some("/api/stories/tables/{table}/socket"), Some(RouteClass::Watch));
+        check("GET", Some("/api/stories/tables/{table}/feed"), Some(RouteClass::Watch));
         check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
         check("GET", None, Some(RouteClass::Read));
         check("POST", None, Some(RouteClass::Write));

@@ -1,0 +1,249 @@
+//! The three deliveries of a table's feed, as clients meet them: at the server itself, behind nginx, and at a node that does not
+//! own the table. Each must be as good as the first.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::line::{Line, Said, Socket};
+use house::{Folder, Server, until};
+use serde_json::{Value, json};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command};
+use store::testing::Cluster;
+
+/// The close code of a server that leaves (RFC 6455 registry: service restart).
+const RESTART: u16 = 1012;
+
+/// A table, whoever opened it, and the way that clients take to it.
+struct Table<'a> {
+    /// Where the table lives.
+    home: &'a Server,
+    /// Whom clients ask.
+    front: SocketAddr,
+    id: String,
+    /// Its first game.
+    game: String,
+    token: String,
+    player: String,
+}
+
+impl<'a> Table<'a> {
+    /// Opened at its home.
+    fn open(home: &'a Server, front: SocketAddr) -> Self {
+        let guest = Line::open(home.address(), "").ask("POST /api/stories/guests", &json!({ "name": "Ann" }), 201);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let (token, player) = (text(&guest["token"]), text(&guest["player"]));
+        let state = Line::open(home.address(), &token).ask("POST /api/stories/games", &json!({}), 201);
+        Self { home, front, id: text(&state["table"]), game: text(&state["game"]["id"]), token, player }
+    }
+
+    fn feed(&self, query: &str) -> String {
+        format!("GET /api/stories/tables/{}/feed{query}", self.id)
+    }
+
+    /// A connection of the one who opened it.
+    fn line(&self) -> Line {
+        Line::open(self.front, &self.token)
+    }
+
+    /// Where the one who opened it is.
+    fn seq(&self) -> u64 {
+        self.line().ask(&self.feed(""), &Value::Null, 200)["seq"].as_u64().unwrap()
+    }
+
+    /// Something that only those who sit there are told.
+    fn say(&self, text: &str) {
+        self.act(&format!("tables/{}/chat", self.id), &json!({ "text": text }));
+    }
+
+    /// Something that everybody is told.
+    fn set_bots(&self, are_on: bool) {
+        self.act(&format!("games/{}/bots", self.game), &json!({ "are_on": are_on }));
+    }
+
+    fn act(&self, what: &str, body: &Value) {
+        let state = self.line().ask(&format!("POST /api/stories/{what}"), body, 200);
+        assert!(state["committed_at_us"].is_i64(), "{state}");
+    }
+
+    /// Waits until so many requests are parked at the table's home.
+    fn parked(&self, want: u64) {
+        until(&format!("{want} requests are parked"), || {
+            let page = self.home.get("/metrics", "");
+            page.lines().any(|line| line == format!("gauntlet_http_parked {want}")).then_some(())
+        });
+    }
+}
+
+/// Whether bots may play, as it was set: of a message.
+fn switched(news: &Value) -> Vec<bool> {
+    news["events"].as_array().unwrap().iter().filter_map(|event| event["are_on"].as_bool()).collect()
+}
+
+/// The texts that were said, of a message or an answer.
+fn texts(news: &Value) -> Vec<&str> {
+    news["events"].as_array().unwrap().iter().filter_map(|event| event["text"].as_str()).collect()
+}
+
+fn check_polls(table: &Table) {
+    let (mut line, seq) = (table.line(), table.seq());
+    let nothing = line.ask(&table.feed(&format!("?after={seq}&wait=100ms")), &Value::Null, 200);
+    let empty = json!({ "seq": seq, "events": [], "timed_out": true, "committed_at_us": null,
+        "presence": { "online": [table.player] } });
+    assert_eq!(nothing, empty);
+    for (text, seq) in [("one", seq), ("two", seq + 1)] {
+        line.send(&table.feed(&format!("?after={seq}&wait=5m")), "", &Value::Null);
+        table.parked(1);
+        table.say(text);
+        let (head, news) = line.answer();
+        assert_eq!((head.status, texts(&news), news["seq"].as_u64()), (200, vec![text], Some(seq + 1)), "{news}");
+        assert!(news["committed_at_us"].is_i64() && news["timed_out"] == false, "{news}");
+        assert_eq!(head.header("cache-control"), Some("no-store"));
+        assert!(head.header("x-request-id").is_some(), "{head:?}");
+    }
+    // Who is behind does not wait.
+    let news = line.ask(&table.feed(&format!("?after={seq}&wait=10m")), &Value::Null, 200);
+    assert_eq!(texts(&news), ["one", "two"]);
+    let lost = line.ask(&table.feed(&format!("?after={}&wait=10m", seq + 1_000)), &Value::Null, 410);
+    assert_eq!((&lost["code"], &lost["seq"]), (&json!("cursor_too_old"), &json!(seq + 2)));
+    assert_eq!(lost["view"]["table"], json!(table.id));
+    let refused = line.ask(&table.feed("?after=0&wait=11m"), &Value::Null, 400);
+    assert_eq!((&refused["code"], &refused["field"]), (&json!("bad_value"), &json!("wait")));
+}
+
+const STREAM: &str = "Accept: text/event-stream\r\n";
+
+fn check_streams(table: &Table) {
+    // A visitor's: their numbers are their own.
+    let (mut line, mut heard) = (Line::open(table.front, ""), String::new());
+    line.send(&table.feed(""), STREAM, &Value::Null);
+    let head = line.head();
+    assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")), "{head:?}");
+    let (seq, view) = line.event(&mut heard).unwrap();
+    assert_eq!((&view["type"], &view["role"], &view["seq"]), (&json!("view"), &json!("visitor"), &json!(seq)));
+    table.parked(1);
+    table.set_bots(true);
+    let (id, news) = line.event(&mut heard).unwrap();
+    assert_eq!((id, &news["type"], switched(&news)), (seq + 1, &json!("news"), vec![true]));
+    drop(line);
+    table.parked(0);
+    table.set_bots(false);
+    // The URL still says what it said at first; what was heard last goes before it.
+    let (mut line, mut heard) = (Line::open(table.front, ""), String::new());
+    let headers = format!("{STREAM}Last-Event-ID: {id}\r\n");
+    line.send(&table.feed(&format!("?after={seq}")), &headers, &Value::Null);
+    assert_eq!(line.head().status, 200);
+    let (id, news) = line.event(&mut heard).unwrap();
+    assert_eq!((id, switched(&news)), (seq + 2, vec![false]));
+}
+
+fn check_sockets(table: &Table) {
+    let path = format!("/api/stories/tables/{}/socket", table.id);
+    let socket = Socket::open(table.front, &path, &table.token);
+    let view = socket.message();
+    assert_eq!((&view["type"], &view["role"]), (&json!("view"), &json!("storyteller")), "{view}");
+    let seq = view["seq"].as_u64().unwrap();
+    table.say("three");
+    let news = socket.message();
+    assert_eq!((&news["type"], texts(&news), &news["seq"]), (&json!("news"), vec!["three"], &json!(seq + 1)));
+    drop(socket);
+    table.say("four");
+    let socket = Socket::open(table.front, &format!("{path}?after={seq}"), &table.token);
+    assert_eq!(texts(&socket.message()), ["three", "four"]);
+    let refused = table.line().ask(&format!("GET {path}"), &Value::Null, 426);
+    assert_eq!(refused["code"], "upgrade_required");
+}
+
+/// Whoever waits when the server leaves is told so, in order.
+fn check_drain(table: &Table, leave: impl FnOnce()) {
+    let (mut poll, mut stream, mut heard) = (table.line(), table.line(), String::new());
+    let seq = table.seq();
+    let path = format!("/api/stories/tables/{}/socket?after={seq}", table.id);
+    let socket = Socket::open(table.front, &path, &table.token);
+    poll.send(&table.feed(&format!("?after={seq}&wait=10m")), "", &Value::Null);
+    stream.send(&table.feed(&format!("?after={seq}")), STREAM, &Value::Null);
+    assert_eq!(stream.head().status, 200);
+    table.parked(2);
+    leave();
+    let (head, nothing) = poll.answer();
+    assert_eq!((head.status, &nothing["seq"], texts(&nothing)), (200, &json!(seq), vec![]), "{nothing}");
+    assert_eq!(stream.event(&mut heard), None);
+    assert_eq!(socket.next(), Some(Said::Closed(Some(RESTART))));
+}
+
+fn check(table: &Table) {
+    check_polls(table);
+    check_streams(table);
+    check_sockets(table);
+}
+
+#[test]
+fn feeds_reach_clients_of_the_server() {
+    let folder = Folder::new();
+    let mut server = folder.serve("");
+    let table = Table::open(&server, server.address());
+    check(&table);
+    check_drain(&table, || server.signal(rustix::process::Signal::TERM));
+    assert_eq!(server.code(), Some(0), "{}", server.log());
+}
+
+/// nginx with the configuration that the documentation names; ended with its owner.
+struct Nginx(Child, SocketAddr);
+
+impl Nginx {
+    fn start(folder: &Folder, upstream: &Server) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/peers/nginx.conf");
+        let text = std::fs::read_to_string(file).unwrap();
+        let text = text.replace("@PORT@", &free.port().to_string());
+        folder.write("nginx.conf", &text.replace("@UPSTREAM@", &upstream.address().port().to_string()));
+        let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
+        let mut command = Command::new("nginx");
+        command.env("PATH", path).arg("-p").arg(folder.path()).args(["-c", "nginx.conf"]);
+        let mut child = command.stderr(std::process::Stdio::null()).spawn().expect("make test installs nginx");
+        until("nginx listens", || {
+            let ended = child.try_wait().unwrap();
+            assert!(
+                ended.is_none(),
+                "{}",
+                std::fs::read_to_string(folder.path().join("error.log")).unwrap_or_default()
+            );
+            TcpStream::connect(free).ok()
+        });
+        Self(child, free)
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        // The master ends its worker when it is asked to; killed, it could not.
+        let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), rustix::process::Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn feeds_reach_clients_behind_nginx_as_without_it() {
+    let folder = Folder::new();
+    let mut server = folder.serve("");
+    let nginx = Nginx::start(&folder, &server);
+    let table = Table::open(&server, nginx.1);
+    check(&table);
+    check_drain(&table, || server.signal(rustix::process::Signal::TERM));
+    assert_eq!(server.code(), Some(0), "{}", server.log());
+}
+
+#[test]
+fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let url = house::as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
+    let (owner, other) = (folder.serve(""), folder.serve(""));
+    let table = Table::open(&owner, other.address());
+    check(&table);
+    let sent_on = other.get("/metrics", "");
+    let sent_on = sent_on.lines().find_map(|line| line.strip_prefix("gauntlet_forwards_total ")).unwrap();
+    assert!(sent_on.parse::<u64>().unwrap() > 10, "{sent_on}");
+}
