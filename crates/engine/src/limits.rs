@@ -160,6 +160,8 @@ pub const TABLE_KEEPERS_MAX: usize = 256;
 pub const TABLE_WAITERS_MAX: usize = 1_000_000;
 /// Longest time that a poll may ask to wait for news.
 pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// Longest time that a poll waits which does not say so as a plain GET without a body: nobody sees its client go.
+pub const POLL_UNPARKED_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Messages that wait for one keeper of card tables; one more is refused as busy.
 pub const TABLE_MAILBOX_MAX: usize = 16_384;
 /// Requests that wait at one card table for a commit under way or for the table itself; one more is refused as busy.

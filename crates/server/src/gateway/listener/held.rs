@@ -12,7 +12,7 @@ use crate::clock::jitter;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use engine::limits::DRAIN_JITTER_MAX;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
@@ -24,6 +24,9 @@ use tokio::time::{Instant, sleep_until};
 
 /// Bytes that are read at a time of what a client sends while it waits: hardly ever any.
 const READ_BYTES: usize = 512;
+/// A client that waits for minutes and has sent more behind its request than is kept is put out: if it went, nobody would see it.
+/// While an answer is written it has its time, and need not be.
+const HASTY_IS_GONE: Poll<()> = Poll::Ready(());
 
 /// A connection that nobody reads requests from.
 pub(super) struct Line {
@@ -71,8 +74,9 @@ impl Line {
         if persistence.keeps() { Ok(()) } else { Err(End::Done) }
     }
 
-    /// Whatever the client does but wait. Its bytes are kept, up to a bound; beyond it they stay where they are.
-    fn poll_gone(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    /// Whatever the client does but wait. Its bytes are kept, up to a bound. What stands beyond it is not read, and so the end
+    /// behind it is not seen: that is for the caller to judge.
+    fn poll_gone(&mut self, context: &mut Context<'_>, when_full: Poll<()>) -> Poll<()> {
         let mut bytes = [0; READ_BYTES];
         while self.ahead.len() < BUFFER_BYTES_MAX {
             if ready!(self.stream.poll_read_ready(context)).is_err() {
@@ -86,7 +90,7 @@ impl Line {
                 Err(_) => return Poll::Ready(()),
             }
         }
-        Poll::Pending
+        when_full
     }
 }
 
@@ -107,7 +111,7 @@ impl Holding<'_> {
     ) -> Result<StatusCode, End> {
         let (mut alarm, mut why, mut until) = (deadline, GiveUp::Deadline, Stage::Draining);
         let answer = loop {
-            match self.next(alarm, until, |_, context| parked.poll_answer(context)).await {
+            match self.next(alarm, until, HASTY_IS_GONE, |_, context| parked.poll_answer(context)).await {
                 Event::Come(answer) => break answer,
                 Event::Alarm => break parked.give_up(why),
                 Event::Gone => return Err(self.left()),
@@ -131,7 +135,9 @@ impl Holding<'_> {
         if *self.terms.stage.borrow() > Stage::Open {
             self.persistence = self.persistence.closing();
         }
-        let (parts, body) = answer.into_parts();
+        let (mut parts, body) = answer.into_parts();
+        // Whatever was waited for is true now, and only now.
+        parts.headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         let (framing, now) = (Framing::Length(body.len()), SystemTime::now());
         let mut bytes = head(self.persistence, parts.status, (kept, &parts.headers), framing, now);
         bytes.extend_from_slice(&body);
@@ -165,7 +171,7 @@ impl Holding<'_> {
             // Who always has something to say must be able to end.
             let event = match leave_at {
                 Some(at) if at <= Instant::now() => Event::Alarm,
-                _ => self.next(alarm, until, |_, context| streamed.poll_piece(context)).await,
+                _ => self.next(alarm, until, HASTY_IS_GONE, |_, context| streamed.poll_piece(context)).await,
             };
             (bytes, is_last) = match event {
                 Event::Come(Some(piece)) => (chunk(&piece, persistence), false),
@@ -188,6 +194,7 @@ impl Holding<'_> {
         &mut self,
         alarm: Instant,
         stage: Stage,
+        when_full: Poll<()>,
         mut poll: impl FnMut(&TcpStream, &mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = Event<T>> {
         let mut stages = self.terms.stage.clone();
@@ -203,7 +210,7 @@ impl Holding<'_> {
                 if let Poll::Ready(come) = poll(&self.line.stream, context) {
                     return Poll::Ready(Event::Come(come));
                 }
-                if self.line.poll_gone(context).is_ready() {
+                if self.line.poll_gone(context, when_full).is_ready() {
                     return Poll::Ready(Event::Gone);
                 }
                 alarm.as_mut().poll(context).map(|()| Event::Alarm)
@@ -220,7 +227,7 @@ impl Holding<'_> {
                 Ok(written) => sent += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let due = Instant::now() + self.terms.limits.idle_timeout;
-                    match self.next(due, Stage::Closed, TcpStream::poll_write_ready).await {
+                    match self.next(due, Stage::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
                         // Whether it can, trying will tell.
                         Event::Come(_) => {}
                         Event::Gone => return Err(End::Done),

@@ -5,9 +5,13 @@
 
 use crate::metrics::ByStatus;
 use axum::body::Body;
+use axum::extract::FromRequest;
 use axum::response::Response;
 use bytes::Bytes;
+use engine::limits::POLL_UNPARKED_WAIT_MAX;
 use http::{HeaderValue, Request, Version, header};
+use http_body_util::BodyExt;
+use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,10 +21,42 @@ use tokio::time::{Instant, timeout_at};
 
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
-/// Stands in the extensions of a request that may be parked: one without a body, by GET. Only the listener makes it, so that
-/// nothing is parked where nobody would answer it.
+/// Stands in the extensions of a request that may be parked once its body is at its end: one by GET. Only the listener makes
+/// it, so that nothing is parked where nobody would answer it.
+#[derive(Clone, Copy, Debug)]
+pub struct MayPark(());
+
+impl MayPark {
+    /// The right to park a request whose whole body was this.
+    pub fn after(self, body: &Bytes) -> Option<CanPark> {
+        body.is_empty().then_some(CanPark(()))
+    }
+}
+
+/// The right to park a request: all of it has been read, and it has no body. What is still on the way would be taken for the
+/// next request.
 #[derive(Clone, Copy, Debug)]
 pub struct CanPark(());
+
+/// Reads what there is of a body to find out whether a request can be parked: frames without a byte are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass(pub Option<CanPark>);
+
+impl<S: Sync> FromRequest<S> for Pass {
+    type Rejection = Infallible;
+
+    async fn from_request(request: axum::extract::Request, _: &S) -> Result<Self, Infallible> {
+        let Some(MayPark(())) = request.extensions().get() else { return Ok(Self(None)) };
+        let mut body = request.into_body();
+        while let Some(frame) = body.frame().await {
+            let is_nothing = frame.is_ok_and(|frame| frame.data_ref().is_none_or(Bytes::is_empty));
+            if !is_nothing {
+                return Ok(Self(None));
+            }
+        }
+        Ok(Self(Some(CanPark(()))))
+    }
+}
 
 /// Why the listener waits no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +107,7 @@ struct Parking {
 impl Park {
     /// Parks a wait that ends with one answer, at `deadline` at the latest.
     pub fn poll(_: CanPark, deadline: Instant, parked: impl Parked + 'static) -> Response {
-        let mut response = Response::new(Body::empty());
-        response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
-        Self::of(Guest::Poll { parked: Box::new(parked), deadline }, response)
+        Self::of(Guest::Poll { parked: Box::new(parked), deadline }, Response::new(Body::empty()))
     }
 
     /// Begins an answer in pieces with this status and these headers. A heartbeat is sent when nothing else was for so long.
@@ -115,11 +149,13 @@ impl fmt::Debug for Park {
 #[derive(Clone, Copy, Debug)]
 pub struct Waited;
 
-/// The answer to a request that has to wait, parked if it can be, waited for otherwise.
+/// The answer to a request that has to wait, parked if it can be. One that cannot is waited for in its handler, where nobody
+/// sees its client go: not for longer than [`POLL_UNPARKED_WAIT_MAX`], whatever it asks.
 pub async fn park_or_wait(can_park: Option<CanPark>, deadline: Instant, mut parked: impl Parked + 'static) -> Response {
     if let Some(can_park) = can_park {
         return Park::poll(can_park, deadline, parked);
     }
+    let deadline = deadline.min(Instant::now() + POLL_UNPARKED_WAIT_MAX);
     let answer = timeout_at(deadline, poll_fn(|context| parked.poll_answer(context))).await;
     let mut response = answer.unwrap_or_else(|_| parked.give_up(GiveUp::Deadline)).map(Body::from);
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NO_STORE);
@@ -141,13 +177,11 @@ pub(super) enum Persistence {
 }
 
 impl Persistence {
-    /// Of a request that can be parked; `None` of one that cannot.
-    pub(super) fn of<B: hyper::body::Body>(request: &Request<B>) -> Option<Self> {
+    /// Of a request that can be parked, if it turns out to have no body; `None` of one that cannot. An upgrade that it offers is
+    /// not taken up where it waits (RFC 9110, section 7.8).
+    pub(super) fn of<B>(request: &Request<B>) -> Option<Self> {
         let headers = request.headers();
-        if request.method() != http::Method::GET
-            || !request.body().is_end_stream()
-            || headers.contains_key(header::UPGRADE)
-        {
+        if request.method() != http::Method::GET {
             return None;
         }
         let says = |option: &str| {
@@ -177,8 +211,8 @@ impl Persistence {
     }
 
     /// What the handler of such a request is given.
-    pub(super) fn pass(self) -> CanPark {
-        CanPark(())
+    pub(super) fn pass(self) -> MayPark {
+        MayPark(())
     }
 }
 
@@ -187,32 +221,30 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(method: &str, version: Version, headers: &[(&str, &str)], body: &'static str, want: Option<Persistence>) {
+    fn check(method: &str, version: Version, headers: &[(&str, &str)], want: Option<Persistence>) {
         let mut request = Request::builder().method(method).version(version);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let request = request.body(http_body_util::Full::new(Bytes::from_static(body.as_bytes()))).unwrap();
-        assert_eq!(Persistence::of(&request), want, "{method} {version:?} {headers:?} {body:?}");
+        assert_eq!(Persistence::of(&request.body(()).unwrap()), want, "{method} {version:?} {headers:?}");
     }
 
     #[test]
     fn what_can_be_parked_and_what_comes_after() {
         use Persistence::{Close, CloseOld, Keep, KeepOld};
         let (new, old) = (Version::HTTP_11, Version::HTTP_10);
-        check("GET", new, &[], "", Some(Keep));
-        check("GET", new, &[("connection", "keep-alive")], "", Some(Keep));
-        check("GET", new, &[("connection", "Close")], "", Some(Close));
-        check("GET", new, &[("connection", "te, close")], "", Some(Close));
-        check("GET", new, &[("connection", "te"), ("connection", "close")], "", Some(Close));
-        check("GET", new, &[("connection", "closer")], "", Some(Keep));
-        check("GET", old, &[], "", Some(CloseOld));
-        check("GET", old, &[("connection", "Keep-Alive")], "", Some(KeepOld));
-        check("GET", old, &[("connection", "keep-alive, close")], "", Some(CloseOld));
-        check("GET", new, &[], "body", None);
-        check("HEAD", new, &[], "", None);
-        check("POST", new, &[], "", None);
-        check("GET", new, &[("connection", "upgrade"), ("upgrade", "websocket")], "", None);
-        check("GET", Version::HTTP_2, &[], "", None);
+        check("GET", new, &[], Some(Keep));
+        check("GET", new, &[("connection", "keep-alive")], Some(Keep));
+        check("GET", new, &[("connection", "Close")], Some(Close));
+        check("GET", new, &[("connection", "te, close")], Some(Close));
+        check("GET", new, &[("connection", "te"), ("connection", "close")], Some(Close));
+        check("GET", new, &[("connection", "closer")], Some(Keep));
+        check("GET", old, &[], Some(CloseOld));
+        check("GET", old, &[("connection", "Keep-Alive")], Some(KeepOld));
+        check("GET", old, &[("connection", "keep-alive, close")], Some(CloseOld));
+        check("HEAD", new, &[], None);
+        check("POST", new, &[], None);
+        check("GET", new, &[("connection", "upgrade"), ("upgrade", "h2c")], Some(Keep));
+        check("GET", Version::HTTP_2, &[], None);
     }
 }

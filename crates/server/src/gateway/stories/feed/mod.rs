@@ -14,12 +14,13 @@ use super::show;
 use super::who::Looking;
 use crate::app::App;
 use crate::gateway::extract::{Id, Queried};
-use crate::gateway::listener::park::CanPark;
+use crate::gateway::listener::park::Pass;
 use crate::gateway::problem::{ApiError, ApiResult};
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json as Answer};
+use axum::Json as Answer;
 use engine::ids::{PlayerId, TableId};
 use serde::Deserialize;
 use std::time::Duration;
@@ -77,12 +78,18 @@ async fn get_feed(
     Looking(viewer): Looking,
     Id(table): Id<TableId>,
     Queried(query): Queried<FeedQuery>,
+    method: Method,
     headers: HeaderMap,
-    pass: Option<Extension<CanPark>>,
+    Pass(pass): Pass,
 ) -> ApiResult<Response> {
-    let (reader, pass) = (Reader { table, viewer }, pass.map(|Extension(pass)| pass));
+    let reader = Reader { table, viewer };
     if asks_for_stream(&headers) {
-        return stream::begin(&app, reader, stream::cursor(&headers, query.after)?, pass).await;
+        let cursor = stream::cursor(&headers, query.after)?;
+        return match pass {
+            Some(pass) => stream::begin(&app, reader, cursor, pass).await,
+            None if method == Method::HEAD => Ok(stream::head().map(|()| Body::empty())),
+            None => Err(ApiError::bad_value("Accept", "a stream is asked for by a GET without a body")),
+        };
     }
     let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
     match query.after {

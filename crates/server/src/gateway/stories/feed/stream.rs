@@ -8,7 +8,6 @@ use crate::app::App;
 use crate::gateway::listener::park::{CanPark, Park, Streamed};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::{TableError, Tables, Waiting};
-use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response as Head, header};
 use axum::response::Response;
 use bytes::Bytes;
@@ -38,7 +37,7 @@ pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Optio
 }
 
 /// Begins a stream after this cursor; without one, with the whole view.
-pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: Option<CanPark>) -> ApiResult<Response> {
+pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: CanPark) -> ApiResult<Response> {
     let (after, first) = match after {
         Some(after) => (after, Bytes::from_static(RETRY)),
         None => {
@@ -49,11 +48,11 @@ pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: O
     };
     let waiting = app.tables.wait(reader.table, reader.viewer, after).await?;
     let streaming = Streaming { tables: app.tables.clone(), reader, state: State::Says(first, waiting) };
-    let Some(pass) = pass else { return Ok(head().map(|()| Body::empty())) };
     Ok(Park::stream(pass, head(), FEED_HEARTBEAT_EVERY, streaming))
 }
 
-fn head() -> Head<()> {
+/// The head of a stream.
+pub(super) fn head() -> Head<()> {
     let mut head = Head::new(());
     head.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     head.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
