@@ -174,6 +174,12 @@ pub const TABLE_CLAIM_MAX: usize = 256;
 pub const FEED_HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
 /// Requests that one process passes on to other nodes at the same time.
 pub const FORWARDS_MAX: usize = 4_096;
+/// One in so many of those that may wait at a process may wait through it at another: each takes a connection more.
+pub const FORWARD_WAITS_SHARE: usize = 4;
+/// Longest event of another node that is passed on, in bytes.
+pub const FORWARD_EVENT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Time for which a node is believed what it says about a request that it sends on: as far as the clocks of two nodes may differ.
+pub const FORWARD_MARK_MAX: Duration = Duration::from_secs(30);
 /// Longest body of a request that may be passed on, in bytes.
 pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
 /// Time to reach another node.

@@ -9,7 +9,7 @@ use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
-use engine::limits::FORWARDS_MAX;
+use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +48,8 @@ pub struct Shared {
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
     pub forwards: Arc<Semaphore>,
+    /// Places for requests that wait at other nodes.
+    pub forward_waits: Arc<Semaphore>,
 }
 
 impl App {
@@ -77,6 +79,7 @@ impl Shared {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let forward_waits = Arc::new(Semaphore::new((config.stories_waiters_max / FORWARD_WAITS_SHARE).max(1)));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
@@ -94,6 +97,7 @@ impl Shared {
             tables,
             spectators,
             forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
+            forward_waits,
         }
     }
 }

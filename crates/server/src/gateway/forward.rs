@@ -3,43 +3,50 @@
 //! Tables have one owner. Whoever asks the wrong node gets the right answer all the same, a little later; a request that was sent
 //! on is marked, and never sent on again. Knows no tables: a handler says that its table is elsewhere, and where.
 
+mod mark;
+mod wait;
+
+pub(super) use mark::{Forwarded, read as read_mark};
+
+use super::admission::Client;
 use super::body;
 use super::extract::unread;
-use super::listener::park::Waited;
+use super::listener::park::{CanPark, MayPark, Park, Waited};
 use super::problem::{ApiError, Elsewhere};
-use super::stories::feed::FEED;
+use super::request_id::REQUEST_ID;
+use super::stories::feed::{FEED, asks_for_stream};
 use crate::app::App;
 use axum::body::Body;
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use engine::limits::{FORWARD_ANSWER_MAX, FORWARD_BODY_BYTES_MAX, FORWARD_CONNECT_MAX, POLL_WAIT_MAX};
+use engine::limits::{
+    FEED_HEARTBEAT_EVERY, FORWARD_ANSWER_MAX, FORWARD_BODY_BYTES_MAX, FORWARD_CONNECT_MAX, POLL_WAIT_MAX,
+};
 use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::copy_bidirectional_with_sizes;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+use wait::{Passing, Polling};
 
 /// Routes about tables begin so.
 const ROUTES: &str = "/api/stories/";
-/// Marks a request that another node has sent on.
-const FORWARDED: HeaderName = HeaderName::from_static("x-gauntlet-forwarded");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Headers that are about one connection (RFC 9110, section 7.6.1), or that a client library sets by itself.
-const HOP_BY_HOP: [HeaderName; 7] = [
+const HOP_BY_HOP: [HeaderName; 6] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
-    header::HOST,
     header::TE,
     header::TRAILER,
     header::TRANSFER_ENCODING,
@@ -59,6 +66,9 @@ pub enum ForwardError {
         "the node that owns this table did not answer; nobody knows whether this was done: look at the table before trying again"
     )]
     Silent,
+    /// It went while a request waited there for news.
+    #[error("the node that owns this table went while this request waited; nothing is lost: ask again")]
+    Interrupted,
     /// Too many requests are on their way to other nodes.
     #[error("too many requests are on their way to other nodes; nothing was done: try again in a moment")]
     TooMany,
@@ -66,26 +76,18 @@ pub enum ForwardError {
 
 /// Sends a request on when its handler finds its table elsewhere. A layer for the whole router.
 pub(super) async fn forward(State(app): State<App>, request: Request, next: Next) -> Response {
-    if !app.store.is_shared() || !is_about_tables(&request) || request.headers().contains_key(FORWARDED) {
+    if !app.store.is_shared() || !is_about_tables(&request) || request.extensions().get::<Forwarded>().is_some() {
         return next.run(request).await;
     }
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let body = match body::read(&parts.headers, body, FORWARD_BODY_BYTES_MAX).await {
         Ok(body) => body,
         Err(error) => return unread(error, FORWARD_BODY_BYTES_MAX).into_response(),
     };
-    let errand = Errand {
-        method: parts.method.clone(),
-        uri: parts.uri.clone(),
-        headers: parts.headers.clone(),
-        body: body.clone(),
-        client: parts.extensions.get().map(|ConnectInfo(client): &ConnectInfo<SocketAddr>| *client),
-        upgrade: parts.extensions.get().cloned(),
-        may_wait: parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == FEED),
-    };
+    let errand = Errand::new(&mut parts, body.clone());
     let mut response = next.run(Request::from_parts(parts, Body::from(body))).await;
     match response.extensions_mut().remove::<Elsewhere>() {
-        Some(Elsewhere { address }) => errand.run(&app, &address).await,
+        Some(Elsewhere { address }) => errand.run(app, address).await,
         None => response,
     }
 }
@@ -94,68 +96,142 @@ fn is_about_tables(request: &Request) -> bool {
     request.extensions().get::<MatchedPath>().is_some_and(|path| path.as_str().starts_with(ROUTES))
 }
 
+/// How long a request is to be expected to take, and what its client gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// An answer, soon.
+    Plain,
+    /// An answer, when there is news.
+    Poll,
+    /// Events, as long as it likes.
+    Stream,
+    /// A socket.
+    Socket,
+}
+
+impl Kind {
+    fn of(parts: &Parts, is_upgrade: bool) -> Self {
+        let is_feed = parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == FEED);
+        let waits = || parts.uri.query().is_some_and(|query| query.split('&').any(|pair| pair.starts_with("wait=")));
+        match () {
+            () if is_feed && asks_for_stream(&parts.headers) => Self::Stream,
+            () if is_feed && waits() => Self::Poll,
+            () if !is_feed && is_upgrade => Self::Socket,
+            () => Self::Plain,
+        }
+    }
+}
+
 /// A request that is sent on.
 struct Errand {
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-    client: Option<SocketAddr>,
+    client: Option<IpAddr>,
     upgrade: Option<OnUpgrade>,
-    /// Whether it may take as long as a poll.
-    may_wait: bool,
+    kind: Kind,
+    can_park: Option<CanPark>,
 }
 
 impl Errand {
-    async fn run(self, app: &App, address: &str) -> Response {
-        let may_wait = self.may_wait;
-        let went = self.go(app, address).await;
+    fn new(parts: &mut Parts, body: Bytes) -> Self {
+        let upgrade: Option<OnUpgrade> = parts.extensions.get().cloned();
+        let kind = Kind::of(parts, upgrade.is_some());
+        Self {
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            headers: parts.headers.clone(),
+            client: parts.extensions.get().and_then(|Client(client)| *client),
+            upgrade: upgrade.filter(|_| kind == Kind::Socket),
+            kind,
+            can_park: parts.extensions.get().and_then(|may_park: &MayPark| may_park.after(&body)),
+            body,
+        }
+    }
+
+    /// The answer, or the place where it will come: a poll waits here as it waits there.
+    async fn run(self, app: App, address: String) -> Response {
+        match self.can_park.filter(|_| self.kind == Kind::Poll) {
+            Some(can_park) => {
+                let deadline = Instant::now() + POLL_WAIT_MAX + FORWARD_ANSWER_MAX;
+                Park::poll(can_park, deadline, Polling::new(self.answer(app, address)))
+            }
+            None => self.answer(app, address).await,
+        }
+    }
+
+    async fn answer(self, app: App, address: String) -> Response {
+        let kind = self.kind;
+        let went = self.go(&app, &address).await;
         app.metrics.forwarded(went.is_ok());
         let mut response = went.unwrap_or_else(|error| {
             tracing::warn!(address, %error, "a request for another node's table was not answered there");
             ApiError::Forward(error).into_response()
         });
-        if may_wait {
+        if kind == Kind::Poll {
             response.extensions_mut().insert(Waited);
         }
         response
     }
 
     async fn go(mut self, app: &App, address: &str) -> Result<Response, ForwardError> {
-        let permit = app.forwards.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
-        let (mut sender, connection) = connect(address).await?;
-        let answer_max = FORWARD_ANSWER_MAX + if self.may_wait { POLL_WAIT_MAX } else { Default::default() };
+        let (kind, can_park, method) = (self.kind, self.can_park, self.method.clone());
+        // Who waits must not keep those away who act.
+        let places = if kind == Kind::Plain { &app.forwards } else { &app.forward_waits };
+        let permit = places.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
         let upgrade = self.upgrade.take();
-        let request = self.request(address, upgrade.is_some()).ok_or(ForwardError::Unreachable)?;
+        let request = self.request(app, address, upgrade.is_some()).await?;
+        let (mut sender, connection) = connect(address).await?;
+        let parked = kind == Kind::Poll && can_park.is_some();
+        let answer_max = FORWARD_ANSWER_MAX + if parked { POLL_WAIT_MAX } else { Default::default() };
+        // Nothing is done by waiting: what is lost there is asked again.
+        let lost = if kind == Kind::Plain { ForwardError::Silent } else { ForwardError::Interrupted };
         let answer = timeout(answer_max, sender.send_request(request)).await;
-        let mut answer = answer.map_err(|_| ForwardError::Silent)?.map_err(|_| ForwardError::Silent)?;
+        let mut answer = answer.map_err(|_| lost)?.map_err(|_| lost)?;
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             let there = hyper::upgrade::on(&mut answer);
-            tokio::spawn(pass_through(app.clone(), upgrade.ok_or(ForwardError::Silent)?, there, permit));
+            tokio::spawn(pass_through(app.clone(), upgrade.ok_or(lost)?, there, permit));
             return Ok(answer.map(|_| Body::empty()));
         }
+        let length = answer.headers().get(header::CONTENT_LENGTH).cloned();
         strip(answer.headers_mut());
-        Ok(answer.map(|body| Body::new(PassedBack { body, _connection: connection, _permit: permit })))
+        // The node that the client asked gives its own.
+        answer.headers_mut().remove(REQUEST_ID);
+        if let Some(length) = length.filter(|_| method == Method::HEAD) {
+            answer.headers_mut().insert(header::CONTENT_LENGTH, length);
+        }
+        match can_park {
+            Some(can_park) if kind == Kind::Stream && answer.status() == StatusCode::OK => {
+                let (parts, body) = answer.into_parts();
+                let passing = Passing::new(body, connection, permit);
+                Ok(Park::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_EVERY, passing))
+            }
+            _ => Ok(answer.map(|body| Body::new(PassedBack { body, _connection: connection, _permit: permit }))),
+        }
     }
 
-    fn request(self, address: &str, is_upgrade: bool) -> Option<Request<Full<Bytes>>> {
-        let mut headers = self.headers;
+    /// The request as its client sent it, with a mark; but for what was about the client's own connection.
+    async fn request(self, app: &App, address: &str, is_upgrade: bool) -> Result<Request<Full<Bytes>>, ForwardError> {
+        let Self { method, uri, mut headers, body, client, .. } = self;
         let protocol = headers.get(header::UPGRADE).cloned();
         strip(&mut headers);
         if let Some(protocol) = protocol.filter(|_| is_upgrade) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(header::UPGRADE, protocol);
         }
-        headers.insert(header::HOST, HeaderValue::from_str(address).ok()?);
-        headers.insert(FORWARDED, HeaderValue::from_static("1"));
-        if let Some(client) = self.client {
-            // Whoever is behind proxies said so before us.
-            headers.append(FORWARDED_FOR, HeaderValue::from_str(&client.ip().to_string()).ok()?);
+        if !headers.contains_key(header::HOST) {
+            headers.insert(header::HOST, HeaderValue::from_str(address).map_err(|_| ForwardError::Unreachable)?);
         }
-        let path = self.uri.path_and_query()?.as_str();
-        let mut request = Request::builder().method(self.method).uri(path).body(Full::new(self.body)).ok()?;
+        mark::put(app, &method, &uri, &mut headers, client).await.map_err(|error| {
+            tracing::warn!(%error, "the key with which nodes know each other cannot be read");
+            ForwardError::Unreachable
+        })?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let request = Request::builder().method(method).uri(path).body(Full::new(body));
+        let mut request = request.map_err(|_| ForwardError::Unreachable)?;
         *request.headers_mut() = headers;
-        Some(request)
+        Ok(request)
     }
 }
 

@@ -91,7 +91,7 @@ impl Guests {
         bytes.extend(guest.player.to_bytes());
         bytes.extend(guest.expires_at.0.to_be_bytes());
         bytes.extend(guest.name.as_bytes());
-        let code = mac(key, &bytes).finalize().into_bytes();
+        let code = mac(key, MEANING, &bytes).finalize().into_bytes();
         bytes.extend_from_slice(&code);
         Ok(format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)))
     }
@@ -107,7 +107,7 @@ impl Guests {
         };
         let Some((said, code)) = bytes.split_last_chunk::<MAC_BYTES>() else { return Ok(Checked::Forged) };
         let key = self.key(store).await?;
-        if mac(key, said).verify_slice(code).is_err() {
+        if mac(key, MEANING, said).verify_slice(code).is_err() {
             return Ok(Checked::Forged);
         }
         Ok(match read(said) {
@@ -115,6 +115,28 @@ impl Guests {
             Some(guest) if guest.expires_at <= now => Checked::Expired,
             Some(guest) => Checked::Good(guest),
         })
+    }
+
+    /// The code with which a node says something in this meaning to other nodes of its database.
+    ///
+    /// # Errors
+    /// The key cannot be read.
+    pub(super) async fn code(&self, store: &Store, meaning: &[u8], said: &[u8]) -> Result<Vec<u8>, StoreError> {
+        Ok(mac(self.key(store).await?, meaning, said).finalize().into_bytes().to_vec())
+    }
+
+    /// Whether a node of this database said so in this meaning; compared in constant time.
+    ///
+    /// # Errors
+    /// The key cannot be read.
+    pub(super) async fn is_code(
+        &self,
+        store: &Store,
+        meaning: &[u8],
+        said: &[u8],
+        code: &[u8],
+    ) -> Result<bool, StoreError> {
+        Ok(mac(self.key(store).await?, meaning, said).verify_slice(code).is_ok())
     }
 
     /// Whoever comes first to a database makes the key; the others are given that one.
@@ -134,9 +156,9 @@ fn not_a_key() -> StoreError {
     StoreError::Corrupt { why: format!("the secret {KEY_NAME} is not a key of 32 bytes") }
 }
 
-fn mac(key: &[u8; 32], said: &[u8]) -> Hmac<Sha256> {
+fn mac(key: &[u8; 32], meaning: &[u8], said: &[u8]) -> Hmac<Sha256> {
     let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-    mac.update(MEANING);
+    mac.update(meaning);
     mac.update(said);
     mac
 }

@@ -365,7 +365,7 @@ impl ApiError {
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
-            Self::Forward(ForwardError::Unreachable | ForwardError::TooMany) => {
+            Self::Forward(ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere")
             }
             Self::Forward(ForwardError::Silent) => (StatusCode::GATEWAY_TIMEOUT, "table_silent"),

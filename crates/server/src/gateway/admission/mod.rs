@@ -12,7 +12,10 @@ mod route;
 
 pub(super) use payer::Payer;
 
+use payer::Paid;
+
 use super::auth::{self, Identity};
+use super::forward;
 use super::problem::ApiResult;
 use super::shed;
 use crate::app::App;
@@ -23,6 +26,10 @@ use axum::response::{IntoResponse, Response};
 use engine::rows::Role;
 use route::RouteClass;
 use std::net::{IpAddr, SocketAddr};
+
+/// Stands in the extensions of a request that was let in: the address of its client, if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Client(pub(super) Option<IpAddr>);
 
 /// Lets a request through to its handler, or refuses it. A layer for the whole router.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
@@ -35,14 +42,20 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;
     }
-    let payer = Payer::new(class, &identity, client(&parts, &app));
-    let charged = refuse_under_load(&app, class, &identity).and_then(|()| payer.charge(&app.limits));
+    let forwarded = forward::read_mark(&app, &parts).await;
+    let client = forwarded.map_or_else(|| client(&parts, &app), |forwarded| forwarded.client);
+    let payer = Payer::new(class, &identity, client);
+    // The node at which it came in has charged its client.
+    let charge = || if forwarded.is_some() { Ok(Paid::default()) } else { payer.charge(&app.limits) };
+    let charged = refuse_under_load(&app, class, &identity).and_then(|()| charge());
     let paid = match charged {
         Ok(paid) => paid,
         Err(refusal) => return refusal.into_response(),
     };
     parts.extensions.insert(identity);
     parts.extensions.insert(payer);
+    parts.extensions.insert(Client(client));
+    forwarded.map(|forwarded| parts.extensions.insert(forwarded));
     paid.tell(next.run(Request::from_parts(parts, body)).await)
 }
 

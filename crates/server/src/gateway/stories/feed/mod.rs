@@ -101,7 +101,8 @@ async fn get_feed(
     }
 }
 
-fn asks_for_stream(headers: &HeaderMap) -> bool {
+/// Whether the client wants events rather than one answer.
+pub(in crate::gateway) fn asks_for_stream(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     let essence = |range: &str| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     accepts.flat_map(|value| value.split(',')).any(|range| essence(range) == stream::EVENT_STREAM)

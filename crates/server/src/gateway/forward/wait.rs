@@ -1,0 +1,117 @@
+//! Requests that wait at another node: parked here as they are parked there, so that a client who goes ends both.
+//!
+//! Knows the shape of an event stream, because only between two events may something else be said.
+
+use super::{Driver, ForwardError};
+use crate::gateway::listener::park::{GiveUp, Parked, Streamed};
+use crate::gateway::problem::ApiError;
+use axum::response::{IntoResponse, Response};
+use bytes::{Bytes, BytesMut};
+use engine::limits::{FEED_HEARTBEAT_EVERY, FORWARD_EVENT_BYTES_MAX};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{BoxStream, StreamExt, unfold};
+use http::Response as Whole;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use std::task::{Context, Poll};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+
+/// A poll on its way to another node and back.
+pub(super) struct Polling(BoxFuture<'static, Whole<Bytes>>);
+
+impl Polling {
+    pub(super) fn new(answering: impl Future<Output = Response> + Send + 'static) -> Self {
+        Self(answering.then(whole).boxed())
+    }
+}
+
+impl Parked for Polling {
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
+        self.0.as_mut().poll(context)
+    }
+
+    /// What the table has told so far, its node knows: the client asks again.
+    fn give_up(&mut self, _: GiveUp) -> Whole<Bytes> {
+        let refusal = ApiError::Forward(ForwardError::Interrupted).into_response();
+        // What was made in memory is all there.
+        whole(refusal).now_or_never().unwrap_or_default()
+    }
+}
+
+async fn whole(response: Response) -> Whole<Bytes> {
+    let (parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(body) => Whole::from_parts(parts, body.to_bytes()),
+        Err(_) => {
+            let (parts, body) = ApiError::Forward(ForwardError::Interrupted).into_response().into_parts();
+            let body = body.collect().now_or_never().and_then(Result::ok);
+            Whole::from_parts(parts, body.map(http_body_util::Collected::to_bytes).unwrap_or_default())
+        }
+    }
+}
+
+/// An event stream of another node, passed on event by event.
+pub(super) struct Passing(BoxStream<'static, Bytes>);
+
+impl Passing {
+    pub(super) fn new(body: Incoming, connection: Driver, permit: OwnedSemaphorePermit) -> Self {
+        let state = (body, BytesMut::new(), connection, permit);
+        let events = unfold(state, |(mut body, mut heard, connection, permit)| async move {
+            let events = next(&mut body, &mut heard).await?;
+            Some((events, (body, heard, connection, permit)))
+        });
+        Self(events.boxed())
+    }
+}
+
+/// The next whole events; `None` when the other node has ended, or has said nothing for so long that it must have.
+async fn next(body: &mut Incoming, heard: &mut BytesMut) -> Option<Bytes> {
+    while heard.len() <= FORWARD_EVENT_BYTES_MAX {
+        let frame = timeout(FEED_HEARTBEAT_EVERY * 3, body.frame()).await.ok()??.ok()?;
+        let Ok(bytes) = frame.into_data() else { continue };
+        heard.extend_from_slice(&bytes);
+        if let Some(events) = whole_events(heard) {
+            return Some(events);
+        }
+    }
+    None
+}
+
+fn whole_events(heard: &mut BytesMut) -> Option<Bytes> {
+    let end = heard.windows(2).rposition(|two| two == b"\n\n")? + 2;
+    Some(heard.split_to(end).freeze())
+}
+
+impl Streamed for Passing {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.0.poll_next_unpin(context)
+    }
+
+    fn heartbeat(&mut self) -> Bytes {
+        Bytes::from_static(b":\n\n")
+    }
+
+    fn farewell(&mut self) -> Bytes {
+        Bytes::from_static(b": this node leaves, connect again\n\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_events_are_passed_on() {
+        let mut heard = BytesMut::new();
+        let mut hear = |piece: &str| {
+            heard.extend_from_slice(piece.as_bytes());
+            whole_events(&mut heard).map(|events| String::from_utf8(events.to_vec()).unwrap())
+        };
+        assert_eq!(hear("id: 1\ndata: {"), None);
+        assert_eq!(hear("}\n"), None);
+        assert_eq!(hear("\nid: 2\ndata: x\n\nid:").as_deref(), Some("id: 1\ndata: {}\n\nid: 2\ndata: x\n\n"));
+        assert_eq!(hear(" 3\n\n").as_deref(), Some("id: 3\n\n"));
+    }
+}
