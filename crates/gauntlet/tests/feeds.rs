@@ -235,6 +235,55 @@ fn feeds_reach_clients_behind_nginx_as_without_it() {
     assert_eq!(server.code(), Some(0), "{}", server.log());
 }
 
+/// What only another node in between could spoil.
+fn check_forwarded(table: &Table) {
+    // A client that goes ends its wait there, too; what it pipelined does not hide that it went.
+    let wait = table.feed(&format!("?after={}&wait=10m", table.seq()));
+    for headers in ["", "Connection: upgrade\r\nUpgrade: h2c\r\n"] {
+        let mut line = table.line();
+        line.send(&wait, headers, &Value::Null);
+        line.send("GET /healthz", "", &Value::Null);
+        table.parked(1);
+        drop(line);
+        table.parked(0);
+    }
+    // Nobody but a node can say that a request was sent on.
+    let mut line = table.line();
+    line.send(&table.feed(""), "X-Gauntlet-Forwarded: 1\r\n", &Value::Null);
+    assert_eq!(line.answer().0.status, 200);
+    // A page of the node that was asked opens a socket by its cookie; another page does not.
+    let path = format!("GET /api/stories/tables/{}/socket", table.id);
+    for (origin, want) in [(table.front.to_string(), 101), ("evil.example".to_owned(), 403)] {
+        let headers = format!(
+            "Origin: http://{origin}\r\nCookie: gauntlet_session={}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+            table.token
+        );
+        let mut line = Line::open(table.front, "");
+        line.send(&path, &headers, &Value::Null);
+        assert_eq!(line.head().status, want, "{origin}");
+    }
+    let mut line = table.line();
+    line.send(&table.feed("").replacen("GET", "HEAD", 1), "", &Value::Null);
+    let head = line.head();
+    assert!(head.header("content-length").is_some_and(|length| length != "0"), "{head:?}");
+}
+
+#[test]
+fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let url = house::as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
+    let (owner, other) = (folder.serve(""), folder.serve(""));
+    let table = Table::open(&owner, other.address());
+    let mut line = table.line();
+    line.send(&table.feed(&format!("?after={}&wait=10m", table.seq())), "", &Value::Null);
+    table.parked(1);
+    owner.kill();
+    let (head, problem) = line.answer();
+    assert_eq!((head.status, head.header("retry-after")), (503, Some("1")), "{problem}");
+}
+
 #[test]
 fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
     let (cluster, folder) = (Cluster::start(), Folder::new());
@@ -243,6 +292,7 @@ fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
     let (owner, other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());
     check(&table);
+    check_forwarded(&table);
     let sent_on = other.get("/metrics", "");
     let sent_on = sent_on.lines().find_map(|line| line.strip_prefix("gauntlet_forwards_total ")).unwrap();
     assert!(sent_on.parse::<u64>().unwrap() > 10, "{sent_on}");
