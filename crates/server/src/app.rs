@@ -10,14 +10,18 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
 use engine::limits::FORWARDS_MAX;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 use tokio::sync::{Semaphore, watch};
 
-/// The shared handles of one process.
+/// The shared handles of one process: a pointer, because every layer of every request takes one.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Shared>);
+
+/// What an [`App`] points to.
+pub struct Shared {
     /// What lasts.
     pub store: Store,
     /// Who waits for what.
@@ -48,6 +52,28 @@ pub struct App {
 
 impl App {
     /// The handles of a process that begins now. Make [`crate::process`] do it: it opens what these stand for.
+    #[must_use]
+    pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
+        Shared::new(store, config, metrics, bootstrap).into()
+    }
+}
+
+impl Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl From<Shared> for App {
+    fn from(shared: Shared) -> Self {
+        Self(Arc::new(shared))
+    }
+}
+
+impl Shared {
+    /// What a process has that begins now.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));

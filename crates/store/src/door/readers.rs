@@ -7,10 +7,10 @@
 use super::{panic_text, unavailable};
 use crate::contract::{Database, Observer, Reader, StoreError};
 use engine::limits::READS_WAITING_MAX;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -18,10 +18,23 @@ use tokio::sync::oneshot;
 type Job = Box<dyn FnOnce(&mut Seat) + Send>;
 
 pub(super) struct Readers {
-    /// Gone once the store is closed: the threads end when they have done what waits.
-    queue: Mutex<Option<Sender<Job>>>,
-    waiting: Arc<AtomicUsize>,
+    queue: Arc<Queue>,
     observer: Arc<dyn Observer>,
+}
+
+/// What waits, and who. A thread is woken only if one sleeps.
+#[derive(Default)]
+struct Queue {
+    line: Mutex<Line>,
+    job_came: Condvar,
+}
+
+#[derive(Default)]
+struct Line {
+    jobs: VecDeque<Job>,
+    sleeping: usize,
+    /// The threads end when they have done what waits.
+    is_closed: bool,
 }
 
 /// How often the database was lost so far, as anybody at the door noticed. A reader opened before the last loss is opened anew
@@ -45,16 +58,18 @@ impl Readers {
         observer: Arc<dyn Observer>,
         losses: &Losses,
     ) -> Result<Self, StoreError> {
-        let (sender, receiver) = mpsc::channel();
-        let receiver = Arc::new(Mutex::new(receiver));
+        let queue = Arc::<Queue>::default();
         for _ in 0..count.max(1) {
             let losses = Arc::clone(losses);
             let seat = Seat { database: Arc::clone(database), reader: None, losses, losses_before: 0 };
-            let receiver = Arc::clone(&receiver);
-            let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || work(seat, &receiver));
-            started.map_err(|error| unavailable(&format!("no thread for a reader: {error}")))?;
+            let jobs = Arc::clone(&queue);
+            let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || work(seat, &jobs));
+            if let Err(error) = started {
+                queue.close();
+                return Err(unavailable(&format!("no thread for a reader: {error}")));
+            }
         }
-        Ok(Self { queue: Mutex::new(Some(sender)), waiting: Arc::default(), observer })
+        Ok(Self { queue, observer })
     }
 
     /// Asks a reader as soon as one is free. A read whose caller went away before it began is left out.
@@ -63,9 +78,8 @@ impl Readers {
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let (asked_at, observer, waiting) = (Instant::now(), Arc::clone(&self.observer), Arc::clone(&self.waiting));
+        let (asked_at, observer) = (Instant::now(), Arc::clone(&self.observer));
         let job = move |seat: &mut Seat| {
-            waiting.fetch_sub(1, Ordering::Relaxed);
             if reply.is_closed() {
                 return;
             }
@@ -74,42 +88,64 @@ impl Readers {
             observer.read(began - asked_at, began.elapsed(), answer.is_ok());
             let _ = reply.send(answer);
         };
-        self.enter(Box::new(job))?;
+        self.queue.enter(Box::new(job))?;
         answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: the store is closed")))
     }
 
     /// Lets the threads end once they have done what waits.
     pub(super) fn close(&self) {
-        *self.queue() = None;
-    }
-
-    fn enter(&self, job: Job) -> Result<(), StoreError> {
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= READS_WAITING_MAX {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            return Err(StoreError::Overloaded { waiting_max: READS_WAITING_MAX });
-        }
-        let queue = self.queue();
-        let sent = queue.as_ref().is_some_and(|queue| queue.send(job).is_ok());
-        if sent {
-            return Ok(());
-        }
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        Err(unavailable("the store is closed"))
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Option<Sender<Job>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.close();
     }
 }
 
-fn work(mut seat: Seat, receiver: &Mutex<Receiver<Job>>) {
-    loop {
-        // The lock is held while waiting: the others wait for the lock instead, which is the same.
-        let job = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        match job {
-            Ok(job) => job(&mut seat),
-            Err(_) => return,
+impl Queue {
+    fn enter(&self, job: Job) -> Result<(), StoreError> {
+        let mut line = self.line();
+        if line.is_closed {
+            return Err(unavailable("the store is closed"));
         }
+        if line.jobs.len() >= READS_WAITING_MAX {
+            return Err(StoreError::Overloaded { waiting_max: READS_WAITING_MAX });
+        }
+        line.jobs.push_back(job);
+        let is_anybody_asleep = line.sleeping > 0;
+        drop(line);
+        if is_anybody_asleep {
+            self.job_came.notify_one();
+        }
+        Ok(())
+    }
+
+    /// The next job, as soon as there is one; `None` when the store is closed and all is done.
+    fn next(&self) -> Option<Job> {
+        let mut line = self.line();
+        loop {
+            if let Some(job) = line.jobs.pop_front() {
+                return Some(job);
+            }
+            if line.is_closed {
+                return None;
+            }
+            line.sleeping += 1;
+            line = self.job_came.wait(line).unwrap_or_else(PoisonError::into_inner);
+            line.sleeping -= 1;
+        }
+    }
+
+    fn close(&self) {
+        self.line().is_closed = true;
+        self.job_came.notify_all();
+    }
+
+    /// Whole even if a holder of the lock panicked: each update is one step.
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn work(mut seat: Seat, queue: &Queue) {
+    while let Some(job) = queue.next() {
+        job(&mut seat);
     }
 }
 

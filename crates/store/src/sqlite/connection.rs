@@ -1,6 +1,7 @@
 //! Opening the file, and turning what SQLite says into what a caller must do.
 
 use crate::contract::StoreError;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
@@ -36,6 +37,9 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
     let db = Connection::open_with_flags(file, flags).map_err(|error| opening(file, &error))?;
     db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
     db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // A plan must not depend on what is bound: otherwise SQLite prepares a statement anew whenever it is asked about another
+    // player, which was a third of a read.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).or_store_error()?;
     if access == Access::Read {
         // In KiB: the system's own cache of the file is right behind it.
         db.pragma_update(None, "cache_size", -512).map_err(|error| opening(file, &error))?;
