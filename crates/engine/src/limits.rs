@@ -89,6 +89,13 @@ pub const STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT: Duration = Duration::from_secs
 pub const STORY_CHARS_MAX: usize = 80;
 /// Players whom a game has invited and who have not come yet.
 pub const STORY_INVITED_MAX: usize = 50;
+/// Changes of mind of one player in one game: another pick, another vote; of a storyteller also invitations, countdowns and bots. So
+/// nobody alone can push what others did out of what the table remembers.
+pub const STORY_CHANGES_MAX: u8 = 64;
+/// Players of one game who may leave before the vote as soon as they like …
+pub const STORY_LEAVES_FREE: u8 = 16;
+/// … and how long each further one must have sat there: seats that change hands all the time are nobody's game.
+pub const STORY_SEAT_MIN: Duration = Duration::from_secs(10);
 /// Longest line of a table's chat, in characters.
 pub const CHAT_CHARS_MAX: usize = 500;
 /// Lines of chat of one person: one in this time at a steady rate …
@@ -104,8 +111,8 @@ pub const TABLE_PEOPLE_MAX: usize = 64;
 /// Entries of a table's log after which its state is marked as a base to come, should no game end before. Two marks apart are
 /// what a reader may be behind without needing a full view.
 pub const TABLE_MARK_ENTRIES: u32 = 256;
-/// The most that the steps of one game may take in its record, in bytes; later picks and votes are still played, but not written
-/// there.
+/// Bytes of the steps of one game in its record beyond which only those are kept that still count: the last pick and vote of
+/// everybody, and nothing of those who went before the vote. What counts always fits.
 pub const GAME_HISTORY_BYTES_MAX: usize = 16 * 1024;
 
 /// Shortest and longest time that a bot may be given for an answer.
@@ -166,7 +173,14 @@ pub const POLL_UNPARKED_WAIT_MAX: Duration = Duration::from_secs(5);
 pub const TABLE_MAILBOX_MAX: usize = 16_384;
 /// Requests that wait at one card table for a commit under way or for the table itself; one more is refused as busy.
 pub const TABLE_QUEUE_MAX: usize = 64;
-/// Players that count as present at one card table without a wait of theirs: those of short polls.
+/// Places of [`TABLE_QUEUE_MAX`] that one player may have at once: what a client asks for at its start. Those who do not say who they
+/// are count as one.
+pub const TABLE_QUEUE_PER_PLAYER_MAX: usize = 8;
+/// Places of [`TABLE_QUEUE_MAX`] that strangers may have at once: the rest is for those who sit at the table.
+pub const TABLE_QUEUE_STRANGERS_MAX: usize = TABLE_QUEUE_MAX / 4 * 3;
+/// Card tables in one process's memory that one player may have opened.
+pub const TABLES_PER_PLAYER_MAX: usize = 1_000_000;
+/// Strangers that count as present at one card table without a wait of theirs, those of short polls; who sits there always counts.
 pub const TABLE_PRESENT_MAX: usize = 4_096;
 /// Card tables that one claim of tables nobody owns may take.
 pub const TABLE_CLAIM_MAX: usize = 256;
@@ -227,5 +241,10 @@ const _: () = assert!(
 );
 const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
+const _: () = assert!(
+    TABLE_QUEUE_PER_PLAYER_MAX <= TABLE_QUEUE_MAX - TABLE_QUEUE_STRANGERS_MAX,
+    "whatever strangers do, a place for a member's requests is left"
+);
+const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");

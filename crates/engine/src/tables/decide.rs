@@ -11,7 +11,10 @@ use super::people::Newcomer;
 use super::refusal::Refusal;
 use super::state::State;
 use crate::ids::PlayerId;
-use crate::limits::{CHAT_CHARS_MAX, STORY_CHARS_MAX, STORY_COUNTDOWN_MAX, STORY_INVITED_MAX, STORY_TIMEOUT_MIN};
+use crate::limits::{
+    CHAT_CHARS_MAX, STORY_CHANGES_MAX, STORY_CHARS_MAX, STORY_COUNTDOWN_MAX, STORY_INVITED_MAX, STORY_LEAVES_FREE,
+    STORY_SEAT_MIN, STORY_TIMEOUT_MIN,
+};
 use crate::time::UnixMs;
 use rules::chance::{Chance, Purpose};
 use rules::stories::{self, Ballot, Card, CardSet};
@@ -63,7 +66,7 @@ impl<'a> Scene<'a> {
             return Err(Refusal::TableFull { players_max });
         }
         let who = Box::new(Newcomer { id: actor, ..newcomer.clone() });
-        let hand = self.deal(&who, game.in_hands());
+        let hand = self.hand_for(&who, game);
         Ok(vec![Entry::Joined { who, hand, bot_due: None }])
     }
 
@@ -71,13 +74,19 @@ impl<'a> Scene<'a> {
     pub(super) fn join_bot(self, game: &Game) -> Option<Entry> {
         let (id, name) = bots::free_bot(game)?;
         let who = Box::new(Newcomer { id, name: name.into(), standing: stories::Standing::default() });
-        let hand = self.deal(&who, game.in_hands());
+        let hand = self.hand_for(&who, game);
         let bot_due = self.now.after(PICK_DELAY.draw(&mut self.dice(Purpose::StoriesBotDelay)));
         Some(Entry::Joined { who, hand, bot_due: Some(bot_due) })
     }
 
-    fn deal(self, who: &Newcomer, in_hands: CardSet) -> CardSet {
-        stories::deal(&self.state.settings.rules, who.standing.earned, in_hands, &mut self.dice(Purpose::StoriesDeal))
+    /// A hand that was left is taken over as it is, the own one first; only when none waits a new one is dealt. So no more hands are
+    /// ever dealt than sat there at once, the deck has one for every seat, and whoever comes and goes learns nothing new.
+    fn hand_for(self, who: &Newcomer, game: &Game) -> CardSet {
+        game.waiting_hand(who.id).unwrap_or_else(|| self.deal(who, game.dealt()))
+    }
+
+    fn deal(self, who: &Newcomer, dealt: CardSet) -> CardSet {
+        stories::deal(&self.state.settings.rules, who.standing.earned, dealt, &mut self.dice(Purpose::StoriesDeal))
     }
 
     /// A storyteller who goes before the vote ends the game; during the vote, everything that is on the table stays.
@@ -90,10 +99,18 @@ impl<'a> Scene<'a> {
         if ends {
             return Ok(self.end_with(Entry::Canceled { because: Because::StorytellerLeft }, Some(actor)));
         }
+        self.refuse_to_leave_at_once(actor, game)?;
         let taken_back = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
         let picks = game.picks() - u8::from(taken_back.is_some());
         let stays_ready = picks >= self.state.settings.rules.picked_min;
         Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| stays_ready) }])
+    }
+
+    /// Anybody may be a new guest every moment: what is bounded is how often seats change hands.
+    fn refuse_to_leave_at_once(self, actor: PlayerId, game: &Game) -> Result<(), Refusal> {
+        let seated = game.player(actor).filter(|_| game.phase.is_open() && game.left().count >= STORY_LEAVES_FREE);
+        let until = seated.map(|player| player.joined_at.after(STORY_SEAT_MIN));
+        until.filter(|until| *until > self.now).map_or(Ok(()), |until| Err(Refusal::LeaveTooSoon { until }))
     }
 
     fn leave_between_games(self, actor: PlayerId) -> Vec<Entry> {
@@ -114,6 +131,7 @@ impl<'a> Scene<'a> {
         if storyteller.picked == Some(card) {
             return Ok(Vec::new());
         }
+        may_change(storyteller, storyteller.picked)?;
         let tell_by = game.tell_by.map(|_| self.step_due());
         Ok(vec![Entry::CardChosen { card, tell_by }])
     }
@@ -142,7 +160,7 @@ impl<'a> Scene<'a> {
         match (new.len(), game.invited.len() + new.len()) {
             (0, _) => Ok(Vec::new()),
             (_, all) if all > STORY_INVITED_MAX => Err(too_many),
-            _ => Ok(vec![Entry::Invited { players: new }]),
+            _ => may_change(&game.players[0], Some(())).map(|()| vec![Entry::Invited { players: new }]),
         }
     }
 
@@ -154,6 +172,7 @@ impl<'a> Scene<'a> {
         if player.picked == Some(card) {
             return Ok(Vec::new());
         }
+        may_change(player, player.picked)?;
         Ok(vec![self.picked(game, player, card)])
     }
 
@@ -175,6 +194,7 @@ impl<'a> Scene<'a> {
         if player.vote == Some(card) {
             return Ok(Vec::new());
         }
+        may_change(player, player.vote)?;
         Ok(vec![self.voted(game, player, card)])
     }
 
@@ -259,6 +279,7 @@ impl<'a> Scene<'a> {
             let ms = |span: &Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
             return Err(Refusal::Countdown { min_ms: ms(allowed.start()), max_ms: ms(allowed.end()) });
         }
+        may_change(&game.players[0], Some(()))?;
         let chosen = (!takes.is_zero()).then(|| Duration::from_millis(takes.as_millis() as u64));
         let takes = chosen.unwrap_or(self.state.settings.countdown);
         let countdown = game.countdown.map(|_| self.now.after(takes));
@@ -277,8 +298,12 @@ impl<'a> Scene<'a> {
     }
 
     fn set_bots(self, actor: PlayerId, are_on: bool) -> Decided {
-        self.storytelling(actor, LIVE)?;
-        if self.state.has_bots == are_on { Ok(Vec::new()) } else { Ok(vec![Entry::BotsSet { are_on }]) }
+        let game = self.storytelling(actor, LIVE)?;
+        if self.state.has_bots == are_on {
+            return Ok(Vec::new());
+        }
+        may_change(&game.players[0], Some(()))?;
+        Ok(vec![Entry::BotsSet { are_on }])
     }
 
     fn next_game(self, actor: PlayerId, newcomer: &Newcomer) -> Decided {
@@ -354,6 +379,12 @@ impl<'a> Scene<'a> {
         }
         self.in_phase(allowed).map(|game| (game, player))
     }
+}
+
+/// What somebody does for the first time is no change, and always allowed.
+fn may_change<T>(player: &Player, before: Option<T>) -> Result<(), Refusal> {
+    let is_refused = before.is_some() && player.changes >= STORY_CHANGES_MAX;
+    if is_refused { Err(Refusal::TooManyChanges { max: STORY_CHANGES_MAX }) } else { Ok(()) }
 }
 
 fn ballot(player: &Player) -> Ballot {

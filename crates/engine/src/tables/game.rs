@@ -69,12 +69,70 @@ pub(super) struct Player {
     pub(super) has_left: bool,
     /// When a bot will pick or vote.
     pub(super) bot_due: Option<UnixMs>,
+    pub(super) joined_at: UnixMs,
+    /// How often he did something anew that was done.
+    pub(super) changes: u8,
+    /// Whether a pick was ever made from this hand, perhaps by one who left.
+    pub(super) is_used: bool,
 }
-packed!(Player { id, hand, picked, vote, has_won, points, has_left, bot_due });
+packed!(Player { id, hand, picked, vote, has_won, points, has_left, bot_due, joined_at, changes, is_used });
+
+/// A hand that was dealt and given back. Its cards do not return to the deck while the game lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LeftHand {
+    /// Who held it last.
+    pub(super) by: PlayerId,
+    pub(super) hand: CardSet,
+    pub(super) is_used: bool,
+}
+packed!(LeftHand { by, hand, is_used });
+
+/// What those left who went before the vote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Left {
+    /// Hands that nobody has taken over, the one that was left first first.
+    pub(super) hands: Vec<LeftHand>,
+    /// How many have gone, as far as anybody asks.
+    pub(super) count: u8,
+}
+packed!(Left { hands, count });
+
+impl Left {
+    /// Somebody goes.
+    pub(super) fn add(&mut self, hand: LeftHand) {
+        self.hands.push(hand);
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// Somebody takes this hand over, if it is here.
+    pub(super) fn take(&mut self, hand: CardSet) -> Option<LeftHand> {
+        let at = self.hands.iter().position(|left| left.hand == hand)?;
+        Some(self.hands.remove(at))
+    }
+}
+
+static NOTHING: Left = Left { hands: Vec::new(), count: 0 };
 
 impl Player {
-    pub(super) fn new(id: PlayerId, hand: CardSet) -> Self {
-        Self { id, hand, picked: None, vote: None, has_won: false, points: None, has_left: false, bot_due: None }
+    pub(super) fn new(id: PlayerId, hand: CardSet, joined_at: UnixMs) -> Self {
+        Self {
+            id,
+            hand,
+            picked: None,
+            vote: None,
+            has_won: false,
+            points: None,
+            has_left: false,
+            bot_due: None,
+            joined_at,
+            changes: 0,
+            is_used: false,
+        }
+    }
+
+    /// He did something of which he had done `before`.
+    pub(super) fn changed<T>(&mut self, before: Option<T>) {
+        self.changes = self.changes.saturating_add(u8::from(before.is_some()));
     }
 }
 
@@ -107,6 +165,8 @@ pub(super) struct Game {
     pub(super) bots_since: UnixMs,
     pub(super) created_at: UnixMs,
     pub(super) ended_at: Option<UnixMs>,
+    /// What those who left before the vote left; `None` while nobody did.
+    pub(super) left: Option<Box<Left>>,
     /// What happened, as packed entries, until the game is archived.
     pub(super) history: Vec<u8>,
 }
@@ -126,6 +186,7 @@ packed!(Game {
     bots_since,
     created_at,
     ended_at,
+    left,
     history,
 });
 
@@ -162,6 +223,23 @@ impl Game {
     /// All cards that somebody holds.
     pub(super) fn in_hands(&self) -> CardSet {
         self.players.iter().fold(CardSet::EMPTY, |all, player| all.union(player.hand))
+    }
+
+    /// The same, and those that were left: what the deck does not have any more.
+    pub(super) fn dealt(&self) -> CardSet {
+        self.left().hands.iter().fold(self.in_hands(), |all, left| all.union(left.hand))
+    }
+
+    /// What those left who went before the vote.
+    pub(super) fn left(&self) -> &Left {
+        self.left.as_deref().unwrap_or(&NOTHING)
+    }
+
+    /// The hand that waits for this player: his own, else the one that was left first.
+    pub(super) fn waiting_hand(&self, id: PlayerId) -> Option<CardSet> {
+        let hands = &self.left().hands;
+        let own = hands.iter().find(|left| left.by == id);
+        own.or(hands.first()).map(|left| left.hand)
     }
 
     /// How many have picked, the storyteller included.

@@ -11,6 +11,7 @@ mod decide;
 mod entry;
 mod feed;
 mod game;
+mod history;
 pub mod life;
 mod pack;
 mod people;

@@ -1,6 +1,5 @@
 //! The record of a game that has ended: what a store keeps, and what anybody's view and the game's history are cut from later.
 
-use super::entry::Logged;
 use super::feed::{Event, Told};
 use super::game::Game;
 use super::pack::{Pack, packed, seal, unseal};
@@ -12,7 +11,7 @@ use crate::ids::{GameId, PlayerId, TableId};
 use crate::matches::entry::{BadEntry, ByteReader};
 use std::fmt;
 
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 /// A game that has ended, whole. It knows everything; what leaves it is cut for its viewer, and its `Debug` only names it.
 #[derive(Clone, PartialEq, Eq)]
@@ -69,11 +68,7 @@ impl GameRecord {
     /// # Errors
     /// [`BadEntry`] when the record was not written by a table.
     pub fn history(&self, viewer: Option<PlayerId>) -> Result<Vec<Event>, BadEntry> {
-        let mut from = ByteReader::new(&self.game.history);
-        let mut entries = Vec::new();
-        while !from.is_empty() {
-            entries.push(Logged::get(&mut from)?);
-        }
+        let entries = super::history::read(&self.game.history)?;
         // Whoever left, and was a visitor at the end, gets what a visitor would.
         let viewer = viewer.filter(|viewer| self.game.player(*viewer).is_some());
         Ok(Told::history(&entries, self.game.number, self.game.storyteller(), viewer))

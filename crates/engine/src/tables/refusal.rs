@@ -57,6 +57,18 @@ pub enum Refusal {
         /// How many there are.
         players_max: u8,
     },
+    /// Seats of this game have changed hands often, and he has only just sat down.
+    #[error("many have left this game before its vote: who has just sat down stays for a moment")]
+    LeaveTooSoon {
+        /// When he may leave.
+        until: UnixMs,
+    },
+    /// He has changed his mind often enough.
+    #[error("in one game a player changes what he did at most {max} times")]
+    TooManyChanges {
+        /// The most.
+        max: u8,
+    },
     /// The card is not in his hand.
     #[error("this card is not in your hand")]
     NotInHand,

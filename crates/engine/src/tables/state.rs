@@ -1,13 +1,14 @@
 //! The state of a table after some entries of its log, and how one more entry changes it. No decision falls here.
 
 use super::entry::{Counted, Entry, Logged, Opening};
-use super::game::{Because, Game, Player};
+use super::game::{Because, Game, LeftHand, Player};
+use super::history;
 use super::life::Phase;
-use super::pack::{self, Pack, packed, packed_variants};
+use super::pack::{Pack, packed, packed_variants};
 use super::people::{Newcomer, People};
 use super::settings::Settings;
 use crate::ids::{GameId, PlayerId, TableId};
-use crate::limits::{CHAT_KEPT, CHAT_LINES_MAX, GAME_HISTORY_BYTES_MAX};
+use crate::limits::{CHAT_KEPT, CHAT_LINES_MAX};
 use crate::matches::entry::{BadEntry, ByteReader};
 use crate::time::UnixMs;
 use rules::chance::Seed;
@@ -57,6 +58,8 @@ packed!(Line { at, game, player, kind, text });
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) id: TableId,
+    /// Who opened it.
+    pub(super) opener: PlayerId,
     pub(super) seed: Seed,
     pub(super) settings: Settings,
     /// Entries so far.
@@ -71,7 +74,7 @@ pub(super) struct State {
     pub(super) has_bots: bool,
     pub(super) chat: Vec<Line>,
 }
-packed!(State { id, seed, settings, version, public_events, last_at, people, game, next, has_bots, chat });
+packed!(State { id, opener, seed, settings, version, public_events, last_at, people, game, next, has_bots, chat });
 
 /// What an entry is refused for that cannot follow on this state.
 type Misfit = &'static str;
@@ -80,9 +83,10 @@ const NO_GAME: Misfit = "it is part of a game, and there is none";
 const NO_PLAYER: Misfit = "it is about a player who does not play";
 
 impl State {
-    pub(super) fn new(id: TableId, settings: Settings, seed: Seed, has_bots: bool) -> Self {
+    pub(super) fn new(id: TableId, opener: PlayerId, settings: Settings, seed: Seed, has_bots: bool) -> Self {
         Self {
             id,
+            opener,
             seed,
             settings,
             version: 0,
@@ -127,6 +131,7 @@ impl State {
     pub(super) fn fold(&mut self, logged: &Logged) -> Result<(), Misfit> {
         let Logged { at, entry } = logged;
         self.last_at = *at;
+        let is_progress = self.is_progress(entry);
         match entry {
             Entry::Started { storyteller, hand, unseated, tell_by } => {
                 self.start(storyteller, *hand, unseated, *tell_by, *at);
@@ -140,7 +145,9 @@ impl State {
             Entry::Told { sentence } => self.tell(sentence, *at)?,
             Entry::BotsSet { are_on } => {
                 self.has_bots = *are_on;
-                self.game_mut()?.bots_since = *at;
+                let game = self.game_mut()?;
+                game.bots_since = *at;
+                game.players.first_mut().ok_or(NO_PLAYER)?.changed(Some(()));
             }
             Entry::CardChosen { .. }
             | Entry::Invited { .. }
@@ -149,7 +156,7 @@ impl State {
             | Entry::VotingOpened { .. }
             | Entry::Voted { .. } => fold_game(self.game_mut()?, entry)?,
         }
-        self.touch(logged);
+        self.touch(logged, is_progress);
         self.version += 1;
         Ok(())
     }
@@ -175,7 +182,7 @@ impl State {
             because: None,
             sentence: None,
             board: Vec::new(),
-            players: vec![Player::new(who.id, hand)],
+            players: vec![Player::new(who.id, hand, at)],
             invited: Vec::new(),
             countdown_chosen: None,
             countdown: None,
@@ -184,6 +191,7 @@ impl State {
             bots_since: at,
             created_at: at,
             ended_at: None,
+            left: None,
             history: Vec::new(),
         }));
     }
@@ -192,8 +200,10 @@ impl State {
         let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
         self.people.sit(who);
         game.invited.retain(|id| *id != who.id);
+        let taken = game.left.as_deref_mut().and_then(|left| left.take(hand));
+        let is_used = taken.is_some_and(|taken| taken.is_used);
         game.players.reserve_exact(1);
-        game.players.push(Player { bot_due, ..Player::new(who.id, hand) });
+        game.players.push(Player { bot_due, is_used, ..Player::new(who.id, hand, at) });
         if bot_due.is_some() {
             game.bots_since = at;
         }
@@ -204,7 +214,10 @@ impl State {
         self.people.leave(player);
         let Some(game) = self.game.as_deref_mut().filter(|game| game.phase.is_live()) else { return };
         if game.phase.is_open() {
-            game.players.retain(|seat| seat.id != player);
+            if let Some(seat) = game.players.iter().position(|seat| seat.id == player) {
+                let Player { id: by, hand, is_used, .. } = game.players.remove(seat);
+                game.left.get_or_insert_default().add(LeftHand { by, hand, is_used });
+            }
         } else if let Some(seat) = game.player_mut(player) {
             seat.has_left = true;
         }
@@ -290,24 +303,36 @@ impl State {
         game.countdown = None;
         game.tell_by = None;
         game.invited = Vec::new();
+        game.left = None;
         for player in &mut game.players {
             player.bot_due = None;
         }
         Ok(())
     }
 
-    /// An action keeps its game alive, and is written into its history.
-    fn touch(&mut self, logged: &Logged) {
+    /// Whether a game gets on by an entry that is about to be folded, and so stays alive. Nothing of it can be repeated for ever: a
+    /// hand is dealt once and first picked from once, and the storyteller may change only so much.
+    fn is_progress(&self, entry: &Entry) -> bool {
+        let Some(game) = self.live() else { return true };
+        match entry {
+            Entry::Left { .. } => false,
+            Entry::Joined { hand, .. } => !game.left().hands.iter().any(|left| left.hand == *hand),
+            Entry::Picked { player, .. } => game.player(*player).is_some_and(|player| !player.is_used),
+            Entry::Voted { player, .. } => game.player(*player).is_some_and(|player| player.vote.is_none()),
+            _ => true,
+        }
+    }
+
+    /// Progress keeps its game alive, and every action is written into its history.
+    fn touch(&mut self, logged: &Logged, is_progress: bool) {
         let timeout = self.settings.game_timeout;
         let Some(game) = self.game.as_deref_mut().filter(|_| logged.entry.is_of_game()) else { return };
         let is_live = game.phase.is_live();
-        if is_live {
+        if is_live && is_progress {
             game.inactive_at = logged.at.after(timeout);
         }
-        if (is_live || logged.entry.ends_game()) && game.history.len() < GAME_HISTORY_BYTES_MAX {
-            let entry = pack::to_bytes(logged);
-            game.history.reserve_exact(entry.len());
-            game.history.extend(entry);
+        if is_live || logged.entry.ends_game() {
+            history::write(&mut game.history, logged, &game.players);
         }
     }
 }
@@ -316,24 +341,34 @@ impl State {
 fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
     match entry {
         Entry::CardChosen { card, tell_by } => {
-            game.players.first_mut().ok_or(NO_PLAYER)?.picked = Some(*card);
+            let storyteller = game.players.first_mut().ok_or(NO_PLAYER)?;
+            let before = storyteller.picked.replace(*card);
+            storyteller.changed(before);
             game.board = vec![*card];
             game.tell_by = *tell_by;
         }
-        Entry::Invited { players } => game.invited.extend(players),
+        Entry::Invited { players } => {
+            game.invited.extend(players);
+            game.players.first_mut().ok_or(NO_PLAYER)?.changed(Some(()));
+        }
         Entry::Picked { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
-            (player.picked, player.bot_due) = (Some(*card), None);
+            let before = player.picked.replace(*card);
+            player.changed(before);
+            (player.is_used, player.bot_due) = (true, None);
             game.countdown = *countdown;
         }
         Entry::CountdownSet { chosen, countdown } => {
+            game.players.first_mut().ok_or(NO_PLAYER)?.changed(Some(()));
             game.countdown_chosen = *chosen;
             game.countdown = *countdown;
         }
         Entry::VotingOpened { opening } => open_voting(game, opening),
         Entry::Voted { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
-            (player.vote, player.bot_due) = (Some(*card), None);
+            let before = player.vote.replace(*card);
+            player.changed(before);
+            player.bot_due = None;
             game.countdown = *countdown;
         }
         _ => return Err("it is not about a game"),
@@ -346,6 +381,7 @@ fn open_voting(game: &mut Game, opening: &Opening) {
     game.board = opening.board.clone();
     game.players.retain(|player| !opening.removed.contains(&player.id));
     game.invited = Vec::new();
+    game.left = None;
     game.countdown = None;
     game.countdown_chosen = None;
     let bots = game.players.iter_mut().filter(|player| super::bots::is_bot(player.id));

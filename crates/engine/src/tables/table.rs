@@ -31,7 +31,7 @@ use crate::time::UnixMs;
 use rules::chance::Seed;
 use std::fmt;
 
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 
 /// A table that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,7 +94,7 @@ impl Table {
         if !mistakes.is_empty() {
             return Err(Refusal::Settings(mistakes));
         }
-        let table = Self::from_state(State::new(id, settings, seed, has_bots));
+        let table = Self::from_state(State::new(id, opener.id, settings, seed, has_bots));
         let scene = Scene { state: &table.state, now, is_present: &|_| true };
         let mut change = table.change(vec![scene.start(opener)], now);
         change.base = Some(table.base_of_now());
@@ -197,6 +197,12 @@ impl Table {
     #[must_use]
     pub fn id(&self) -> TableId {
         self.state.id
+    }
+
+    /// Who opened it.
+    #[must_use]
+    pub fn opener(&self) -> PlayerId {
+        self.state.opener
     }
 
     /// The game that is played.

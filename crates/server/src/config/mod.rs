@@ -96,6 +96,8 @@ pub struct Config {
     pub stories_keepers: usize,
     /// Card tables in memory at once.
     pub stories_tables_max: usize,
+    /// See `stories.tables_per_player_max`.
+    pub stories_tables_per_player_max: usize,
     /// Waits for news of card tables at once.
     pub stories_waiters_max: usize,
     /// Waits for news of card tables of one player at once.
@@ -232,6 +234,7 @@ impl Config {
             limiter_shadow: false,
             stories_keepers: 0,
             stories_tables_max: 0,
+            stories_tables_per_player_max: 0,
             stories_waiters_max: 0,
             stories_waiters_per_player_max: 0,
             stories_poll_wait_max: Duration::ZERO,

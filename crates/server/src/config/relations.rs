@@ -109,6 +109,11 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
         ("http.connections_max", config.http_connections_max),
         "everybody who waits holds a connection",
     );
+    at_most(
+        ("stories.tables_per_player_max", config.stories_tables_per_player_max),
+        ("stories.tables_max", config.stories_tables_max),
+        "nobody can open more tables than there may be",
+    );
     let ms = |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
     at_most(
         ("stories.countdown_ms", ms(config.stories_countdown)),

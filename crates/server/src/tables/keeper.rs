@@ -9,7 +9,7 @@ use super::outside::{Committed, Outside};
 use super::room::Hall;
 use super::slot::Slot;
 use super::wheel::Wheel;
-use super::{Seen, Shared, TableError};
+use super::{Seen, Shared, TableError, Whose};
 use crate::lease::Lease;
 use engine::commands::{ClaimedTable, Command};
 use engine::ids::{PlayerId, TableId, WorkerId};
@@ -162,10 +162,12 @@ impl<O: Outside> Keeper<O> {
             }
             Message::Open { opening, reply } => {
                 let table = opening.id;
-                if let Err(why) = self.room_for_one_more(table) {
-                    return drop(reply.send(Err(why)));
-                }
-                self.tables.insert(table, Slot::new(table));
+                let opener = self.ways.shared.openers.open(opening.opener.id);
+                let opener = match opener.and_then(|opener| self.room_for_one_more(table).map(|()| opener)) {
+                    Ok(opener) => opener,
+                    Err(why) => return drop(reply.send(Err(why))),
+                };
+                self.tables.insert(table, Slot::opened_by(table, opener));
                 self.with(table, |slot, ways| slot.open(ways, *opening, reply));
             }
             Message::Look { table, viewer, reply } => self.look(table, viewer, reply),
@@ -201,7 +203,7 @@ impl<O: Outside> Keeper<O> {
         let max = shared.settings.tables_max;
         if shared.loaded.fetch_add(1, Ordering::Relaxed) >= max {
             shared.loaded.fetch_sub(1, Ordering::Relaxed);
-            return Err(TableError::TooManyTables { max });
+            return Err(TableError::TooManyTables { max, whose: Whose::All });
         }
         shared.metrics.table_entered();
         Ok(())

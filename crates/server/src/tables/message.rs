@@ -56,6 +56,14 @@ impl Request {
         }
     }
 
+    /// Who asks, if he said so.
+    pub(super) fn asker(&self) -> Option<PlayerId> {
+        match self {
+            Self::Act(act) => Some(act.actor),
+            Self::View { viewer, .. } | Self::Feed { viewer, .. } | Self::Wait { viewer, .. } => *viewer,
+        }
+    }
+
     /// Whether its asker has gone away.
     pub(super) fn is_void(&self) -> bool {
         match self {

@@ -10,6 +10,7 @@ mod keeper;
 mod life;
 mod load;
 mod message;
+mod openers;
 mod outside;
 mod real;
 mod room;
@@ -32,6 +33,7 @@ use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_MAILBOX_MAX;
 use engine::tables::{Action, Newcomer, News, Refusal, TableView};
 use message::{Message, Reply, Request};
+use openers::Openers;
 use room::Hall;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -58,6 +60,8 @@ struct Shared {
     metrics: Arc<Metrics>,
     /// Tables in memory, over all keepers.
     loaded: AtomicUsize,
+    /// Whose they are.
+    openers: Arc<Openers>,
     /// Whether a life is going on: somebody reads the mailboxes.
     is_serving: AtomicBool,
     /// Whether this process is leaving: nothing that lasts is begun any more.
@@ -140,7 +144,7 @@ pub struct FeedAnswer {
     pub online: Vec<PlayerId>,
 }
 
-/// Whose waits are counted.
+/// Whose waits, or tables, are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// One player's.
@@ -188,10 +192,12 @@ pub enum TableError {
         whose: Whose,
     },
     /// As many tables are in memory as may be.
-    #[error("this node holds as many tables as it may: {max}")]
+    #[error("{} as many tables as may be: {max}", if *whose == Whose::All { "this node holds" } else { "you have opened" })]
     TooManyTables {
         /// How many.
         max: usize,
+        /// Of whom.
+        whose: Whose,
     },
     /// The table breaks an invariant of ours. It is kept on disk as it is, for study.
     #[error("this table is broken, by a defect of this program: its log says more")]
@@ -224,6 +230,7 @@ impl Tables {
             tally,
             metrics,
             loaded: AtomicUsize::new(0),
+            openers: Arc::new(Openers::new(settings.tables_per_player_max)),
             is_serving: AtomicBool::new(false),
             is_leaving: AtomicBool::new(false),
         };

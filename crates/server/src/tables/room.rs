@@ -130,7 +130,7 @@ impl Room {
     /// Somebody looked and went again.
     pub(super) fn touch(&self, player: PlayerId) {
         let mut state = self.lock();
-        if state.closed.is_none() && state.present.len() < TABLE_PRESENT_MAX {
+        if state.closed.is_none() && state.has_place_for(player) {
             self.came(&mut state, player, 0);
             self.note(&mut state);
         }
@@ -269,6 +269,15 @@ impl Room {
     /// No update leaves the state broken for another, even if a holder of the lock panicked.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whoever sits at the table, or is counted already, has a place; strangers share the rest.
+    fn has_place_for(&self, player: PlayerId) -> bool {
+        self.members.contains(&player)
+            || self.present.len() < TABLE_PRESENT_MAX
+            || self.present.binary_search_by_key(&player, |present| present.player).is_ok()
     }
 }
 

@@ -10,6 +10,8 @@ pub struct Settings {
     pub keepers: usize,
     /// Tables in memory at once.
     pub tables_max: usize,
+    /// Of those, tables that one player opened.
+    pub tables_per_player_max: usize,
     /// Waits for news at once.
     pub waiters_max: usize,
     /// Waits of one player at once.
@@ -28,6 +30,7 @@ impl Settings {
         Self {
             keepers: config.stories_keepers,
             tables_max: config.stories_tables_max,
+            tables_per_player_max: config.stories_tables_per_player_max,
             waiters_max: config.stories_waiters_max,
             waiters_per_player_max: config.stories_waiters_per_player_max,
             presence_grace: config.stories_presence_grace,

@@ -120,6 +120,7 @@ fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
     let settings = Settings {
         keepers: plan.keepers,
         tables_max: 100,
+        tables_per_player_max: 100,
         waiters_max: 1_000,
         waiters_per_player_max: 16,
         presence_grace: plan.presence_grace,

@@ -2,6 +2,7 @@
 //! hold at any time.
 
 mod codec;
+mod comings;
 mod desk;
 mod games;
 mod laws;

@@ -3,6 +3,7 @@
 use super::super::*;
 use super::{Desk, Scripted, player};
 use crate::ids::PlayerId;
+use crate::limits::STORY_SEAT_MIN;
 use std::time::Duration;
 
 const STEP: Duration = Duration::from_secs(60);
@@ -164,9 +165,12 @@ fn a_seat_that_is_given_back_has_cards_for_the_next() {
         desk.must(n, Scripted::Join);
     }
     for _ in 0..20 {
+        let hand = desk.hand(player(5));
+        desk.wait(STORY_SEAT_MIN);
         desk.must(5, Scripted::Leave);
         desk.must(6, Scripted::Join);
-        assert_eq!(desk.hand(player(6)).len(), 6);
+        assert_eq!(desk.hand(player(6)), hand);
+        desk.wait(STORY_SEAT_MIN);
         desk.must(6, Scripted::Leave);
         desk.must(5, Scripted::Join);
     }

@@ -3,10 +3,9 @@
 use super::super::*;
 use super::desk::newcomer;
 use super::{Desk, Scripted, player};
-use crate::limits::{TABLE_MARK_ENTRIES, TABLE_PEOPLE_MAX};
+use crate::limits::{CHAT_EVERY, STORY_SEAT_MIN, TABLE_MARK_ENTRIES, TABLE_PEOPLE_MAX};
 use crate::rows::TableLogRow;
 use proptest::prelude::*;
-use std::time::Duration;
 
 fn end_a_game(desk: &mut Desk, teller: u8) {
     desk.must(teller, Scripted::Choose(0));
@@ -35,7 +34,8 @@ fn the_last_game_is_always_remembered() {
 fn a_long_game_moves_the_base_too() {
     let mut desk = Desk::usual();
     for turn in 0..TABLE_MARK_ENTRIES as usize * 3 {
-        desk.must(0, Scripted::Choose(turn % 2));
+        desk.now = desk.now.after(CHAT_EVERY);
+        desk.act(player(0), &Action::Chat(format!("line {turn}"))).unwrap();
         let kept = desk.rows.len() as u32;
         assert!(kept <= 2 * TABLE_MARK_ENTRIES, "{kept} rows");
         assert!(desk.base_version == 0 || kept >= TABLE_MARK_ENTRIES, "{kept} rows");
@@ -50,8 +50,8 @@ fn the_forgotten_start_again() {
     for n in 1..=200 {
         desk.must(n, Scripted::Join);
         desk.act(player(n), &Action::Chat("hello".to_owned())).unwrap();
+        desk.now = desk.now.after(STORY_SEAT_MIN);
         desk.must(n, Scripted::Leave);
-        desk.now = desk.now.after(Duration::from_secs(1));
     }
     assert_eq!(desk.table.seq(Some(player(200))), desk.table.seq(None) + 1);
     assert_eq!(desk.table.seq(Some(player(1))), desk.table.seq(None), "forgotten among {TABLE_PEOPLE_MAX} others");

@@ -41,7 +41,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Sit down
 ///
 /// **Who:** anybody with a player's or a guest's token who does not sit there yet, invited or not. **When:** in `create` and `invitation`, while
-/// a seat is free. The player is dealt a hand. Who comes first to the last seat has it.
+/// a seat is free. The player gets the hand that he left in this game, else one that somebody else left, else a new one. Who comes first to
+/// the last seat has it.
 #[utoipa::path(post, path = "/api/stories/games/{game}/join", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
@@ -54,13 +55,16 @@ async fn join(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId>) -> A
 
 /// Leave the table
 ///
-/// **Who:** members. **When:** at any time. A player's cards do not come back into the deck. A storyteller who leaves in `create` or
+/// **Who:** members. **When:** at any time. A player's cards do not come back into the deck: before the vote, who
+/// comes back gets the same hand, and who takes the seat takes over its hand. Once many have left a game before its vote, who has just sat
+/// down stays for ten seconds (`leave_too_soon`). A storyteller who leaves in `create` or
 /// `invitation` ends the game (`canceled`); in `vote` the game goes on by its timers, and votes that were cast count.
 #[utoipa::path(post, path = "/api/stories/games/{game}/leave", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as a visitor sees it.", body = StoryState),
     (status = 403, description = "`not_a_member`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`game_not_live`: it is not the table's game", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`leave_too_soon`: in ten seconds at the latest", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn leave(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId>) -> ApiResult<Answer<StoryState>> {
     act(&app, game, &sitter, Action::Leave).await

@@ -23,6 +23,8 @@ pub(in crate::gateway) fn kind(refusal: &Refusal) -> (StatusCode, &'static str) 
         Refusal::WrongPhase { .. } => (StatusCode::CONFLICT, "wrong_phase"),
         Refusal::AlreadyJoined => (StatusCode::CONFLICT, "already_joined"),
         Refusal::TableFull { .. } => (StatusCode::CONFLICT, "table_full"),
+        Refusal::LeaveTooSoon { .. } => (StatusCode::TOO_MANY_REQUESTS, "leave_too_soon"),
+        Refusal::TooManyChanges { .. } => (StatusCode::CONFLICT, "too_many_changes"),
         Refusal::NotInHand => (StatusCode::CONFLICT, "not_in_hand"),
         Refusal::NotOnBoard => (StatusCode::CONFLICT, "not_on_board"),
         Refusal::OwnCard => (StatusCode::CONFLICT, "own_card"),
@@ -64,7 +66,8 @@ pub(in crate::gateway) fn unavailable(error: &TableError) -> (StatusCode, &'stat
         TableError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
         TableError::NotServing => (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served"),
         TableError::Elsewhere { .. } => (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere"),
-        TableError::TooManyTables { .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables"),
+        TableError::TooManyTables { whose: Whose::Player, .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tables"),
+        TableError::TooManyTables { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables"),
         TableError::TooManyWaiters { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiters"),
         TableError::TooManyWaiters { whose: Whose::Player, .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
         TableError::Refused(_)

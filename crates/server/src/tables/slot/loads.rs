@@ -64,6 +64,7 @@ impl Slot {
             TableError::Broken
         })?;
         self.epoch = claimed.epoch;
+        self.opener = Some(ways.shared.openers.load(table.opener()));
         self.table = Some(Box::new(table));
         self.rest = REST_MIN;
         self.asked_at = ways.outside.now();

@@ -7,18 +7,19 @@
 mod commits;
 mod loads;
 mod machine;
+mod queue;
 mod timers;
 mod verdict;
 
 use super::keeper::Ways;
 use super::message::{Act, Reply, Request};
+use super::openers::Opener;
 use super::outside::Outside;
 use super::room::{Room, Waiting};
 use super::wheel::Timer;
 use super::{Acted, FeedAnswer, Opened, Opening, Seen, TableError};
 use engine::commands::{Command, OpenTable};
 use engine::ids::{PlayerId, TableId};
-use engine::limits::TABLE_QUEUE_MAX;
 use engine::tables::{Change, Table};
 use engine::time::UnixMs;
 use machine::{append, feed, guarded, news};
@@ -40,6 +41,8 @@ pub(super) struct Slot {
     epoch: u32,
     /// `None` until it is opened, or loaded.
     table: Option<Box<Table>>,
+    /// Whose table it is; `None` until it is opened, or loaded.
+    opener: Option<Opener>,
     doing: Option<Box<Doing>>,
     queue: VecDeque<Request>,
     room: Option<Arc<Room>>,
@@ -72,6 +75,7 @@ impl Slot {
             id,
             epoch: 0,
             table: None,
+            opener: None,
             doing: None,
             queue: VecDeque::new(),
             room: None,
@@ -81,6 +85,10 @@ impl Slot {
             not_before: UnixMs(0),
             rest: REST_MIN,
         }
+    }
+
+    pub(super) fn opened_by(id: TableId, opener: Opener) -> Self {
+        Self { opener: Some(opener), ..Self::new(id) }
     }
 
     /// Whether it can be looked at.
@@ -100,12 +108,9 @@ impl Slot {
         }
         if ways.is_leaving {
             request.refuse(&TableError::Draining);
-        } else if self.queue.len() >= TABLE_QUEUE_MAX {
-            request.refuse(&TableError::Busy);
-        } else {
-            self.queue.push_back(request);
+            return Ok(());
         }
-        Ok(())
+        self.let_wait(ways, request)
     }
 
     fn serve<O: Outside>(&mut self, ways: &mut Ways<O>, request: Request) -> Deed {

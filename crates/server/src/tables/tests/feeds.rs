@@ -131,7 +131,7 @@ async fn there_is_room_for_so_many_waits_and_tables() {
     let refused = wait(None).await.err();
     assert_eq!(refused, Some(TableError::TooManyWaiters { max: 3, whose: Whose::All }));
     let opened = node.tables.open(node.opening(2)).await;
-    assert_eq!(opened.err(), Some(TableError::TooManyTables { max: 1 }));
+    assert_eq!(opened.err(), Some(TableError::TooManyTables { max: 1, whose: Whose::All }));
     drop(waits);
     drop(wait(ann).await.unwrap());
 }

@@ -141,6 +141,7 @@ pub(super) fn settings() -> Settings {
     Settings {
         keepers: 2,
         tables_max: 100,
+        tables_per_player_max: 100,
         waiters_max: 1_000,
         waiters_per_player_max: 8,
         presence_grace: Duration::from_secs(15),

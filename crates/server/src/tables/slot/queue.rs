@@ -1,0 +1,55 @@
+//! Who may wait behind what is under way at a table: so that nobody who loops keeps the others out.
+
+use super::{Deed, Slot, guarded};
+use crate::tables::TableError;
+use crate::tables::keeper::Ways;
+use crate::tables::message::{Act, Request};
+use crate::tables::outside::Outside;
+use engine::ids::PlayerId;
+use engine::limits::{TABLE_QUEUE_MAX, TABLE_QUEUE_PER_PLAYER_MAX, TABLE_QUEUE_STRANGERS_MAX};
+use engine::tables::Refusal;
+
+impl Slot {
+    /// Gives a request a place, unless it is refused as things stand, or its asker and those like him have as many as they may.
+    pub(super) fn let_wait<O: Outside>(&mut self, ways: &Ways<O>, request: Request) -> Deed {
+        let request = match request {
+            Request::Act(act) => match self.refusal(ways, &act)? {
+                Some(refusal) => {
+                    drop(act.reply.send(Err(TableError::Refused(refusal))));
+                    return Ok(());
+                }
+                None => Request::Act(act),
+            },
+            other => other,
+        };
+        if self.has_place_for(request.asker()) {
+            self.queue.push_back(request);
+        } else {
+            request.refuse(&TableError::Busy);
+        }
+        Ok(())
+    }
+
+    /// Why an action is refused on what is committed. It came while the next commit was under way, so nobody has been told yet that it
+    /// could succeed: it counts as done before that commit.
+    fn refusal<O: Outside>(&self, ways: &Ways<O>, act: &Act) -> Result<Option<Refusal>, TableError> {
+        let Some(table) = self.table.as_ref().filter(|_| ways.lease.holds()) else { return Ok(None) };
+        let now = ways.outside.now();
+        let is_present = |player| self.is_present(player);
+        guarded(self.id, || table.decide(act.actor, act.game, &act.action, now, &is_present).err())
+    }
+
+    fn has_place_for(&self, asker: Option<PlayerId>) -> bool {
+        let is_member = |asker: Option<PlayerId>| {
+            let mut members = self.table.iter().flat_map(|table| table.members());
+            asker.is_some_and(|asker| members.any(|member| member == asker))
+        };
+        let askers = || self.queue.iter().map(Request::asker);
+        let of_his = askers().filter(|other| *other == asker).count();
+        let has_share = of_his < TABLE_QUEUE_PER_PLAYER_MAX;
+        let of_strangers = || askers().filter(|other| !is_member(*other)).count();
+        // Who sits at a table is known once it is loaded.
+        let has_kind = self.table.is_none() || is_member(asker) || of_strangers() < TABLE_QUEUE_STRANGERS_MAX;
+        self.queue.len() < TABLE_QUEUE_MAX && has_share && has_kind
+    }
+}
