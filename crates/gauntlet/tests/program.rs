@@ -4,7 +4,7 @@
 
 mod house;
 
-use house::Folder;
+use house::{Folder, until};
 use rustix::process::Signal;
 use std::io::Read;
 use std::net::TcpListener;
