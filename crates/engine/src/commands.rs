@@ -75,10 +75,14 @@ pub enum Command {
         /// Whose.
         worker: WorkerId,
     },
+    /// End every lease there is: whoever wrote one is known to be dead. Only a database that one process has for itself can know
+    /// that; a shared one refuses, and nothing changes. → `Done` | `Shared`
+    EndAllLeases,
     /// Take up to `max` matches for this worker: first the orphans (running, and their worker's lease has ended), then the
     /// queue in fair order. Orphans out of attempts are failed instead, and do not count. A claim whose answer was lost is
     /// repeated under the same number and takes nothing new: its answer is what the first one took and the worker still
-    /// holds. (Without that, a match would be held by a live worker that never heard of it.) → [`Outcome::Claimed`] |
+    /// holds. (Without that, a match would be held by a live worker that never heard of it.) A claim that took nothing leaves
+    /// nothing behind, its number neither: looking for work that is not there costs no write. → [`Outcome::Claimed`] |
     /// `LeaseLost` (this worker's own lease does not hold at `now`)
     Claim {
         /// For whom.
@@ -292,6 +296,8 @@ pub enum Outcome {
     VersionIs(u32),
     /// The worker's lease has ended: it must stop and begin a new life.
     LeaseLost,
+    /// Other processes may share this database, and be alive.
+    Shared,
     /// The table is the worker's now.
     TableClaimed(ClaimedTable),
     /// The table is another worker's, whose lease holds.

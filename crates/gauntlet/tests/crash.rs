@@ -7,6 +7,7 @@ mod house;
 
 use house::bots::Bots;
 use house::games::{Past, story};
+use house::line::Line;
 use house::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -45,6 +46,25 @@ fn two_kills_in_a_row_lose_nothing() {
     for (id, undisturbed) in standing.iter().zip(&undisturbed) {
         assert_eq!((end.heard(id, "start"), end.heard(id, "end")), (vec![1, 1], vec![1, 1]));
         assert_eq!(story(&end.game(id).frames), story(&server.frames(undisturbed)), "a resume changed a game");
+    }
+}
+
+/// The lock on the file proves that the dead process is gone: nobody waits for its leases to end.
+#[test]
+fn a_live_table_is_served_as_soon_as_the_next_process_is_ready() {
+    let folder = Folder::new();
+    let mut server = folder.host("");
+    let guest = server.ask("POST /api/stories/guests", &json!({ "name": "Ann" }));
+    let token = guest["token"].as_str().unwrap().to_owned();
+    let opened = Line::open(server.address(), &token).ask("POST /api/stories/games", &json!({}), 201);
+    let chat = format!("POST /api/stories/tables/{}/chat", opened["table"].as_str().unwrap());
+    let (seq, kills) = (opened["seq"].as_u64().unwrap(), 3);
+    for kill in 1..=kills {
+        server.kill();
+        server = folder.host("");
+        until("it is ready", || (server.call("GET /readyz", &Value::Null).status == 200).then_some(()));
+        let said = Line::open(server.address(), &token).ask(&chat, &json!({ "text": "here" }), 200);
+        assert_eq!(said["seq"], seq + kill, "what was said before the kill is there too");
     }
 }
 

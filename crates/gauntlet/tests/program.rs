@@ -4,7 +4,7 @@
 
 mod house;
 
-use house::Folder;
+use house::{Folder, until};
 use rustix::process::Signal;
 use std::io::Read;
 use std::net::TcpListener;
@@ -145,7 +145,7 @@ fn a_signal_ends_a_server_in_order() {
         let folder = Folder::new();
         let mut server = folder.serve("");
         assert!(server.line.contains("sqlite gauntlet-data/gauntlet.db"), "{}", server.line);
-        assert!(server.get("/readyz", "").starts_with("HTTP/1.1 200"));
+        until("it is ready", || server.get("/readyz", "").starts_with("HTTP/1.1 200").then_some(()));
         server.signal(signal);
         assert_eq!(server.code(), Some(0));
     }

@@ -20,8 +20,11 @@ const RETIRE_BATCHES_MAX: usize = 64;
 const CLOCK_EVERY: Duration = Duration::from_secs(30);
 /// How often the recent past is written down.
 const TICK_EVERY: Duration = Duration::from_secs(1);
-/// How long the probe sleeps to see how late it wakes.
+/// How long the probe sleeps to see how late it wakes, where it decides what is shed: some hundred times in the seconds over which
+/// the shedder takes its quantile.
 const PROBE_SLEEP: Duration = Duration::from_millis(10);
+/// The same where only people look at the figure, over a minute: an idle process should sleep.
+const PROBE_SLEEP_IDLY: Duration = Duration::from_millis(100);
 
 /// Does every chore in its rhythm until the drain. Old matches are the business of those who play them.
 pub async fn run(app: App) {
@@ -38,7 +41,7 @@ pub async fn run(app: App) {
             old,
             every(CLOCK_EVERY, "clock", &app, compare_clocks),
             keep_recent_past(&app.metrics),
-            probe_scheduler(&app.metrics),
+            probe_scheduler(&app),
             shed::watch(&app),
             app.limits.sweep(),
         );
@@ -155,11 +158,12 @@ async fn keep_recent_past(metrics: &Metrics) {
 
 /// Measures how late a task comes to its turn once its time has come. Timers are rounded up to a millisecond, so an idle
 /// machine shows up to that much.
-async fn probe_scheduler(metrics: &Metrics) {
+async fn probe_scheduler(app: &App) {
+    let pause = if app.config.shed_scheduler_delay.is_some() { PROBE_SLEEP } else { PROBE_SLEEP_IDLY };
     loop {
-        let due = Instant::now() + PROBE_SLEEP;
+        let due = Instant::now() + pause;
         sleep_until(due).await;
-        metrics.scheduled_late(due.elapsed());
+        app.metrics.scheduled_late(due.elapsed());
     }
 }
 

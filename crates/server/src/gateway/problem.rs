@@ -308,6 +308,7 @@ impl ApiError {
             | Outcome::Fenced
             | Outcome::VersionIs(_)
             | Outcome::LeaseLost
+            | Outcome::Shared
             | Outcome::TableClaimed(_)
             | Outcome::TableElsewhere { .. }
             | Outcome::TablesClaimed(_)
@@ -427,6 +428,7 @@ impl From<TableError> for ApiError {
             | TableError::Busy
             | TableError::Draining
             | TableError::NotServing
+            | TableError::Inherited { .. }
             | TableError::TooManyWaiters { .. }
             | TableError::TooManyTables { .. } => Self::Tables(error),
         }

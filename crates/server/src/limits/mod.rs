@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use wire::api::LimitQuota;
 
 /// How far a count reaches.
@@ -33,6 +33,9 @@ pub const SCOPE: &str = "process";
 pub const SWEEP_ROUND: Duration = Duration::from_secs(10);
 /// A part of a round at a time, so that no request waits long behind it.
 const SWEEP_EVERY: Duration = Duration::from_millis(20);
+/// With no key held there is nothing to forget: then this often somebody looks whether one has come. Its forgetting is late by
+/// no more than that.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 const SWEEPS: u128 = SWEEP_ROUND.as_millis() / SWEEP_EVERY.as_millis();
 
 /// The rate limiter of one process.
@@ -307,7 +310,15 @@ impl Limits {
         loop {
             turns.tick().await;
             self.sweep_some();
+            while self.keys() == 0 {
+                sleep(LOOK_EVERY).await;
+            }
         }
+    }
+
+    /// Keys held by all limiters together.
+    fn keys(&self) -> usize {
+        self.limiters().iter().map(|limiter| limiter.room().keys()).sum::<usize>() + self.reference.keys()
     }
 
     /// A whole round at once: for tests and for whoever has the time.

@@ -86,6 +86,10 @@ impl Reference {
         }
     }
 
+    pub(super) fn keys(&self) -> usize {
+        self.clients.keys()
+    }
+
     pub(super) fn shards(&self) -> usize {
         self.clients.shards()
     }

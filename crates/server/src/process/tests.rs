@@ -59,7 +59,7 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
         let _ = left.await;
     }));
 
-    assert!(get(address, "/readyz", "").await.starts_with("HTTP/1.1 200"));
+    while !get(address, "/readyz", "").await.starts_with("HTTP/1.1 200") {}
     let shown = get(address, "/api/admin/config", token).await;
     let port = format!(r#"{{"key":"server.port","value":"{}""#, address.port());
     assert!(shown.contains(&port), "the port that was got is the one that is shown: {shown}");

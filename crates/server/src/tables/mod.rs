@@ -37,6 +37,7 @@ use openers::Openers;
 use room::Hall;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 use store::StoreError;
 use tally::Tally;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -175,8 +176,18 @@ pub enum TableError {
     #[error("this node is leaving: ask another one")]
     Draining,
     /// The process holds no lease at the moment, or has just lost one. What was under way may have been saved.
-    #[error("this node owns no tables at the moment: ask again in a moment")]
+    #[error(
+        "this node has just begun, or lost touch with its database, and serves no tables at the moment; whether this was done is not known: look, then ask again"
+    )]
     NotServing,
+    /// It belongs to an earlier process of this node, which has died, and whose lease has not ended. Nothing was done.
+    #[error(
+        "this table still belongs to a process that has died; it is taken over in at most {} s: ask again", lease.as_secs()
+    )]
+    Inherited {
+        /// How long a lease holds that nobody renews.
+        lease: Duration,
+    },
     /// The store did not answer as it should. Of an action nobody knows whether it was saved, unless the store was only busy.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -304,6 +315,12 @@ impl Tables {
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals { tables: self.shared.loaded.load(Ordering::Relaxed), waiters: self.shared.tally.taken() }
+    }
+
+    /// Whether this process holds a lease, and serves tables under it.
+    #[must_use]
+    pub fn are_served(&self) -> bool {
+        self.shared.is_serving.load(Ordering::Acquire)
     }
 
     /// What is in force.

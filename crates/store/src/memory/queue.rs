@@ -103,6 +103,11 @@ impl Tables {
         Outcome::Done
     }
 
+    pub(super) fn end_all_leases(&mut self) -> Outcome {
+        self.workers.values_mut().for_each(|entry| entry.is_given_up = true);
+        Outcome::Done
+    }
+
     pub(super) fn claim(
         &mut self,
         worker: WorkerId,
@@ -113,9 +118,8 @@ impl Tables {
     ) -> Outcome {
         let Some(node) = self.lease_address(worker, now) else { return Outcome::LeaseLost };
         let by = Claimant { worker, number, node: &node };
-        match self.workers.get_mut(&by.worker) {
-            Some(entry) if entry.claims < by.number => entry.claims = by.number,
-            Some(_) | None => return Outcome::Claimed(self.claimed_before(by)),
+        if self.workers.get(&by.worker).is_none_or(|entry| by.number <= entry.claims) {
+            return Outcome::Claimed(self.claimed_before(by));
         }
         let mut claimed = Vec::new();
         for id in self.orphans(now) {
@@ -129,6 +133,9 @@ impl Tables {
         {
             self.virtual_time = self.virtual_time.max(fair_tag);
             claimed.extend(self.change(id, |entry| take(entry, by, now)));
+        }
+        if !claimed.is_empty() {
+            self.workers.entry(by.worker).and_modify(|entry| entry.claims = by.number);
         }
         Outcome::Claimed(claimed)
     }

@@ -261,13 +261,15 @@ impl Tables {
         if !self.lease_holds(worker, now) {
             return Outcome::LeaseLost;
         }
-        match self.workers.get_mut(&worker) {
-            Some(entry) if entry.table_claims < number => entry.table_claims = number,
-            Some(_) | None => return Outcome::TablesClaimed(self.tables_claimed_before(worker, number)),
+        if self.workers.get(&worker).is_none_or(|entry| number <= entry.table_claims) {
+            return Outcome::TablesClaimed(self.tables_claimed_before(worker, number));
         }
         let is_orphan = |entry: &TableEntry| entry.worker.is_none_or(|worker| !self.lease_holds(worker, now));
         let orphans = self.stories.tables.iter().filter(|(_, entry)| entry.is_live && is_orphan(entry));
         let orphans: Vec<_> = orphans.map(|(id, _)| *id).take(max).collect();
+        if !orphans.is_empty() {
+            self.workers.entry(worker).and_modify(|entry| entry.table_claims = number);
+        }
         let tables = &mut self.stories.tables;
         let taken = orphans.into_iter().filter_map(|id| Some(tables.get_mut(&id)?.take(id, worker, number)));
         Outcome::TablesClaimed(taken.collect())

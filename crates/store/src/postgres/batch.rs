@@ -167,6 +167,7 @@ impl Batch<'_> {
             Command::RequeueMatch { id, now } => self.requeue(*id, *now),
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
+            Command::EndAllLeases => Ok(Outcome::Shared),
             Command::Claim { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }

@@ -89,13 +89,18 @@ impl Batch<'_> {
         let node = self.session.first(LEASE_ADDRESS, &[&PgId(worker.0), &now.0], |row| row.text())?;
         let Some(node) = node else { return Ok(Outcome::LeaseLost) };
         let by = Claimant { worker, number, node: &node };
-        let count = "UPDATE workers SET claims = $2 WHERE id = $1 AND claims < $2";
-        if self.session.run(count, &[&PgId(worker.0), &(number as i64)])? == 0 {
+        let counted = "SELECT 1 FROM workers WHERE id = $1 AND claims >= $2";
+        if self.session.exists(counted, &[&PgId(by.worker.0), &(by.number as i64)])? {
             return self.claimed_before(by).map(Outcome::Claimed);
         }
         let mut claimed = Vec::new();
         self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
         self.claim_waiting(&mut claimed, by, now, max)?;
+        // A transaction in which nothing was written costs no flush either.
+        if !claimed.is_empty() {
+            let count = "UPDATE workers SET claims = $2 WHERE id = $1";
+            self.session.run(count, &[&PgId(by.worker.0), &(by.number as i64)])?;
+        }
         Ok(Outcome::Claimed(claimed))
     }
 

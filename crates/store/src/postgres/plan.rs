@@ -104,6 +104,7 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::DeleteBot { .. }
         | Command::RenewLease { .. }
         | Command::EndLease { .. }
+        | Command::EndAllLeases
         | Command::Claim { .. }
         | Command::Retire { .. }
         | Command::PutLimitPolicy(_)

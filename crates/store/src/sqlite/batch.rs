@@ -80,6 +80,7 @@ impl Batch<'_> {
             Command::RequeueMatch { id, now } => self.requeue(*id, *now),
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
+            Command::EndAllLeases => self.end_all_leases(),
             Command::Claim { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }

@@ -67,6 +67,11 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
+    pub(super) fn end_all_leases(&mut self) -> Result<Outcome, StoreError> {
+        self.session.run("UPDATE workers SET is_given_up = 1 WHERE NOT is_given_up", [])?;
+        Ok(Outcome::Done)
+    }
+
     pub(super) fn claim(
         &mut self,
         worker: WorkerId,
@@ -78,13 +83,17 @@ impl Batch<'_> {
         let node = self.session.first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())?;
         let Some(node) = node else { return Ok(Outcome::LeaseLost) };
         let by = Claimant { worker, number, node: &node };
-        let count = "UPDATE workers SET claims = ?2 WHERE id = ?1 AND claims < ?2";
-        if self.session.run(count, (by.worker.to_bytes(), by.number as i64))? == 0 {
+        let numbered = (by.worker.to_bytes(), by.number as i64);
+        if self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND claims >= ?2", numbered)? {
             return self.claimed_before(by).map(Outcome::Claimed);
         }
         let mut claimed = Vec::new();
         self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
         self.claim_waiting(&mut claimed, by, now, max)?;
+        // A commit in which nothing was written costs no write to the disk either.
+        if !claimed.is_empty() {
+            self.session.run("UPDATE workers SET claims = ?2 WHERE id = ?1", numbered)?;
+        }
         Ok(Outcome::Claimed(claimed))
     }
 

@@ -1,6 +1,7 @@
 //! Fairness, leases, fencing tokens, attempts.
 
 use crate::fixtures::*;
+use crate::stories::{claim_tables, release_table};
 use engine::commands::{Command, Outcome};
 use engine::matches::life::State;
 use engine::time::UnixMs;
@@ -105,6 +106,37 @@ pub(crate) fn a_lease_given_up_frees_its_matches(database: &dyn Database) {
     held.did(Command::EndLease { worker: worker_id(1) }, Outcome::Done);
     held.did(lease(2, at(1)), Outcome::Done);
     held.takes(claim(2, at(1), 9), &[(1, 2, 2)]);
+}
+
+pub(crate) fn all_leases_end_at_once_where_the_database_is_ours_alone(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.run(1);
+    held.open_tables(&[1]);
+    let nothing_holds = !database.is_shared();
+    held.did(Command::EndAllLeases, if nothing_holds { Outcome::Done } else { Outcome::Shared });
+    held.did(lease(1, at(1)), if nothing_holds { Outcome::LeaseLost } else { Outcome::Done });
+    held.did(lease(2, at(1)), Outcome::Done);
+    held.takes(claim(2, at(1), 9), if nothing_holds { &[(1, 2, 2)] } else { &[] });
+    held.takes_tables(claim_tables(2, at(1), 9), if nothing_holds { &[(1, 2)] } else { &[] });
+    // Those that come after are as good as any.
+    held.did(lease(2, at(2)), Outcome::Done);
+}
+
+pub(crate) fn a_claim_that_takes_nothing_is_not_remembered(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(lease(1, at(0)), Outcome::Done);
+    let (first, first_of_tables) = (claim(1, at(0), 9), claim_tables(1, at(0), 9));
+    held.takes(first.clone(), &[]);
+    held.takes_tables(first_of_tables.clone(), &[]);
+    held.did(create(1, [1], at(0)), Outcome::Done);
+    held.open_tables(&[1]);
+    held.did(release_table(1, 1), Outcome::Done);
+    held.takes(first.clone(), &[(1, 1, 1)]);
+    held.takes_tables(first_of_tables.clone(), &[(1, 2)]);
+    // What took something is.
+    held.did(create(1, [2], at(0)), Outcome::Done);
+    held.takes(first, &[(1, 1, 1)]);
+    held.takes_tables(first_of_tables, &[(1, 2)]);
 }
 
 /// Worker after worker takes match 1 over and dies; the moment of the next takeover.

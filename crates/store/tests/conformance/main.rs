@@ -61,6 +61,8 @@ laws! {
         orphans_go_first_and_oldest_first
         a_living_workers_matches_are_left_alone
         a_lease_given_up_frees_its_matches
+        all_leases_end_at_once_where_the_database_is_ours_alone
+        a_claim_that_takes_nothing_is_not_remembered
         attempts_without_progress_add_up
         progress_clears_the_attempts
         an_orphan_out_of_attempts_is_failed_and_not_counted

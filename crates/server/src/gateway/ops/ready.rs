@@ -1,9 +1,10 @@
-//! Readiness: whether a request that must be saved would be saved now.
+//! Readiness: whether a request that must be saved would be saved now, and whether this node serves tables where it should.
 //!
 //! The question is open to everybody and costs the store a small write, so one answer serves all who ask at about the same
 //! time: a flood of questions is one question.
 
 use crate::app::App;
+use crate::config::Serves;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
@@ -56,10 +57,17 @@ async fn ask_store(app: &App) -> Answer {
     }
 }
 
+/// A node serves tables while it holds a lease of its own: it waits for no other node's. On its way out it lets go of them, and
+/// says so by another check.
+fn tables(app: &App) -> Answer {
+    let is_served = app.config.serves != Serves::All || app.drain.has_begun() || app.tables.are_served();
+    if is_served { Ok(()) } else { Err("this server holds no lease on tables at the moment") }
+}
+
 /// Every check, and whether all passed.
 pub(super) async fn look(app: &App, probe: &Probe) -> Readiness {
     let serving = if app.drain.has_begun() { Err("this server is leaving") } else { Ok(()) };
-    let checks = [("serving", serving), ("store", probe.store(app).await)];
+    let checks = [("serving", serving), ("tables", tables(app)), ("store", probe.store(app).await)];
     let checks = checks.map(|(name, answer)| ReadinessCheck {
         name: name.to_owned(),
         ok: answer.is_ok(),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::App;
-use crate::config::Config;
+use crate::config::{Config, Serves};
 use crate::gateway::auth::Bootstrap;
 use axum::body::{Body, to_bytes};
 use axum::http::Request as HttpRequest;
@@ -112,6 +112,10 @@ async fn house() -> House {
     let mut config = Config::default();
     config.bootstrap_token = Some(crate::config::Secret::new(SECRET));
     let app = App::new(store, Arc::new(config), metrics.clone(), Some(Bootstrap::new(SECRET, AccountId(7))));
+    tokio::spawn(crate::tables::run(app.clone()));
+    while !app.tables.are_served() {
+        tokio::task::yield_now().await;
+    }
     let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
     House { app, router, is_lost, probes }
 }
@@ -225,6 +229,22 @@ async fn a_server_that_leaves_is_not_ready() {
     ready(&house, 200, &[]).await;
     house.app.drain.begin();
     ready(&house, 503, &["serving: this server is leaving"]).await;
+}
+
+#[tokio::test]
+async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_none() {
+    async fn check(serves: Serves, status: u16, failed: &[&str]) {
+        let metrics = Arc::new(Metrics::default());
+        let database = Arc::new(store::memory::MemoryDatabase::new());
+        let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+        let mut config = Config::default();
+        config.serves = serves;
+        let app = App::new(store, Arc::new(config), metrics.clone(), None);
+        let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
+        ready(&House { app, router, is_lost: Arc::default(), probes: Arc::default() }, status, failed).await;
+    }
+    check(Serves::All, 503, &["tables: this server holds no lease on tables at the moment"]).await;
+    check(Serves::Limiter, 200, &[]).await;
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ pub(in crate::gateway) fn unavailable(error: &TableError) -> (StatusCode, &'stat
     match error {
         TableError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "table_busy"),
         TableError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-        TableError::NotServing => (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served"),
+        TableError::NotServing | TableError::Inherited { .. } => (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served"),
         TableError::Elsewhere { .. } => (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere"),
         TableError::TooManyTables { whose: Whose::Player, .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tables"),
         TableError::TooManyTables { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables"),

@@ -90,7 +90,7 @@ impl Keeper {
                     }
                     self.handle(std::mem::take(&mut messages)).await;
                 }
-                _ = looks.tick() => self.look().await,
+                _ = looks.tick(), if self.store.is_shared() || self.is_doubtful => self.look().await,
             }
         }
     }
@@ -183,9 +183,6 @@ impl Keeper {
 
     /// Looks for what other nodes set, or for what became of a commit that failed.
     async fn look(&mut self) {
-        if !self.store.is_shared() && !self.is_doubtful {
-            return;
-        }
         match self.read_what_is_new().await {
             Ok(()) => self.is_failing = false,
             Err(error) => {

@@ -6,6 +6,7 @@ use crate::tables::keeper::Ways;
 use crate::tables::load::{Claim, Unheard};
 use crate::tables::outside::Outside;
 use engine::commands::ClaimedTable;
+use engine::limits::LEASE;
 use engine::tables::Table;
 
 impl Slot {
@@ -31,7 +32,9 @@ impl Slot {
         match claimed {
             Ok(Claim::Ours(claimed)) => self.adopt(ways, &claimed),
             // Our own address: an earlier life of this process, whose lease has not ended yet.
-            Ok(Claim::Elsewhere(address)) if address == ways.outside.address() => Err(TableError::NotServing),
+            Ok(Claim::Elsewhere(address)) if address == ways.outside.address() => {
+                Err(TableError::Inherited { lease: LEASE })
+            }
             Ok(Claim::Elsewhere(address)) => Err(TableError::Elsewhere { address }),
             Ok(Claim::Missing) => Err(TableError::NoSuchTable),
             Ok(Claim::LeaseLost) => {

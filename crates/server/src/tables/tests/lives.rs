@@ -15,7 +15,9 @@ async fn until_served(node: &Node, table: TableId) -> Seen {
     loop {
         match node.tables.view(table, None).await {
             Ok(seen) => return seen,
-            Err(TableError::NotServing | TableError::Elsewhere { .. }) => sleep(Duration::from_millis(50)).await,
+            Err(TableError::NotServing | TableError::Inherited { .. } | TableError::Elsewhere { .. }) => {
+                sleep(Duration::from_millis(50)).await
+            }
             Err(other) => panic!("{other}"),
         }
     }

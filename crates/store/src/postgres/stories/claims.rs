@@ -74,11 +74,16 @@ impl Batch<'_> {
         if !self.has_lease(worker, now)? {
             return Ok(Outcome::LeaseLost);
         }
-        let count = "UPDATE workers SET table_claims = $2 WHERE id = $1 AND table_claims < $2";
-        let is_new = self.session.run(count, &[&PgId(worker.0), &(number as i64)])? == 1;
-        let claimed = if is_new {
+        let counted = "SELECT 1 FROM workers WHERE id = $1 AND table_claims >= $2";
+        let is_old = self.session.exists(counted, &[&PgId(worker.0), &(number as i64)])?;
+        let claimed = if !is_old {
             let lost = self.session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
             let orphans = self.session.all(ORPHANS, &[&lost, &(max as i64)], |row| row.id().map(PgId))?;
+            if orphans.is_empty() {
+                return Ok(Outcome::TablesClaimed(Vec::new()));
+            }
+            let count = "UPDATE workers SET table_claims = $2 WHERE id = $1";
+            self.session.run(count, &[&PgId(worker.0), &(number as i64)])?;
             self.take_tables(&orphans, worker, number)?
         } else {
             let by: [&(dyn ::postgres::types::ToSql + Sync); 2] = [&PgId(worker.0), &(number as i64)];

@@ -75,10 +75,12 @@ impl Batch<'_> {
             return Ok(Outcome::LeaseLost);
         }
         let by = (worker.to_bytes(), number as i64);
-        let count = "UPDATE workers SET table_claims = ?2 WHERE id = ?1 AND table_claims < ?2";
-        let is_new = self.session.run(count, by)? == 1;
-        let claimed = if is_new {
+        let is_old = self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND table_claims >= ?2", by)?;
+        let claimed = if !is_old {
             let orphans = self.orphaned_tables(now, max)?;
+            if !orphans.is_empty() {
+                self.session.run("UPDATE workers SET table_claims = ?2 WHERE id = ?1", by)?;
+            }
             orphans.into_iter().map(|id| self.take_table(id, worker, number)).collect::<Result<_, _>>()?
         } else {
             let held = self.session.all(CLAIMED_BEFORE, by, |row| row.id().map(TableId))?;

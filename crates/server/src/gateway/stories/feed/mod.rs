@@ -70,7 +70,7 @@ struct FeedQuery {
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 410, description = "`cursor_too_old`: begin again from the view in it", body = StoryFeedTooOld, content_type = "application/problem+json"),
         (status = 429, description = "`too_many_waiters`: of this player", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn get_feed(

@@ -44,7 +44,7 @@ pub(super) struct SocketQuery {
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "`too_many_waiters`: of this player", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn open_socket(
