@@ -147,6 +147,8 @@ impl Errand {
             headers.insert(header::UPGRADE, protocol);
         }
         headers.insert(header::HOST, HeaderValue::from_str(address).ok()?);
+        // Whose page it is was judged here, where the host was still the browser's.
+        headers.remove(header::ORIGIN);
         headers.insert(FORWARDED, HeaderValue::from_static("1"));
         if let Some(client) = self.client {
             // Whoever is behind proxies said so before us.
