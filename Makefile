@@ -29,7 +29,7 @@ bench: build ## Say which measurements there are, and how each is run
 deps: ## Check for (and on Debian install) what building needs
 	@scripts/install-deps.sh build
 
-deps-test: ## Check for (and on Debian install) what the tests need: programs of PostgreSQL, nginx
+deps-test: ## Check for (and on Debian install) what the tests need: programs of PostgreSQL, nginx, curl, jq
 	@scripts/install-deps.sh build test
 
 .PHONY: help demo build test format bench deps deps-test

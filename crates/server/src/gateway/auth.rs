@@ -7,6 +7,7 @@
 use super::guests::{self, Checked};
 use super::problem::{ApiError, ApiResult};
 use super::session;
+use super::site::Sent;
 use crate::app::App;
 use crate::clock::random_bytes;
 use axum::extract::FromRequestParts;
@@ -115,7 +116,7 @@ pub(super) enum Anybody {
 
 /// Finds out who sent a request.
 pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
-    match credential(parts) {
+    match credential(parts, app) {
         Credential::None => Identity::Nobody,
         Credential::Unusable => Identity::Unknown,
         Credential::Foreign => Identity::Foreign,
@@ -137,13 +138,15 @@ pub(super) enum Credential<'a> {
 }
 
 /// What stands in the header `Authorization`; where there is none, in the cookie.
-pub(super) fn credential(parts: &Parts) -> Credential<'_> {
+pub(super) fn credential<'a>(parts: &'a Parts, app: &App) -> Credential<'a> {
     match bearer(parts) {
         Bearer::Secret(secret) => Credential::Secret(secret),
         Bearer::Unusable => Credential::Unusable,
         Bearer::None => match session::cookie(&parts.headers) {
             None => Credential::None,
-            Some(_) if session::may_be_foreign(&parts.method, &parts.headers) => Credential::Foreign,
+            Some(_) if session::may_be_foreign(&parts.method, Sent::of(parts, &app.config.http_trusted_proxies)) => {
+                Credential::Foreign
+            }
             Some(secret) if secret.len() > SECRET_BYTES_MAX => Credential::Unusable,
             Some(secret) => Credential::Secret(secret),
         },

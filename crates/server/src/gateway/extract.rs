@@ -7,7 +7,7 @@ use crate::app::App;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, Method, Uri, header};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -143,7 +143,7 @@ impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for Id<T> {
     }
 }
 
-/// The query of the URL; keys that the route does not know are ignored.
+/// The query of the URL; keys that the route does not know are ignored here.
 pub struct Queried<T>(pub T);
 
 impl<T: DeserializeOwned> FromRequestParts<App> for Queried<T> {
@@ -153,6 +153,25 @@ impl<T: DeserializeOwned> FromRequestParts<App> for Queried<T> {
         let Query(value) = Query::try_from_uri(&parts.uri).map_err(|error| ApiError::BadQuery(error.body_text()))?;
         Ok(Self(value))
     }
+}
+
+/// Refuses a query that holds what is not among `known`: a parameter that is written wrongly must not be taken for one that was
+/// left out.
+///
+/// # Errors
+/// [`ApiError::BadValue`] or [`ApiError::BadQuery`].
+pub(super) fn refuse_unknown_query(uri: &Uri, known: &[String]) -> ApiResult<()> {
+    if uri.query().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    let named = Query::<Vec<(String, String)>>::try_from_uri(uri);
+    let Query(named) = named.map_err(|error| ApiError::BadQuery(error.body_text()))?;
+    let Some((name, _)) = named.into_iter().find(|(name, _)| !known.contains(name)) else { return Ok(()) };
+    let reason = match known {
+        [] => "this route takes no query: leave it out".to_owned(),
+        known => format!("there is no such parameter: expected {}", known.join(", ")),
+    };
+    Err(ApiError::bad_value(name, reason))
 }
 
 #[cfg(test)]

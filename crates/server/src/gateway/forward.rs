@@ -223,6 +223,8 @@ impl Errand {
         if !headers.contains_key(header::HOST) {
             headers.insert(header::HOST, HeaderValue::from_str(address).map_err(|_| ForwardError::Unreachable)?);
         }
+        // Whose page it is was judged here, where scheme and port were the browser's.
+        headers.remove(header::ORIGIN);
         mark::put(app, &method, &uri, &mut headers, client).await.map_err(|error| {
             tracing::warn!(%error, "the key with which nodes know each other cannot be read");
             ForwardError::Unreachable

@@ -25,6 +25,7 @@ pub mod problem;
 mod request_id;
 mod session;
 pub mod shed;
+mod site;
 mod snakes;
 mod stories;
 mod text;
@@ -43,10 +44,15 @@ use utoipa_axum::router::OpenApiRouter;
 
 /// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Front`] stands before it.
 pub fn router(app: App) -> Router {
-    let (routes, document) = documented().split_for_parts();
-    let routes = match app.config.serves {
-        Serves::All => routes.merge(crate::spectate::routes()),
-        Serves::Limiter => openapi::router().merge(limits::routes()).split_for_parts().0,
+    let (routes, document) = match app.config.serves {
+        Serves::All => {
+            let (routes, document) = documented().split_for_parts();
+            (routes.merge(crate::spectate::routes()), openapi::complete(document))
+        }
+        Serves::Limiter => {
+            let (routes, document) = openapi::router().merge(limits::routes()).split_for_parts();
+            (routes, openapi::complete_alone(document))
+        }
     };
     routes
         .merge(ops::routes())
@@ -55,7 +61,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), forward::forward))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(Extension(TokenCache::default()))
-        .layer(Extension(openapi::Document::new(document)))
+        .layer(Extension(openapi::Document::new(&document)))
         .layer(from_fn(coding::refuse))
         .layer(from_fn(cors::cors))
         .layer(from_fn(trace::trace))

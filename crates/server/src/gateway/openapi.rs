@@ -27,7 +27,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "snakes", description = "Register the bots that play."),
         (name = "tokens", description = "Bearer tokens of the own account."),
         (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md tells the life of a game by example."),
-        (name = "limits", description = "The rate limiter: one question or many, and the policies that answer them."),
+        (name = "limits", description = "The rate limiter: one question or many, and the policies that answer them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "admin", description = "For operators and admins."),
         (name = "ops", description = "Health, figures and this document."),
@@ -43,8 +43,8 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 pub(super) struct Document(Bytes);
 
 impl Document {
-    pub(super) fn new(generated: Api) -> Self {
-        let text = complete(generated).to_json().expect("the document holds only text and numbers");
+    pub(super) fn new(complete: &Api) -> Self {
+        let text = complete.to_json().expect("the document holds only text and numbers");
         Self(text.into())
     }
 }
@@ -62,9 +62,14 @@ async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoRespo
 
 /// Adds the routes of the other rooms, and what holds for every route: who may be refused, and how.
 pub(super) fn complete(mut api: Api) -> Api {
+    api.merge(crate::spectate::openapi());
+    complete_alone(api)
+}
+
+/// The same for a process that serves the rate limiter alone.
+pub(super) fn complete_alone(mut api: Api) -> Api {
     api.merge(limits::openapi());
     api.merge(ops::openapi());
-    api.merge(crate::spectate::openapi());
     let components = api.components.get_or_insert_default();
     components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
     let cookie = ApiKeyValue::with_description(

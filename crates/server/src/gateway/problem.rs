@@ -108,7 +108,7 @@ pub enum ApiError {
     AccountNeeded,
     /// A cookie came with a request that a page of another site can make a browser send.
     #[error(
-        "a request with a cookie must come from a page of this site, and one that changes something must say `Content-Type: application/json` or `X-Requested-With`: send one of them, or the token as `Authorization: Bearer`"
+        "a request with a cookie must come from a page of this site (scheme, host and port of `Origin`; behind a proxy that means: one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), and one that changes something must say `Content-Type: application/json` or `X-Requested-With`: send one of them, or the token as `Authorization: Bearer`"
     )]
     ForeignPage,
     /// The token is good, but not for this.
@@ -214,7 +214,9 @@ pub enum ApiError {
     #[error("this Idempotency-Key was used before for another request: send a new key with a new request")]
     KeyReused,
     /// The route speaks WebSocket only.
-    #[error("this route speaks WebSocket only: connect to it as ws:// or wss://")]
+    #[error(
+        "this route speaks WebSocket only, and this request has no usable `Upgrade: websocket`: connect to it as ws:// or wss://; if you did, a proxy in between does not pass `Upgrade` and `Connection` on"
+    )]
     UpgradeRequired,
     /// Too many look on already.
     #[error("this server has as many spectators as it can serve: try again later")]

@@ -3,18 +3,20 @@
 //!
 //! A cookie is sent by whatever makes the browser ask. `SameSite=Strict` keeps other sites' pages out; beyond that a request that
 //! changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers), and what
-//! says that it comes from elsewhere is believed.
+//! says that it comes from elsewhere is believed. Where it comes from is one question for requests and for sockets.
 
 use super::auth::{Anybody, Credential, Identity, credential};
 use super::extract::is_json;
 use super::problem::{ApiError, ApiResult};
+use super::site::Sent;
 use crate::app::App;
 use axum::Json as Answer;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use engine::limits::SESSION_KEPT;
 use engine::rows::Role;
+use std::convert::Infallible;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::SessionView;
@@ -47,14 +49,14 @@ async fn get_session(Somebody(who, _): Somebody) -> Answer<SessionView> {
 async fn begin_session(
     State(app): State<App>,
     Somebody(who, secret): Somebody,
-    headers: HeaderMap,
+    OverTls(is_secure): OverTls,
 ) -> ApiResult<(HeaderMap, Answer<SessionView>)> {
     let view = view(&who);
     let kept_s = match view.expires_at {
         Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
         None => SESSION_KEPT.as_secs(),
     };
-    let cookie = set_cookie(&secret, kept_s, is_over_tls(&headers))?;
+    let cookie = set_cookie(&secret, kept_s, is_secure)?;
     Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Answer(view)))
 }
 
@@ -62,8 +64,8 @@ async fn begin_session(
 ///
 /// The token itself stays good: delete it, or let it end.
 #[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is gone.")))]
-async fn end_session(headers: HeaderMap) -> ApiResult<(StatusCode, HeaderMap)> {
-    let cookie = set_cookie("", 0, is_over_tls(&headers))?;
+async fn end_session(OverTls(is_secure): OverTls) -> ApiResult<(StatusCode, HeaderMap)> {
+    let cookie = set_cookie("", 0, is_secure)?;
     Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
 }
 
@@ -75,7 +77,7 @@ impl FromRequestParts<App> for Somebody {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         let who = Identity::of(parts, app).await.anybody()?.ok_or(ApiError::TokenMissing)?;
-        match credential(parts) {
+        match credential(parts, app) {
             Credential::Secret(secret) => Ok(Self(who, secret.to_owned())),
             Credential::None | Credential::Unusable | Credential::Foreign => Err(ApiError::TokenMissing),
         }
@@ -115,9 +117,15 @@ fn is_cookie_octet(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e)
 }
 
-/// Whether the browser spoke TLS to whatever stands before this server. Whoever claims it falsely only locks out themselves.
-fn is_over_tls(headers: &HeaderMap) -> bool {
-    headers.get("x-forwarded-proto").is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"))
+/// Whether the browser spoke TLS to whatever stands before this server.
+struct OverTls(bool);
+
+impl FromRequestParts<App> for OverTls {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
+        Ok(Self(Sent::of(parts, &app.config.http_trusted_proxies).is_over_tls()))
+    }
 }
 
 /// The secret in the session's cookie, if there is one.
@@ -128,14 +136,22 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Whether a page of another site may have made a browser send this.
-pub(super) fn may_be_foreign(method: &Method, headers: &HeaderMap) -> bool {
-    if says_that_it_is_foreign(headers) {
+///
+/// Sockets are not held by the same-origin policy (RFC 6455, section 10.2), so they are asked like whatever changes something. No
+/// browser opens one without saying its origin.
+pub(super) fn may_be_foreign(method: &Method, sent: Sent<'_>) -> bool {
+    let is_socket = sent.headers.contains_key(header::UPGRADE);
+    if says_that_it_is_foreign(sent.headers) {
         return true;
     }
-    if headers.contains_key(header::UPGRADE) {
-        return !is_from_own_page(headers);
+    if method.is_safe() && !is_socket {
+        return false;
     }
-    !method.is_safe() && !is_json(headers) && !headers.contains_key("x-requested-with")
+    sent.is_of_another_origin() || !is_socket && is_what_a_form_sends(sent.headers)
+}
+
+fn is_what_a_form_sends(headers: &HeaderMap) -> bool {
+    !is_json(headers) && !headers.contains_key("x-requested-with")
 }
 
 /// Fetch Metadata: where browsers send it, they say who made the request.
@@ -144,23 +160,11 @@ fn says_that_it_is_foreign(headers: &HeaderMap) -> bool {
     matches!(site, Some(b"cross-site" | b"same-site"))
 }
 
-/// A socket is not held by the same-origin policy (RFC 6455, section 10.2): the server has to look at the origin. The port does
-/// not count, as it does not for cookies.
-fn is_from_own_page(headers: &HeaderMap) -> bool {
-    let host = |name| {
-        let uri: Uri = headers.get(name)?.to_str().ok()?.parse().ok()?;
-        uri.host().map(str::to_ascii_lowercase)
-    };
-    match host(header::ORIGIN) {
-        Some(origin) => host(header::HOST) == Some(origin),
-        // No browser leaves it out.
-        None => !headers.contains_key(header::ORIGIN),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::site::tests::parts;
     use super::*;
+    use crate::config::Networks;
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -189,7 +193,9 @@ mod tests {
 
     #[track_caller]
     fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
-        assert_eq!(may_be_foreign(&method.parse().unwrap(), &headers(lines)), want, "{method} {lines:?}");
+        let parts = parts("192.0.2.1", lines);
+        let sent = Sent::of(&parts, &Networks::default());
+        assert_eq!(may_be_foreign(&method.parse().unwrap(), sent), want, "{method} {lines:?}");
     }
 
     #[test]
@@ -213,17 +219,20 @@ mod tests {
     }
 
     #[test]
-    fn sockets_open_from_own_pages_only() {
-        let socket = |origin, host, want| {
-            check("GET", &[("upgrade", "websocket"), ("origin", origin), ("host", host)], want);
-        };
-        socket("http://localhost:4000", "localhost:4000", false);
-        socket("https://Play.example", "play.example", false);
-        socket("http://localhost:4000", "localhost", false);
-        socket("https://evil.example", "play.example", true);
-        socket("https://play.example.evil.example", "play.example", true);
-        socket("null", "play.example", true);
-        check("GET", &[("upgrade", "websocket"), ("host", "play.example")], false);
+    fn what_changes_something_and_sockets_come_from_own_pages_only() {
+        let json = ("content-type", "application/json");
+        for (method, kind) in
+            [("POST", json), ("DELETE", ("x-requested-with", "fetch")), ("GET", ("upgrade", "websocket"))]
+        {
+            let from = |origin, want| check(method, &[kind, ("origin", origin), ("host", "localhost:4000")], want);
+            from("http://localhost:4000", false);
+            from("http://localhost:9999", true);
+            from("https://localhost:4000", true);
+            from("http://evil.example", true);
+            from("null", true);
+            check(method, &[kind, ("host", "localhost:4000")], false);
+        }
+        check("GET", &[("origin", "http://evil.example"), ("host", "localhost:4000")], false);
     }
 
     #[test]

@@ -25,4 +25,11 @@ async fn games_are_not_here() {
     ] {
         assert_eq!(house.send(&Request::new(line).by_admin()).await.status, status, "{line}");
     }
+    let document = house.send(&Request::new("GET /api/openapi.json")).await.body;
+    let listed: Vec<_> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert!(listed.contains(&"/api/limits/check") && listed.contains(&"/healthz"), "{listed:?}");
+    for path in listed {
+        let is_here = ["/api/limits/", "/api/admin/", "/api/openapi.json", "/metrics", "/healthz", "/readyz"];
+        assert!(is_here.iter().any(|known| path.starts_with(known)), "{path} is listed, and not served");
+    }
 }

@@ -124,6 +124,18 @@ async fn bad_questions_are_refused_and_leave_nothing() {
     let post = || Request::new("POST /api/limits/check");
     refused(post().json(&json!({})), 422, "bad_shape", "").await;
     refused(post().json(&json!({"key": 1})), 422, "bad_shape", "").await;
+    // A typo must not admit everybody.
+    let house = House::open(BURST).await;
+    let typo = house.send(&post().json(&json!({"key": "k", "clas": "app"}))).await;
+    let detail = typo.body["detail"].as_str().unwrap();
+    assert!(detail.contains("`clas`, expected one of `key`, `class`, `cost`"), "{detail}");
+    refused(post().json(&json!({"key": "k", "clas": "app"})), 422, "bad_shape", "").await;
+    refused(Request::new("POST /api/limits/check?class=app").json(&json!({"key": "k"})), 400, "bad_value", "class")
+        .await;
+    for body in [json!({"checks": [{"key": "k"}, {"key": "k", "cots": 5}]}), json!({"checks": [{"key": "k"}], "x": 1})]
+    {
+        refused(Request::new("POST /api/limits/check/batch").json(&body), 422, "bad_shape", "").await;
+    }
     refused(post().json(&json!({"key": "k", "cost": -1})), 422, "bad_shape", "").await;
     refused(post().json(&json!({"key": "k", "cost": 1.5})), 422, "bad_shape", "").await;
     refused(post().body("application/json", r#"{"key": "k", "cost": 18446744073709551616}"#), 422, "bad_shape", "")

@@ -49,6 +49,18 @@ async fn a_browsers_cookie_stands_for_its_token() {
     call("POST /api/stories/games").header("content-type", "text/plain").raw("{}").check("403 foreign_page").await;
     call("GET /api/stories/my-games").header("sec-fetch-site", "cross-site").check("403 foreign_page").await;
     call("GET /api/stories/my-games").header("sec-fetch-site", "same-origin").check("200").await;
+    // Scheme, host and port are one site.
+    let from = |origin: &str| {
+        call("POST /api/stories/games").json(&json!({})).header("host", "localhost:4000").header("origin", origin)
+    };
+    from("http://localhost:4000").check("201").await;
+    for origin in ["http://evil.example", "http://localhost:9999", "https://localhost:4000", "null"] {
+        from(origin).check("403 foreign_page").await;
+    }
+    // Nobody is behind TLS because they say so.
+    let claimed =
+        house.call("POST /api/session").by(&ann.token).header("x-forwarded-proto", "https").check("200").await;
+    assert!(!claimed.headers["set-cookie"].to_str().unwrap().contains("Secure"));
     let table = format!("POST /api/stories/games/{}-1/join", ann.id);
     call(&table).check("403 foreign_page").await;
     call(&table).header("x-requested-with", "fetch").check("404 no_such_game").await;

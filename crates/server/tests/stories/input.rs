@@ -36,6 +36,12 @@ async fn requests_in_a_game() {
         ("countdown", json!({ "countdown_ms": -1 }), "400 bad_value /countdown_ms"),
         ("countdown", json!({ "countdown_ms": "1m" }), "422 bad_shape"),
         ("bots", json!({ "are_on": 1 }), "422 bad_shape"),
+        // A member that is written wrongly is not one that was left out.
+        ("card", json!({ "card": 7, "crad": 8 }), "422 bad_shape"),
+        ("sentence", json!({ "sentence": "So far away", "x": 1 }), "422 bad_shape"),
+        ("invite", json!({ "players": [NOBODYS], "player": NOBODYS }), "422 bad_shape"),
+        ("countdown", json!({ "countdown_ms": 1_000, "countdown": "1s" }), "422 bad_shape"),
+        ("bots", json!({ "are_on": true, "bots": true }), "422 bad_shape"),
     ];
     for (action, body, want) in rows {
         story.post(&story.ann, action, Some(body)).check(want).await;
@@ -87,6 +93,14 @@ async fn games_and_tables_that_are_none() {
         ("GET /api/stories/my-games?after=7", "400 bad_value after"),
         ("GET /api/stories/lobby?after=x", "400 bad_value after"),
         ("GET /api/stories/history?limit=x", "400 bad_value limit"),
+        ("GET /api/stories/history?state=ended", "400 bad_value state"),
+        ("GET /api/stories/my-games?state=live&limt=5", "400 bad_value limt"),
+        ("GET /api/stories/my-games?a%20b", "400 bad_value a b"),
+        (&format!("GET /api/stories/tables/{}/feed?aftre=3", story.table), "400 bad_value aftre"),
+        (&format!("GET /api/stories/tables/{}/socket?after=3&wait=1s", story.table), "400 bad_value wait"),
+        (&format!("GET /api/stories/games/{}?after=3", story.game), "400 bad_value after"),
+        (&format!("POST /api/stories/games/{}/join?after=3", story.game), "400 bad_value after"),
+        ("GET /api/stories/cards/7.svg?v=2", "200"),
     ];
     for (line, want) in rows {
         let want = want.split(' ').take(2).collect::<Vec<_>>().join(" ");
@@ -149,4 +163,8 @@ async fn guests() {
     ] {
         house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check(want).await;
     }
+    let unknown = json!({ "name": "Ann", "nmae": "Ann" });
+    let refused = house.call("POST /api/stories/guests").by("").json(&unknown).check("422 bad_shape").await;
+    let detail = refused.body["detail"].as_str().unwrap();
+    assert!(detail.contains("`nmae`, expected `name`"), "{detail}");
 }

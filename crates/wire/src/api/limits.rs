@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 /// May this key do so much now?
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LimitCheck<'a> {
     /// Who asks, as the policies' key patterns know it; 1 to 1,024 bytes.
     #[serde(borrow)]
@@ -31,6 +32,7 @@ fn one() -> u64 {
 
 /// Questions that are judged in order, each alone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct LimitCheckBatch<'a> {
     /// 1 to 1,000 questions.
     #[serde(borrow)]

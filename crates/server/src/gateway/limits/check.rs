@@ -1,7 +1,7 @@
 //! `POST /api/limits/check`: may this key do so much now? And the same for many keys at once.
 
 use super::whole;
-use crate::gateway::extract::{parse, refuse_other_than_json};
+use crate::gateway::extract::{parse, refuse_other_than_json, refuse_unknown_query};
 use crate::gateway::front::AnswerBody;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::limits::Limits;
@@ -50,7 +50,11 @@ pub(super) fn check_many() {}
 
 /// What is wrong with a request before its body is read.
 pub(super) fn refuse(parts: &Parts) -> ApiResult<()> {
-    if parts.method == Method::POST { refuse_other_than_json(&parts.headers) } else { Err(ApiError::MethodNotAllowed) }
+    if parts.method != Method::POST {
+        return Err(ApiError::MethodNotAllowed);
+    }
+    refuse_unknown_query(&parts.uri, &[])?;
+    refuse_other_than_json(&parts.headers)
 }
 
 /// One question.

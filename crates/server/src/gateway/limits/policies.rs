@@ -117,7 +117,7 @@ async fn put_override(
     Key(place): Key,
     Json(quota): Json<LimitQuota>,
 ) -> ApiResult<Answer<LimitOverrideView>> {
-    rules::quota(&quota).map_err(|wrong| bad(vec![wrong]))?;
+    rules::quota(&quota).map_err(bad)?;
     let algorithm = app.limits.with_book(|book| book.policy(&place.0).map(|policy| policy.algorithm));
     algorithm.map_or(Ok(()), |algorithm| refuse_beyond_room(&app.limits, algorithm, quota.limit))?;
     change(&app, Change::PutOverride(place.clone(), quota), Thing::Override).await?;

@@ -10,6 +10,7 @@ pub(super) mod feed;
 mod lists;
 mod open;
 mod players;
+mod query;
 mod read;
 pub(super) mod refusal;
 mod settings;
@@ -18,17 +19,20 @@ pub(super) mod tell;
 pub(super) mod who;
 
 use crate::app::App;
+use axum::middleware::from_fn_with_state;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
+    let routes = OpenApiRouter::new()
         .routes(routes!(enter::create_guest))
         .routes(routes!(open::create_game))
         .merge(act::routes())
         .merge(read::routes())
         .merge(feed::routes())
         .merge(lists::routes())
-        .routes(routes!(players::get_player))
-        .merge(cards::routes())
+        .routes(routes!(players::get_player));
+    let known = query::Known::of(routes.get_openapi());
+    // Pictures stay outside: an address with a version in it is how browsers are made to forget one.
+    routes.route_layer(from_fn_with_state(known, query::refuse_unknown)).merge(cards::routes())
 }

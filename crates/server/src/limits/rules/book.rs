@@ -70,8 +70,11 @@ impl Stored {
 
 fn read_definition(name: &str, text: &str) -> Result<Policy, String> {
     let read: LimitPolicyDefinition = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let whys = |wrong: Vec<definition::Wrong>| wrong.into_iter().map(|wrong| wrong.why).collect::<Vec<_>>().join("; ");
     definition::policy(name, &read).map_err(whys)
+}
+
+fn whys(wrong: Vec<definition::Wrong>) -> String {
+    wrong.into_iter().map(|wrong| wrong.why).collect::<Vec<_>>().join("; ")
 }
 
 fn skipped(policy: &str, why: &dyn std::fmt::Display) {
@@ -155,5 +158,5 @@ fn under<'a, T>(all: &'a BTreeMap<Place, T>, policy: &'a str) -> impl Iterator<I
 pub(crate) fn quota_of(place: &Place, own: &LimitQuota) -> Option<Quota> {
     let is_reference = &*place.0 == REFERENCE;
     let bounded = LimitQuota { limit: own.limit, window_ms: own.window_ms.min(definition::WINDOW_MS_MAX) };
-    definition::quota(if is_reference { &bounded } else { own }).map_err(|wrong| skipped(&place.0, &wrong.why)).ok()
+    definition::quota(if is_reference { &bounded } else { own }).map_err(|wrong| skipped(&place.0, &whys(wrong))).ok()
 }

@@ -42,7 +42,7 @@ pub fn policy(name: &str, definition: &LimitPolicyDefinition) -> Result<Policy, 
     let algorithm = algorithm(&definition.algorithm).map_err(|mistake| keep(Some(mistake))).ok();
     let when_full = choice("when_full", &WHEN_FULL, &definition.when_full).map_err(|mistake| keep(Some(mistake))).ok();
     let quota = LimitQuota { limit: definition.limit, window_ms: definition.window_ms };
-    let quota = self::quota(&quota).map_err(|mistake| keep(Some(mistake))).ok();
+    let quota = self::quota(&quota).map_err(|wrong| wrong.into_iter().for_each(|mistake| keep(Some(mistake)))).ok();
     match (class, key, algorithm, when_full, quota) {
         (Some(class), Some(key), Some(algorithm), Some(when_full), Some(quota)) if mistakes.is_empty() => {
             Ok(Policy { name: name.into(), class, key, algorithm, quota, is_shadow: definition.shadow, when_full })
@@ -69,15 +69,20 @@ pub fn definition(policy: &Policy) -> LimitPolicyDefinition {
 ///
 /// # Errors
 /// Which of them cannot be.
-pub fn quota(wanted: &LimitQuota) -> Result<Quota, Wrong> {
+pub fn quota(wanted: &LimitQuota) -> Result<Quota, Vec<Wrong>> {
+    let mut mistakes = Vec::new();
     if wanted.limit == 0 {
-        return Err(wrong("limit", "the limit is 0: expected at least 1 unit a window"));
+        mistakes.push(wrong("limit", "the limit is 0: expected at least 1 unit a window"));
     }
     if !(1..=WINDOW_MS_MAX).contains(&wanted.window_ms) {
         let why = format!("the window is {} ms: expected 1 to {WINDOW_MS_MAX} milliseconds", wanted.window_ms);
-        return Err(wrong("window_ms", why));
+        mistakes.push(wrong("window_ms", why));
     }
-    Quota::new(wanted.limit, Duration::from_millis(wanted.window_ms)).map_err(|error| wrong("limit", error.to_string()))
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    let quota = Quota::new(wanted.limit, Duration::from_millis(wanted.window_ms));
+    quota.map_err(|error| vec![wrong("limit", error.to_string())])
 }
 
 /// Refuses a quota of an exact log that needs more stamps than all logs together may keep: its limit could never be reached.

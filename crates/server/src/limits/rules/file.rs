@@ -21,9 +21,12 @@ pub struct FileRules {
     pub overrides: BTreeMap<(Box<str>, Box<[u8]>), Quota>,
 }
 
-/// Everything that is wrong with a file.
+/// Everything that is wrong with a file, in the order of its lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileError(Vec<String>);
+pub struct FileError {
+    shown: Vec<String>,
+    count: usize,
+}
 
 /// Mistakes that are shown; the number of the others is told.
 const MISTAKES_SHOWN: usize = 20;
@@ -36,10 +39,10 @@ impl std::error::Error for FileError {}
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.len();
+        let (count, shown) = (self.count, self.shown.len());
         write!(f, "{count} {}:", if count == 1 { "mistake" } else { "mistakes" })?;
-        self.0.iter().take(MISTAKES_SHOWN).try_for_each(|mistake| write!(f, "\n  {mistake}"))?;
-        if count > MISTAKES_SHOWN { write!(f, "\n  and {} more", count - MISTAKES_SHOWN) } else { Ok(()) }
+        self.shown.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))?;
+        if count > shown { write!(f, "\n  and {} more", count - shown) } else { Ok(()) }
     }
 }
 
@@ -48,21 +51,63 @@ impl fmt::Display for FileError {
 /// # Errors
 /// Every mistake, with its line.
 pub fn read(text: &str, stamps_max: usize) -> Result<FileRules, FileError> {
-    let mut reader =
-        Reader { text, stamps_max, rules: FileRules::default(), names: HashSet::new(), mistakes: Vec::new() };
+    let mut reader = Reader {
+        stamps_max,
+        rules: FileRules::default(),
+        names: HashSet::new(),
+        unreadable: HashSet::new(),
+        mistakes: Mistakes::default(),
+    };
     match DeTable::parse(text) {
         Ok(table) => reader.document(table.get_ref()),
         Err(error) => reader.refuse(&error.span().unwrap_or_default(), "not TOML", error.message()),
     }
-    if reader.mistakes.is_empty() { Ok(reader.rules) } else { Err(FileError(reader.mistakes)) }
+    if reader.mistakes.count == 0 { Ok(reader.rules) } else { Err(reader.mistakes.in_lines_of(text)) }
 }
 
-struct Reader<'t> {
-    text: &'t str,
+/// The first mistakes of a file, and how many there are. A bad file can have more than memory should hold.
+#[derive(Debug, Default)]
+struct Mistakes {
+    /// By where in the file they are, and which of those there was found first.
+    first: BTreeMap<(usize, usize), String>,
+    count: usize,
+}
+
+impl Mistakes {
+    fn add(&mut self, at: usize, mistake: fmt::Arguments<'_>) {
+        let place = (at, self.count);
+        self.count += 1;
+        let is_full = self.first.len() >= MISTAKES_SHOWN;
+        if is_full && self.first.last_key_value().is_some_and(|(last, _)| *last < place) {
+            return;
+        }
+        // Names and a parser's words may hold whatever the file holds, line breaks included.
+        self.first.insert(place, OneLine(mistake).to_string());
+        if is_full {
+            self.first.pop_last();
+        }
+    }
+
+    fn in_lines_of(self, text: &str) -> FileError {
+        let line = |at: usize| text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() + 1;
+        let shown = self.first.into_iter().map(|((at, _), mistake)| match at {
+            WHOLE_FILE => mistake,
+            at => format!("line {}: {mistake}", line(at)),
+        });
+        FileError { shown: shown.collect(), count: self.count }
+    }
+}
+
+/// Where a mistake is that no line made alone: after all others.
+const WHOLE_FILE: usize = usize::MAX;
+
+struct Reader {
     stamps_max: usize,
     rules: FileRules,
     names: HashSet<Box<str>>,
-    mistakes: Vec<String>,
+    /// The members of the table at hand that have no value that could be judged, and were refused for that.
+    unreadable: HashSet<&'static str>,
+    mistakes: Mistakes,
 }
 
 /// Longest name that a mistake repeats, in bytes.
@@ -74,7 +119,7 @@ struct Place<'a> {
     what: String,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn document(&mut self, document: &DeTable<'_>) {
         for (key, value) in document {
             match value.get_ref() {
@@ -100,11 +145,11 @@ impl Reader<'_> {
         }
         let count = policies.iter().count();
         if count > LIMIT_POLICIES_MAX {
-            self.mistakes.push(format!("{count} policies: expected at most {LIMIT_POLICIES_MAX}"));
+            self.mistakes.add(WHOLE_FILE, format_args!("{count} policies: expected at most {LIMIT_POLICIES_MAX}"));
         }
         let count = self.rules.overrides.len();
         if count > LIMIT_OVERRIDES_MAX {
-            self.mistakes.push(format!("{count} overrides: expected at most {LIMIT_OVERRIDES_MAX}"));
+            self.mistakes.add(WHOLE_FILE, format_args!("{count} overrides: expected at most {LIMIT_OVERRIDES_MAX}"));
         }
     }
 
@@ -114,7 +159,7 @@ impl Reader<'_> {
             .and_then(|name| name.get_ref().as_str())
             .map(|name| format!("policy {:?}", shortened(name)));
         let place = Place { table, what: named.unwrap_or_else(|| "policy".to_owned()) };
-        let before = self.mistakes.len();
+        self.unreadable.clear();
         self.refuse_unknown(&place, &POLICY_KEYS);
         let name = self.text_of(&place, span, "name", None);
         let quota = self.quota(&place, span);
@@ -127,21 +172,17 @@ impl Reader<'_> {
             shadow: self.switch(&place, "shadow"),
             when_full: self.text_of(&place, span, "when_full", Some("deny")),
         };
-        if !self.names.insert(name.as_str().into()) {
+        if !self.unreadable.contains("name") && !self.names.insert(name.as_str().into()) {
             self.refuse(span, &place.what, "another policy has this name already: expected names that differ");
         }
-        let algorithm = definition::algorithm(&definition.algorithm).ok();
-        self.overrides(&place, &name, algorithm);
-        // What has not the right type has been refused already, and would only be refused again for a value in its stead.
-        if self.mistakes.len() == before {
-            match definition::policy(&name, &definition) {
-                Ok(policy) => match self.beyond_room(Some(policy.algorithm), policy.quota) {
-                    Some(wrong) => self.refuse_member(&place, span, &wrong),
-                    None => self.rules.policies.push(policy),
-                },
-                Err(wrong) => wrong.into_iter().for_each(|wrong| self.refuse_member(&place, span, &wrong)),
-            }
+        match definition::policy(&name, &definition) {
+            Ok(policy) => match self.beyond_room(Some(policy.algorithm), policy.quota) {
+                Some(wrong) => self.refuse_member(&place, span, &wrong),
+                None => self.rules.policies.push(policy),
+            },
+            Err(wrong) => wrong.iter().for_each(|wrong| self.refuse_member(&place, span, wrong)),
         }
+        self.overrides(&place, &name, definition::algorithm(&definition.algorithm).ok());
     }
 
     fn beyond_room(&self, algorithm: Option<Algorithm>, quota: Quota) -> Option<Wrong> {
@@ -173,16 +214,13 @@ impl Reader<'_> {
     }
 
     fn own_quota(&mut self, place: &Place<'_>, span: &Range<usize>, policy: &str, algorithm: Option<Algorithm>) {
-        let before = self.mistakes.len();
+        self.unreadable.clear();
         self.refuse_unknown(place, &OVERRIDE_KEYS);
         let key = self.text_of(place, span, "key", None);
         let quota = self.quota(place, span);
-        if self.mistakes.len() > before {
-            return;
-        }
-        if !(1..=LIMIT_KEY_BYTES_MAX).contains(&key.len()) {
+        if !self.unreadable.contains("key") && !(1..=LIMIT_KEY_BYTES_MAX).contains(&key.len()) {
             let why = format!("key has {} bytes: expected 1 to {LIMIT_KEY_BYTES_MAX}", key.len());
-            return self.refuse(span, &place.what, &why);
+            self.refuse(span, &place.what, &why);
         }
         match definition::quota(&quota) {
             Ok(quota) => {
@@ -198,7 +236,7 @@ impl Reader<'_> {
                     );
                 }
             }
-            Err(wrong) => self.refuse_member(place, span, &wrong),
+            Err(wrong) => wrong.iter().for_each(|wrong| self.refuse_member(place, span, wrong)),
         }
     }
 
@@ -211,33 +249,37 @@ impl Reader<'_> {
                 _ => None,
             }
             .unwrap_or_else(|| {
-                self.refuse(&value.span(), &place.what, "limit: expected a whole number of units, at least 1");
+                self.refuse_value(place, value, "limit", "expected a whole number of units, at least 1");
                 0
             }),
         };
         let window_ms = match place.table.get("window") {
             None => self.missing(place, span, "window"),
             Some(value) => value.get_ref().as_str().and_then(span_ms).unwrap_or_else(|| {
-                self.refuse(
-                    &value.span(),
-                    &place.what,
-                    r#"window: expected a span such as "60s", "500ms", "1m", "24h" or "30d""#,
-                );
+                let why = r#"expected a span such as "60s", "500ms", "1m", "24h" or "30d""#;
+                self.refuse_value(place, value, "window", why);
                 0
             }),
         };
         LimitQuota { limit, window_ms }
     }
 
-    fn missing(&mut self, place: &Place<'_>, span: &Range<usize>, key: &str) -> u64 {
+    /// A value that is none of the kind that its member takes.
+    fn refuse_value(&mut self, place: &Place<'_>, value: &Spanned<DeValue<'_>>, key: &'static str, why: &str) {
+        self.unreadable.insert(key);
+        self.refuse(&value.span(), &place.what, &format!("{key}: {why}"));
+    }
+
+    fn missing(&mut self, place: &Place<'_>, span: &Range<usize>, key: &'static str) -> u64 {
+        self.unreadable.insert(key);
         self.refuse(span, &place.what, &format!("{key} is missing"));
         0
     }
 
-    fn text_of(&mut self, place: &Place<'_>, span: &Range<usize>, key: &str, default: Option<&str>) -> String {
+    fn text_of(&mut self, place: &Place<'_>, span: &Range<usize>, key: &'static str, default: Option<&str>) -> String {
         match place.table.get(key) {
             Some(value) => value.get_ref().as_str().map(str::to_owned).unwrap_or_else(|| {
-                self.refuse(&value.span(), &place.what, &format!("{key}: expected text in quotes"));
+                self.refuse_value(place, value, key, "expected text in quotes");
                 String::new()
             }),
             None => default.map(str::to_owned).unwrap_or_else(|| {
@@ -247,10 +289,10 @@ impl Reader<'_> {
         }
     }
 
-    fn switch(&mut self, place: &Place<'_>, key: &str) -> bool {
+    fn switch(&mut self, place: &Place<'_>, key: &'static str) -> bool {
         let Some(value) = place.table.get(key) else { return false };
         value.get_ref().as_bool().unwrap_or_else(|| {
-            self.refuse(&value.span(), &place.what, &format!("{key}: expected true or false"));
+            self.refuse_value(place, value, key, "expected true or false");
             false
         })
     }
@@ -262,21 +304,19 @@ impl Reader<'_> {
         }
     }
 
-    /// A mistake of a value, at the line of its member.
+    /// A mistake of a value, at the line of its member. What could not be read has been refused already, and would only be refused
+    /// again for the value in its stead.
     fn refuse_member(&mut self, place: &Place<'_>, span: &Range<usize>, wrong: &Wrong) {
         let member = if wrong.member == "window_ms" { "window" } else { wrong.member };
+        if self.unreadable.contains(member) {
+            return;
+        }
         let span = place.table.get(member).map_or_else(|| span.clone(), Spanned::span);
         self.refuse(&span, &place.what, &wrong.why);
     }
 
     fn refuse(&mut self, span: &Range<usize>, what: &str, why: &str) {
-        // Beyond those that are shown only their number matters: finding the line of each would take hours of a bad file.
-        if self.mistakes.len() >= MISTAKES_SHOWN {
-            return self.mistakes.push(String::new());
-        }
-        let line = self.text.as_bytes().iter().take(span.start).filter(|byte| **byte == b'\n').count() + 1;
-        // Names and a parser's words may hold whatever the file holds, line breaks included.
-        self.mistakes.push(OneLine(format_args!("line {line}: {what}: {why}")).to_string());
+        self.mistakes.add(span.start, format_args!("{what}: {why}"));
     }
 }
 

@@ -65,9 +65,9 @@ fn every_mistake_is_named_with_its_line() {
     refused(
         "[[policy]]\nname = \"a\"\nlimt = 5\n",
         &[
-            "line 3: policy \"a\": no such key: \"limt\"; expected name, class, key, algorithm, limit, window, shadow, when_full, override",
             "line 1: policy \"a\": limit is missing",
             "line 1: policy \"a\": window is missing",
+            "line 3: policy \"a\": no such key: \"limt\"; expected name, class, key, algorithm, limit, window, shadow, when_full, override",
         ],
     );
     refused(
@@ -82,10 +82,11 @@ fn every_mistake_is_named_with_its_line() {
         "[[policy]]\nname = \"A b\"\nalgorithm = \"luck\"\nlimit = 0\nwindow = \"0s\"\nkey = \"\"\nwhen_full = \"panic\"\n",
         &[
             "line 2: policy \"A b\": the name is \"A b\": expected 1 to 64 characters of a-z, 0-9, _ and -",
-            "line 6: policy \"A b\": the pattern is empty; expected a text, or * for everything",
             "line 3: policy \"A b\": algorithm is \"luck\": expected one of gcra, log, counter",
-            "line 7: policy \"A b\": when_full is \"panic\": expected one of deny, admit",
             "line 4: policy \"A b\": the limit is 0: expected at least 1 unit a window",
+            "line 5: policy \"A b\": the window is 0 ms: expected 1 to 3153600000000 milliseconds",
+            "line 6: policy \"A b\": the pattern is empty; expected a text, or * for everything",
+            "line 7: policy \"A b\": when_full is \"panic\": expected one of deny, admit",
         ],
     );
     refused(
@@ -113,6 +114,28 @@ fn every_mistake_is_named_with_its_line() {
     refused(
         &BURST.replace("100", "99999999999999999999"),
         &["line 3: policy \"burst\": limit: expected a whole number of units, at least 1"],
+    );
+}
+
+#[test]
+fn mistakes_of_every_kind_are_named_together() {
+    refused(
+        "[[policy]]\nwindow = 60\nname = \"A\"\nlimt = 5\nalgorithm = \"gcraa\"\nlimit = 0\n\
+         [[policy.override]]\nlimit = \"many\"\nkey = \"\"\nwindow = \"0s\"\n[[policy]]\nname = 7\n[burst]\n",
+        &[
+            "line 2: policy \"A\": window: expected a span such as \"60s\", \"500ms\", \"1m\", \"24h\" or \"30d\"",
+            "line 3: policy \"A\": the name is \"A\": expected 1 to 64 characters of a-z, 0-9, _ and -",
+            "line 4: policy \"A\": no such key: \"limt\"; expected name, class, key, algorithm, limit, window, shadow, when_full, override",
+            "line 5: policy \"A\": algorithm is \"gcraa\": expected one of gcra, log, counter",
+            "line 6: policy \"A\": the limit is 0: expected at least 1 unit a window",
+            "line 7: policy \"A\", override: key has 0 bytes: expected 1 to 1024",
+            "line 8: policy \"A\", override: limit: expected a whole number of units, at least 1",
+            "line 10: policy \"A\", override: the window is 0 ms: expected 1 to 3153600000000 milliseconds",
+            "line 11: policy: limit is missing",
+            "line 11: policy: window is missing",
+            "line 12: policy: name: expected text in quotes",
+            "line 13: \"burst\": no such key: expected [[policy]]",
+        ],
     );
 }
 

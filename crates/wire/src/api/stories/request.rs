@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 /// A guest to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateGuest {
     /// What the others are to see; not unique.
     #[schema(min_length = 1, max_length = 32, example = "Ann")]
@@ -44,6 +45,7 @@ pub struct SessionView {
 
 /// A game to be opened: at a new table, or as the next one at a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CreateStory {
     /// A table whose game is over: its next game. A new table when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,6 +99,7 @@ pub struct StorySettings {
 
 /// A card that is chosen, picked or voted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ShowCard {
     /// Its number: 1 to 36 are everybody's, those above are earned.
     #[schema(minimum = 1, maximum = 43)]
@@ -105,6 +108,7 @@ pub struct ShowCard {
 
 /// The storyteller's sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TellSentence {
     /// One line of text.
     #[schema(min_length = 1)]
@@ -113,6 +117,7 @@ pub struct TellSentence {
 
 /// Players to be invited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct InvitePlayers {
     /// Their ids. Whoever is invited or at the table already is skipped.
     #[schema(min_items = 1)]
@@ -121,6 +126,7 @@ pub struct InvitePlayers {
 
 /// How long countdowns of this phase are to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SetCountdown {
     /// In milliseconds. One that runs already begins anew.
     pub countdown_ms: i64,
@@ -128,6 +134,7 @@ pub struct SetCountdown {
 
 /// Whether bots may play.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SetBots {
     /// Whether bots may take free seats once the story is told.
     pub are_on: bool,
@@ -135,6 +142,7 @@ pub struct SetBots {
 
 /// Something to say to the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct SayText {
     /// One line of plain text; whoever shows it escapes it.
     #[schema(min_length = 1)]

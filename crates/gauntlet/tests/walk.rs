@@ -1,0 +1,50 @@
+//! The walk by `curl` that docs/stories.md takes, played as it is written: what a newcomer copies must work.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::Folder;
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// Where the page says that the server is.
+const WRITTEN_ADDRESS: &str = "127.0.0.1:4000";
+
+/// What the page gives to be typed: its blocks that are marked `sh`, one after the other.
+fn script(page: &str) -> String {
+    let mut script = String::new();
+    let mut is_inside = false;
+    for line in page.lines() {
+        match line {
+            "```sh" => is_inside = true,
+            "```" => is_inside = false,
+            line if is_inside => script.extend([line, "\n"]),
+            _ => {}
+        }
+    }
+    script
+}
+
+#[test]
+fn the_stories_page_can_be_played_as_it_is_written() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/stories.md");
+    let script = script(&std::fs::read_to_string(page).unwrap());
+    assert!(script.contains(WRITTEN_ADDRESS), "the walk begins somewhere else: {script}");
+    let folder = Folder::new();
+    let mut server = folder.serve("");
+    let script = script.replace(WRITTEN_ADDRESS, &server.address().to_string());
+    let played = Command::new("bash").arg("-euo").arg("pipefail").arg("-c").arg(&script).output().unwrap();
+    let said = String::from_utf8(played.stdout).unwrap();
+    assert!(played.status.success(), "{said}{}", String::from_utf8_lossy(&played.stderr));
+    let answers: Vec<Value> = said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let refused: Vec<_> = answers.iter().filter(|answer| answer["code"].is_string()).collect();
+    assert!(refused.is_empty(), "refused: {refused:#?}");
+    let phases: Vec<_> = answers.iter().filter_map(|answer| answer["game"]["phase"].as_str()).collect();
+    for phase in ["create", "invitation", "vote", "complete"] {
+        assert!(phases.contains(&phase), "no answer shows the phase {phase}: {said}");
+    }
+    assert!(said.trim_end().ends_with("</svg>"), "the walk ends with the picture of a card: {said}");
+    assert_eq!(server.leave(), Some(0), "{}", server.log());
+}
