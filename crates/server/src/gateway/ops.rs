@@ -61,7 +61,8 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     if let Some(park) = response.extensions().get::<Park>() {
         park.count_at(metrics.http_route(route));
     } else if response.extensions().get::<Waited>().is_some() {
-        metrics.http_held(Some(&metrics.http_route(route)), response.status().as_u16(), began.elapsed());
+        metrics.http_answered_late(Some(&metrics.http_route(route)), response.status().as_u16());
+        metrics.http_held(began.elapsed());
     } else {
         metrics.http_answered(route, response.status().as_u16(), began.elapsed());
     }

@@ -250,11 +250,15 @@ impl Metrics {
         self.figures.http_request.observe(took);
     }
 
-    /// A request that had to wait was answered, so long after it began to wait.
-    pub fn http_held(&self, route: Option<&ByStatus>, status: u16, held: Duration) {
+    /// A request that had to wait was answered.
+    pub fn http_answered_late(&self, route: Option<&ByStatus>, status: u16) {
         if let Some(route) = route {
             route.inc(status);
         }
+    }
+
+    /// A request that had to wait was held for so long, to its end.
+    pub fn http_held(&self, held: Duration) {
         self.figures.http_held.observe(held);
     }
 

@@ -58,16 +58,21 @@ impl Line {
         let _counted = Counted::new(terms.metrics);
         let Ticket { guest, persistence, kept, route, since, status } = *ticket;
         let mut holding = Holding { line: self, persistence, terms };
-        let said = match guest {
-            Guest::Poll { parked, deadline } => holding.answer(parked, deadline, kept).await,
+        match guest {
+            Guest::Poll { parked, deadline } => {
+                let status = holding.answer(parked, deadline, kept).await?;
+                holding.terms.metrics.http_answered_late(route.as_deref(), status.as_u16());
+            }
             Guest::Stream { streamed, heartbeat_every } => {
+                // Its head is its answer: most streams are ended by their clients.
+                holding.terms.metrics.http_answered_late(route.as_deref(), status.as_u16());
                 let head = holding.head_of_pieces(status, &kept);
                 drop(kept);
-                holding.stream(streamed, heartbeat_every, head).await.map(|()| status)
+                holding.stream(streamed, heartbeat_every, head).await?;
             }
-        };
+        }
         let Holding { persistence, terms, .. } = holding;
-        terms.metrics.http_held(route.as_deref(), said?.as_u16(), since.elapsed());
+        terms.metrics.http_held(since.elapsed());
         if persistence.keeps() { Ok(()) } else { Err(End::Done) }
     }
 

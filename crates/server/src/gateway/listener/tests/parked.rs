@@ -392,6 +392,8 @@ async fn a_silent_stream_has_a_heartbeat_and_ends_with_its_client() {
     drop(client);
     timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
     held.is("gauntlet_http_connections ", "0").await;
+    assert_eq!(held.house.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
+    assert_eq!(held.house.sample("gauntlet_http_parked_left_total "), "1");
 }
 
 #[tokio::test]
