@@ -77,8 +77,10 @@ fn of_ladder(run: &Run) -> Option<Told> {
     let at = level.map_or_else(String::new, |level| format!(" at {}", clean(&level.label)));
     let value = number(Some(per_s));
     let took = (format!("{name}: {word} {value} a second{at}"), Figure::new(&value, &format!("a second, {word}")));
-    if let Some((journey, figures)) = largest(run).filter(|(_, journey)| journey.paced) {
-        return Some([took, asked(run, journey, figures)]);
+    // A level does not say which journey it drove.
+    if let Some((journey, figures)) = largest(run).filter(|_| run.results.journeys.values().all(|own| own.paced)) {
+        let (told, figure) = asked(run, journey, figures);
+        return Some([took, (format!("{told}, over the whole run"), figure)]);
     }
     let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
     let (p99, p50) = (ms(latency.p99), ms(latency.p50));
@@ -135,8 +137,10 @@ fn answered(name: &str, journey: &JourneyFigures) -> (String, Figure) {
     let rate = journey.answered_per_s;
     let told = rate.map_or_else(String::new, |rate| format!(", {} good answers a second", number(Some(rate))));
     let requests = count(journey.requests());
-    let over = count(journey.op.count);
-    let took = format!("{name}: {requests} requests{told}; {over} journeys over, {} errors", count(journey.op.errors));
+    // A journey under way has not failed, but its request has.
+    let failed = journey.steps.values().map(|step| step.errors).sum::<u64>().max(journey.op.errors);
+    let (over, failed) = (count(journey.op.count), count(failed));
+    let took = format!("{name}: {requests} requests{told}; journeys over: {over}; errors: {failed}");
     match rate {
         Some(rate) => (took, Figure::new(&number(Some(rate)), &format!("{name} answers a second"))),
         None => (took, Figure::new(&requests, &format!("{name} requests"))),
