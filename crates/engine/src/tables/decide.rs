@@ -131,7 +131,7 @@ impl<'a> Scene<'a> {
         if storyteller.picked == Some(card) {
             return Ok(Vec::new());
         }
-        may_change(storyteller, storyteller.picked)?;
+        may_change(storyteller, storyteller.picked.is_some())?;
         let tell_by = game.tell_by.map(|_| self.step_due());
         Ok(vec![Entry::CardChosen { card, tell_by }])
     }
@@ -160,7 +160,7 @@ impl<'a> Scene<'a> {
         match (new.len(), game.invited.len() + new.len()) {
             (0, _) => Ok(Vec::new()),
             (_, all) if all > STORY_INVITED_MAX => Err(too_many),
-            _ => may_change(&game.players[0], Some(())).map(|()| vec![Entry::Invited { players: new }]),
+            _ => may_change(&game.players[0], true).map(|()| vec![Entry::Invited { players: new }]),
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Scene<'a> {
         if player.picked == Some(card) {
             return Ok(Vec::new());
         }
-        may_change(player, player.picked)?;
+        may_change(player, player.picked.is_some())?;
         Ok(vec![self.picked(game, player, card)])
     }
 
@@ -194,7 +194,7 @@ impl<'a> Scene<'a> {
         if player.vote == Some(card) {
             return Ok(Vec::new());
         }
-        may_change(player, player.vote)?;
+        may_change(player, player.vote.is_some())?;
         Ok(vec![self.voted(game, player, card)])
     }
 
@@ -279,7 +279,7 @@ impl<'a> Scene<'a> {
             let ms = |span: &Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
             return Err(Refusal::Countdown { min_ms: ms(allowed.start()), max_ms: ms(allowed.end()) });
         }
-        may_change(&game.players[0], Some(()))?;
+        may_change(&game.players[0], true)?;
         let chosen = (!takes.is_zero()).then(|| Duration::from_millis(takes.as_millis() as u64));
         let takes = chosen.unwrap_or(self.state.settings.countdown);
         let countdown = game.countdown.map(|_| self.now.after(takes));
@@ -302,7 +302,7 @@ impl<'a> Scene<'a> {
         if self.state.has_bots == are_on {
             return Ok(Vec::new());
         }
-        may_change(&game.players[0], Some(()))?;
+        may_change(&game.players[0], true)?;
         Ok(vec![Entry::BotsSet { are_on }])
     }
 
@@ -382,8 +382,8 @@ impl<'a> Scene<'a> {
 }
 
 /// What somebody does for the first time is no change, and always allowed.
-fn may_change<T>(player: &Player, before: Option<T>) -> Result<(), Refusal> {
-    let is_refused = before.is_some() && player.changes >= STORY_CHANGES_MAX;
+fn may_change(player: &Player, is_again: bool) -> Result<(), Refusal> {
+    let is_refused = is_again && player.changes >= STORY_CHANGES_MAX;
     if is_refused { Err(Refusal::TooManyChanges { max: STORY_CHANGES_MAX }) } else { Ok(()) }
 }
 

@@ -130,9 +130,9 @@ impl Player {
         }
     }
 
-    /// He did something of which he had done `before`.
-    pub(super) fn changed<T>(&mut self, before: Option<T>) {
-        self.changes = self.changes.saturating_add(u8::from(before.is_some()));
+    /// He did something that he may have done before.
+    pub(super) fn changed(&mut self, is_again: bool) {
+        self.changes = self.changes.saturating_add(u8::from(is_again));
     }
 }
 

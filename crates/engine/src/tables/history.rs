@@ -9,7 +9,6 @@ use super::pack::{self, Pack};
 use crate::ids::PlayerId;
 use crate::limits::GAME_HISTORY_BYTES_MAX;
 use crate::matches::entry::{BadEntry, ByteReader};
-use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 
 /// The steps that were written.
@@ -37,24 +36,34 @@ pub(super) fn write(history: &mut Vec<u8>, step: &Logged, players: &[Player]) {
 
 /// Without what was done anew later, and without those who are not in the game any more.
 fn what_counts<'a>(steps: &'a [Logged], players: &[Player]) -> Vec<&'a Logged> {
-    let mut done_later = HashSet::new();
-    let mut came_later = HashSet::new();
+    // Lists: kinds and players of a game are few.
+    let mut done_later = Vec::new();
+    let mut came_later = Vec::new();
     let newest_first = steps.iter().rev();
     let mut kept: Vec<_> = newest_first
         .filter(|step| match about(&step.entry) {
             About::Game => true,
-            About::Latest(kind) => done_later.insert((kind, None)),
+            About::Latest(kind) => is_first(&mut done_later, (kind, None)),
             About::Player(kind, id) => {
                 let is_of_now = players.iter().any(|player| player.id == id) && !came_later.contains(&id);
                 if matches!(step.entry, Entry::Joined { .. }) {
-                    came_later.insert(id);
+                    came_later.push(id);
                 }
-                is_of_now && done_later.insert((kind, Some(id)))
+                is_of_now && is_first(&mut done_later, (kind, Some(id)))
             }
         })
         .collect();
     kept.reverse();
     kept
+}
+
+/// Whether `what` was not there yet; it is now.
+fn is_first<T: PartialEq>(list: &mut Vec<T>, what: T) -> bool {
+    let is_new = !list.contains(&what);
+    if is_new {
+        list.push(what);
+    }
+    is_new
 }
 
 /// Of what a step is the latest news.

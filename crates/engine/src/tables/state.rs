@@ -147,7 +147,7 @@ impl State {
                 self.has_bots = *are_on;
                 let game = self.game_mut()?;
                 game.bots_since = *at;
-                game.players.first_mut().ok_or(NO_PLAYER)?.changed(Some(()));
+                game.players.first_mut().ok_or(NO_PLAYER)?.changed(true);
             }
             Entry::CardChosen { .. }
             | Entry::Invited { .. }
@@ -343,23 +343,23 @@ fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
         Entry::CardChosen { card, tell_by } => {
             let storyteller = game.players.first_mut().ok_or(NO_PLAYER)?;
             let before = storyteller.picked.replace(*card);
-            storyteller.changed(before);
+            storyteller.changed(before.is_some());
             game.board = vec![*card];
             game.tell_by = *tell_by;
         }
         Entry::Invited { players } => {
             game.invited.extend(players);
-            game.players.first_mut().ok_or(NO_PLAYER)?.changed(Some(()));
+            game.players.first_mut().ok_or(NO_PLAYER)?.changed(true);
         }
         Entry::Picked { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
             let before = player.picked.replace(*card);
-            player.changed(before);
+            player.changed(before.is_some());
             (player.is_used, player.bot_due) = (true, None);
             game.countdown = *countdown;
         }
         Entry::CountdownSet { chosen, countdown } => {
-            game.players.first_mut().ok_or(NO_PLAYER)?.changed(Some(()));
+            game.players.first_mut().ok_or(NO_PLAYER)?.changed(true);
             game.countdown_chosen = *chosen;
             game.countdown = *countdown;
         }
@@ -367,7 +367,7 @@ fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
         Entry::Voted { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
             let before = player.vote.replace(*card);
-            player.changed(before);
+            player.changed(before.is_some());
             player.bot_due = None;
             game.countdown = *countdown;
         }
