@@ -185,7 +185,7 @@ async fn end_leases_of_the_dead(app: &App) -> Result<(), ServeError> {
     match app.store.commit(Command::EndAllLeases).await? {
         Outcome::Done => {}
         other => {
-            tracing::error!(outcome = ?other, "the leases of earlier processes were not ended; they end by themselves")
+            tracing::error!(outcome = ?other, "the leases of earlier processes were not ended; they end by themselves");
         }
     }
     Ok(())

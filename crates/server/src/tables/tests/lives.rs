@@ -16,7 +16,7 @@ async fn until_served(node: &Node, table: TableId) -> Seen {
         match node.tables.view(table, None).await {
             Ok(seen) => return seen,
             Err(TableError::NotServing | TableError::Inherited { .. } | TableError::Elsewhere { .. }) => {
-                sleep(Duration::from_millis(50)).await
+                sleep(Duration::from_millis(50)).await;
             }
             Err(other) => panic!("{other}"),
         }
