@@ -176,8 +176,8 @@ pub enum Command {
         now: UnixMs,
     },
     /// Take over up to `max` live tables that nobody owns or whose owner's lease has ended, oldest first. A repetition under
-    /// the same number takes nothing new: its answer is what the first one took and the worker still holds live.
-    /// → [`Outcome::TablesClaimed`] | `LeaseLost`
+    /// the same number takes nothing new: its answer is what the first one took and the worker still holds live. One
+    /// that took nothing leaves nothing behind, as with [`Command::Claim`]. → [`Outcome::TablesClaimed`] | `LeaseLost`
     ClaimTables {
         /// For whom.
         worker: WorkerId,

@@ -112,15 +112,19 @@ async fn house() -> House {
     let mut config = Config::default();
     config.bootstrap_token = Some(crate::config::Secret::new(SECRET));
     let app = App::new(store, Arc::new(config), metrics.clone(), Some(Bootstrap::new(SECRET, AccountId(7))));
-    tokio::spawn(crate::tables::run(app.clone()));
-    while !app.tables.are_served() {
-        tokio::task::yield_now().await;
-    }
     let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
     House { app, router, is_lost, probes }
 }
 
 impl House {
+    /// Holds a lease on tables from here on.
+    async fn serve_tables(&self) {
+        tokio::spawn(crate::tables::run(self.app.clone()));
+        while !self.app.tables.are_served() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn get(&self, path: &str, token: Option<&str>) -> (StatusCode, String) {
         let mut request = HttpRequest::get(path);
         if let Some(token) = token {
@@ -142,6 +146,7 @@ impl House {
 #[tokio::test]
 async fn who_may_ask_what() {
     let house = house().await;
+    house.serve_tables().await;
     for (path, token, want) in [
         ("/healthz", None, 200),
         ("/readyz", None, 200),
@@ -220,6 +225,7 @@ fn ready(house: &House, status: u16, failed: &[&str]) -> impl Future<Output = ()
 #[tokio::test]
 async fn a_server_without_its_store_is_not_ready_and_says_no_more_than_that() {
     let house = house().await;
+    house.serve_tables().await;
     house.is_lost.store(true, SeqCst);
     ready(&house, 503, &["store: the store cannot be reached or written"]).await;
 }
@@ -227,6 +233,7 @@ async fn a_server_without_its_store_is_not_ready_and_says_no_more_than_that() {
 #[tokio::test]
 async fn a_server_that_leaves_is_not_ready() {
     let house = house().await;
+    house.serve_tables().await;
     ready(&house, 200, &[]).await;
     house.app.drain.begin();
     ready(&house, 503, &["serving: this server is leaving"]).await;
