@@ -7,6 +7,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -20,6 +21,9 @@ use crate::trial::{CouldNotRun, Finished, Trial};
 const COULD_NOT_RUN: u8 = 1;
 const USAGE: u8 = 2;
 const INTERRUPTED: u8 = 130;
+
+/// What the first signal is answered with.
+const WINDING_DOWN: &str = "gauntlet run: winding down; the report follows. Once more ends at once.";
 
 /// Put a service through a trial, and say how much it took.
 #[derive(Clone, Debug, clap::Args)]
@@ -62,8 +66,8 @@ pub(crate) enum Stopped {
     Usage(String),
     /// It could not be carried out.
     CouldNotRun(String),
-    /// A second signal ended it at once.
-    Killed,
+    /// A second signal ended it at once: where what was recorded stands, if anything was.
+    Killed(Option<PathBuf>),
 }
 
 /// Carries trials out, one after another, and hears signals meanwhile and between them.
@@ -88,7 +92,7 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
         }
         Err(Stopped::Usage(message)) => fail(USAGE, &message),
         Err(Stopped::CouldNotRun(message)) => fail(COULD_NOT_RUN, &message),
-        Err(Stopped::Killed) => fail(INTERRUPTED, "ended at once; there is no report"),
+        Err(Stopped::Killed(dir)) => fail(INTERRUPTED, &ended_at_once(dir.as_deref())),
     }
 }
 
@@ -124,6 +128,7 @@ impl Runner {
             worker_program: std::env::current_exe().ok(),
             program: self.program.clone(),
             interrupt: interrupted,
+            made: Arc::default(),
             screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
         };
         self.runtime.block_on(until_killed(trial, &interrupt, &mut self.signals))
@@ -170,14 +175,27 @@ async fn until_killed(
     interrupt: &watch::Sender<bool>,
     signals: &mut Signals,
 ) -> Result<Finished, Stopped> {
+    let (made, speaker) = (trial.made.clone(), trial.screen.speaker());
     let killed = async {
         signals.next().await;
         interrupt.send_replace(true);
+        speaker.say(WINDING_DOWN);
         signals.next().await;
     };
     tokio::select! {
         finished = crate::trial::run(trial) => finished.map_err(|CouldNotRun(message)| Stopped::CouldNotRun(message)),
-        () = killed => Err(Stopped::Killed),
+        () = killed => Err(Stopped::Killed(made.get().cloned())),
+    }
+}
+
+/// What is left of a run that a second signal ended.
+fn ended_at_once(dir: Option<&Path>) -> String {
+    match dir {
+        Some(dir) => {
+            let dir = dir.display();
+            format!("ended at once; what was recorded until then: gauntlet report {dir}")
+        }
+        None => "ended at once; nothing was recorded yet".to_owned(),
     }
 }
 
@@ -205,10 +223,11 @@ fn free_ports(count: usize) -> Result<Vec<u16>, Stopped> {
 }
 
 fn listing() -> String {
+    let width = builtins().iter().map(|builtin| builtin.name.len()).max().unwrap_or_default();
     let line = |name: &str, text: &str| {
         let document = Document::parse(text).ok();
         let summary = document.as_ref().and_then(Document::summary).unwrap_or_default();
-        format!("  {name:<18} {summary}\n")
+        format!("  {name:<width$}  {summary}\n")
     };
     builtins().iter().map(|builtin| line(builtin.name, builtin.text)).collect()
 }
@@ -221,4 +240,31 @@ fn say(text: &str) {
 fn fail(code: u8, message: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "gauntlet run: {message}");
     ExitCode::from(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_ended(dir: Option<&str>, expected: &str) {
+        assert_eq!(ended_at_once(dir.map(Path::new)), expected);
+    }
+
+    #[test]
+    fn a_second_signal_says_how_there_is_a_report_all_the_same() {
+        check_ended(Some("runs/a"), "ended at once; what was recorded until then: gauntlet report runs/a");
+        check_ended(None, "ended at once; nothing was recorded yet");
+    }
+
+    #[test]
+    fn summaries_of_the_listing_stand_under_each_other() {
+        let listing = listing();
+        let column = |(line, builtin): (&str, &crate::scenario::Builtin)| {
+            let rest = &line[2 + builtin.name.len()..];
+            2 + builtin.name.len() + rest.len() - rest.trim_start().len()
+        };
+        let columns: std::collections::BTreeSet<usize> = listing.lines().zip(builtins()).map(column).collect();
+        assert_eq!((listing.lines().count(), columns.len()), (builtins().len(), 1), "{listing}");
+    }
 }

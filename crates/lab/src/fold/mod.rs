@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use curve::{Curve, Point};
+pub use op::Tally;
 pub(crate) use op::{OpFold, Times};
 pub use results::{
     ErrorGroup, Generator, JourneyFigures, Observed, OpFigures, PartFigures, PhaseFigures, ProcessFigures, RESERVED,
@@ -19,7 +20,7 @@ pub use results::{
 };
 pub use series::{Series, Stretch};
 pub(crate) use summary::round;
-pub use summary::{Figures, STATISTICS, Summary};
+pub use summary::{Figures, P95_NEEDS, P99_NEEDS, STATISTICS, Summary};
 pub(crate) use timeline::seconds_in_unit;
 pub use timeline::{PartSpan, Timeline};
 
@@ -45,6 +46,7 @@ struct JourneyFold {
     name: String,
     whole: OpFold,
     not_sent: u64,
+    paced: bool,
     /// Empty where the journey does not tell its steps apart: the whole says the same.
     steps: Vec<(String, OpFold)>,
 }
@@ -56,12 +58,23 @@ struct ErrorKey {
     trouble: Trouble,
 }
 
+impl JourneyFold {
+    fn requests(&self) -> Tally {
+        let whole = OpFold::tally([&self.whole]);
+        match self.steps.is_empty() {
+            true => whole,
+            false => OpFold::tally(self.steps.iter().map(|(_, op)| op)),
+        }
+    }
+}
+
 impl Fold {
     /// An empty fold for these journeys.
     #[must_use]
     pub fn new(journeys: &[Journey]) -> Self {
         let fold = |journey: &Journey| JourneyFold {
             name: journey.name.clone(),
+            paced: journey.is_paced(),
             steps: match journey.tells_steps_apart() {
                 false => Vec::new(),
                 true => journey.steps.iter().map(|step| (step.name.clone(), OpFold::default())).collect(),
@@ -121,6 +134,21 @@ impl Fold {
         })
     }
 
+    /// Requests that are over, of all journeys.
+    #[must_use]
+    pub fn requests(&self) -> Tally {
+        self.journeys.iter().map(JourneyFold::requests).fold(Tally::default(), |sum, own| Tally {
+            ok: sum.ok + own.ok,
+            denied: sum.denied + own.denied,
+            errors: sum.errors + own.errors,
+        })
+    }
+
+    /// Whether an operation is one request: a step, or a journey that is no more than that.
+    pub(crate) fn is_request(&self, op: Op) -> bool {
+        op.step.is_some() == self.journeys.get(op.journey).is_some_and(|journey| !journey.steps.is_empty())
+    }
+
     /// The figures of every journey. Throughput is taken over the seconds in which the journey was driven, by its place.
     #[must_use]
     pub fn journeys(&self, active_s: &dyn Fn(usize) -> Option<f64>) -> BTreeMap<String, JourneyFigures> {
@@ -129,6 +157,9 @@ impl Fold {
             JourneyFigures {
                 op: journey.whole.figures(),
                 throughput_per_s: active_s.map(|s| round(journey.whole.ok as f64 / s)),
+                requests: journey.requests().over(),
+                answered_per_s: active_s.map(|s| round(journey.requests().ok as f64 / s)),
+                paced: journey.paced,
                 not_sent: journey.not_sent,
                 steps: journey.steps.iter().map(|(name, op)| (name.clone(), op.figures())).collect(),
             }
@@ -147,6 +178,7 @@ impl Fold {
             capped: self.capped,
             not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
             abandoned: self.abandoned,
+            requests: self.requests().over(),
             connects: self.connects,
             sent_bytes: self.sent_bytes,
             received_bytes: self.received_bytes,
@@ -279,6 +311,52 @@ mod tests {
         let parts = [part("a", 0.0, 2.0), part("a", 1.0, 2.0), part("a", 10.0, 1.0), part("b", 4.0, 9.0)];
         let active = |name: &str| active_s(&parts, &|phase| phase == name);
         assert_eq!((active("a"), active("b"), active("c")), (Some(4.0), Some(9.0), None));
+    }
+
+    /// One journey, `a`, of so many steps.
+    fn journeys(steps: usize) -> Vec<Journey> {
+        let head = "format = 1\nname = \"x\"\nsummary = \"x\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
+                    [[phase]]\nname = \"p\"\narrivals = { clients = 1, for = \"1s\" }\njourney = \"a\"\n\
+                    [[journey]]\nname = \"a\"\n";
+        // Not in the order of the alphabet.
+        let step = |step| format!("[[journey.step]]\nname = \"s{}\"\nrequest = \"GET /\"\n", 9 - step);
+        let text = head.to_owned() + &(0..steps).map(step).collect::<String>();
+        Scenario::read(&crate::scenario::Document::parse(&text).unwrap()).unwrap().journeys
+    }
+
+    #[test]
+    fn steps_stand_in_the_order_of_play() {
+        let figures = Fold::new(&journeys(3)).journeys(&|_| None);
+        let text = serde_json::to_string(&figures).unwrap();
+        let back: BTreeMap<String, JourneyFigures> = serde_json::from_str(&text).unwrap();
+        assert_eq!(back["a"].steps.keys().collect::<Vec<_>>(), ["s9", "s8", "s7"]);
+    }
+
+    /// So many steps, and cells of an operation with good answers and errors: requests that are over, good answers among
+    /// them, and whether a step is a request.
+    #[track_caller]
+    fn check_requests(steps: usize, cells: &[(Option<usize>, u64, u64)], expected: (u64, u64, bool)) {
+        let mut fold = Fold::new(&journeys(steps));
+        let cell = |(step, ok, errors): &(Option<usize>, u64, u64)| Cell {
+            ok: *ok,
+            errors: *errors,
+            ..Cell::new(0, Op { journey: 0, step: *step })
+        };
+        fold.add(&Interval { cells: cells.iter().map(cell).collect(), ..Interval::default() });
+        let figures = &fold.journeys(&|_| Some(2.0))["a"];
+        let (requests, ok, of_steps) = expected;
+        assert_eq!((figures.requests, figures.answered_per_s), (requests, Some(ok as f64 / 2.0)));
+        assert_eq!((fold.requests().over(), fold.requests().ok), (requests, ok));
+        assert_eq!(fold.is_request(Op { journey: 0, step: Some(0) }), of_steps);
+        assert_eq!(fold.is_request(Op { journey: 0, step: None }), !of_steps);
+    }
+
+    #[test]
+    fn requests_count_before_their_journey_is_over() {
+        check_requests(2, &[(Some(0), 7, 0), (Some(1), 5, 1)], (13, 12, true));
+        check_requests(2, &[(Some(0), 1, 0), (Some(1), 1, 0), (None, 1, 0)], (2, 2, true));
+        check_requests(1, &[(None, 4, 2)], (6, 4, false));
+        check_requests(2, &[], (0, 0, true));
     }
 
     #[test]

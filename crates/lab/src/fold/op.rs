@@ -82,6 +82,25 @@ pub(crate) struct WaitFold {
     pub(crate) wake: Times,
 }
 
+/// How many ended in which way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// As hoped for.
+    pub ok: u64,
+    /// Refused politely.
+    pub denied: u64,
+    /// Otherwise, or without an answer.
+    pub errors: u64,
+}
+
+impl Tally {
+    /// All of them.
+    #[must_use]
+    pub fn over(self) -> u64 {
+        self.ok + self.denied + self.errors
+    }
+}
+
 impl OpFold {
     /// Takes a cell in. Only good answers have a latency: a quick refusal would flatter it. What was refused or went
     /// wrong has a distribution of its own, so that a timeout is not forgotten either.
@@ -103,6 +122,15 @@ impl OpFold {
     /// Everything that ended.
     pub(crate) fn count(&self) -> u64 {
         self.ok + self.denied + self.errors
+    }
+
+    /// Requests of these operations: an answer of every kind, and none.
+    pub(crate) fn tally<'a>(ops: impl IntoIterator<Item = &'a Self>) -> Tally {
+        ops.into_iter().fold(Tally::default(), |sum, op| Tally {
+            ok: sum.ok + op.ok,
+            denied: sum.denied + op.denied,
+            errors: sum.errors + op.errors,
+        })
     }
 
     /// The figures.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -127,11 +128,29 @@ pub struct JourneyFigures {
     /// Good answers per second, over the time in which the journey was driven.
     #[serde(default)]
     pub throughput_per_s: Option<f64>,
+    /// Requests that are over, those of journeys under way among them.
+    #[serde(default)]
+    pub requests: u64,
+    /// Good answers to its requests per second, over the same time.
+    #[serde(default)]
+    pub answered_per_s: Option<f64>,
+    /// Whether a step pauses, repeats or waits: then how long the journey takes is in part its own doing.
+    #[serde(default)]
+    pub paced: bool,
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
-    /// Its steps, where there is more than one.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub steps: BTreeMap<String, OpFigures>,
+    /// Its steps, where there is more than one, in the order in which they are played.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub steps: IndexMap<String, OpFigures>,
+}
+
+impl JourneyFigures {
+    /// Requests that are over. A record of before they were counted has those of its steps.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        let of_steps = self.steps.values().map(|step| step.count).sum();
+        [self.requests, of_steps, self.op.count].into_iter().find(|count| *count > 0).unwrap_or(0)
+    }
 }
 
 /// An operation. Latency counts from the intended moment, service time from the moment of sending; both are of
@@ -249,6 +268,9 @@ pub struct Generator {
     pub lag_p99_max_ms: f64,
     /// Arrivals that are over.
     pub arrivals: u64,
+    /// Requests that are over, those of journeys under way among them.
+    #[serde(default)]
+    pub requests: u64,
     /// Arrivals that waited for a free place in flight: the target's doing, and part of their latency.
     pub capped: u64,
     /// Arrivals whose time had come but that were never sent.
@@ -339,7 +361,10 @@ pub fn known_figures(
     let mut paths = BTreeSet::new();
     for journey in journeys {
         add_op(&mut paths, &journey.name, None);
-        paths.extend(["not_sent", "throughput_per_s"].map(|figure| format!("{}.{figure}", journey.name)));
+        paths.extend(
+            ["not_sent", "throughput_per_s", "requests", "answered_per_s"]
+                .map(|figure| format!("{}.{figure}", journey.name)),
+        );
         for step in journey.steps.iter().filter(|_| journey.tells_steps_apart()) {
             add_op(&mut paths, &format!("{}.steps.{}", journey.name, step.name), step.waits.as_ref());
         }
@@ -351,9 +376,10 @@ pub fn known_figures(
         paths.extend(observer.figures.iter().flat_map(|(figure, _)| OBSERVED.map(|statistic| path(figure, statistic))));
     }
     add_statistics(&mut paths, "generator.schedule_lag_ms");
-    for figure in ["generator.capped", "generator.not_sent", "generator.arrivals", "generator.cpu_s", "server.cpu_s"] {
-        paths.insert(figure.to_owned());
+    for figure in ["capped", "not_sent", "arrivals", "requests", "cpu_s"] {
+        paths.insert(format!("generator.{figure}"));
     }
+    paths.insert("server.cpu_s".to_owned());
     for figure in ["first", "peak", "last"] {
         paths.insert(format!("server.rss_bytes.{figure}"));
     }

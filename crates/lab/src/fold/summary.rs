@@ -13,6 +13,12 @@ const STEPS_MAX: f64 = 1e15;
 /// The names of all statistics that a summary has, as they stand in results and gates.
 pub const STATISTICS: [&str; 10] = ["count", "sum", "min", "avg", "p50", "p90", "p95", "p99", "p999", "max"];
 
+/// Numbers below which a 95th percentile is the highest of them.
+pub const P95_NEEDS: u64 = 20;
+
+/// Numbers below which a 99th percentile is the highest of them.
+pub const P99_NEEDS: u64 = 100;
+
 /// A growing summary.
 #[derive(Clone, Debug)]
 pub struct Summary {

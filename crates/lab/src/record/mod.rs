@@ -61,7 +61,7 @@ struct Second {
 /// The last second that is complete, for whoever watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Now {
-    /// Good answers in it.
+    /// Good answers to requests in it: to every step, where a journey has several.
     pub ok_per_s: f64,
     /// The 99th percentile of their latency.
     pub latency_p99_ms: Option<f64>,
@@ -125,7 +125,7 @@ impl Recorder {
         while let Some(entry) = inner.open.first_entry().filter(|entry| *entry.key() < before) {
             let (number, second) = entry.remove_entry();
             inner.write(number, &second, &mut rows);
-            (inner.now, inner.now_is_of) = (second.now(), number);
+            (inner.now, inner.now_is_of) = (second.now(&inner.fold), number);
         }
         // A second in which nothing ended has no entry of its own.
         if inner.now_is_of + 1 < before {
@@ -194,11 +194,11 @@ impl Inner {
 }
 
 impl Second {
-    fn now(&self) -> Now {
-        let wholes = self.cells.iter().filter(|((_, op), _)| op.step.is_none()).map(|(_, fold)| fold);
+    fn now(&self, all: &Fold) -> Now {
+        let requests = self.cells.iter().filter(|((_, op), _)| all.is_request(*op)).map(|(_, fold)| fold);
         let mut latency = Times::default();
         let mut ok = 0;
-        for fold in wholes {
+        for fold in requests {
             latency.merge(&fold.latency);
             ok += fold.ok;
         }

@@ -81,6 +81,9 @@ pub struct PulseRow {
     pub denied: u64,
     /// Of those: errors.
     pub errors: u64,
+    /// Requests that are over, since the start.
+    #[serde(default)]
+    pub requests: u64,
     /// The 99th percentile of the lab's schedule lag in the last second, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_p99_ms: Option<f64>,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Run;
 use super::levels::{figure, find, ladders, levels};
 use super::words::{clean, count, number};
-use crate::fold::{OpFigures, WorkFigures};
+use crate::fold::{Figures, JourneyFigures, OpFigures, P99_NEEDS, WorkFigures};
 use crate::verdict::{Judged, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
@@ -77,6 +77,11 @@ fn of_ladder(run: &Run) -> Option<Told> {
     let at = level.map_or_else(String::new, |level| format!(" at {}", clean(&level.label)));
     let value = number(Some(per_s));
     let took = (format!("{name}: {word} {value} a second{at}"), Figure::new(&value, &format!("a second, {word}")));
+    // A level does not say which journey it drove.
+    if let Some((journey, figures)) = largest(run).filter(|_| run.results.journeys.values().all(|own| own.paced)) {
+        let (told, figure) = asked(run, journey, figures);
+        return Some([took, (format!("{told}, over the whole run"), figure)]);
+    }
     let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
     let (p99, p50) = (ms(latency.p99), ms(latency.p50));
     let lasted = format!("{name}: there latency p99 {p99}, p50 {p50}, from the intended moment");
@@ -104,20 +109,74 @@ fn lost(work: &WorkFigures) -> String {
 }
 
 fn of_journey(run: &Run) -> Option<Told> {
-    let (name, journey) = run.results.journeys.iter().max_by_key(|(_, journey)| journey.op.count)?;
-    let op = &journey.op;
-    if op.count == 0 {
+    let (name, journey) = largest(run)?;
+    if journey.requests() == 0 {
         return None;
     }
+    if journey.paced || journey.op.count == 0 {
+        return Some([answered(name, journey), asked(run, name, journey)]);
+    }
+    let op = &journey.op;
     let rate = journey.throughput_per_s.map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
     let took = format!("{name}: {} ok{rate}, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
     let took_figure = match journey.throughput_per_s {
         Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
         None => Figure::new(&count(op.ok), &format!("{name} ok")),
     };
-    let (latency, service) = (ms(op.latency_ms.p99), ms(op.service_ms.p99));
+    let (latency, service) = (p99(&op.latency_ms), p99(&op.service_ms));
     let lasted = format!("{name}: latency p99 {latency} from the intended moment, service time p99 {service}");
-    Some([(took, took_figure), (lasted, Figure::new(&latency, "latency p99"))])
+    Some([(took, took_figure), (lasted, Figure::new(&ms(op.latency_ms.p99), "latency p99"))])
+}
+
+fn largest(run: &Run) -> Option<(&String, &JourneyFigures)> {
+    run.results.journeys.iter().max_by_key(|(_, journey)| journey.requests())
+}
+
+/// Requests of journeys whose own number says little: those under way have none yet.
+fn answered(name: &str, journey: &JourneyFigures) -> (String, Figure) {
+    let rate = journey.answered_per_s;
+    let told = rate.map_or_else(String::new, |rate| format!(", {} good answers a second", number(Some(rate))));
+    let requests = count(journey.requests());
+    // A journey under way has not failed, but its request has.
+    let failed = journey.steps.values().map(|step| step.errors).sum::<u64>().max(journey.op.errors);
+    let (over, failed) = (count(journey.op.count), count(failed));
+    let took = format!("{name}: {requests} requests{told}; journeys over: {over}; errors: {failed}");
+    match rate {
+        Some(rate) => (took, Figure::new(&number(Some(rate)), &format!("{name} answers a second"))),
+        None => (took, Figure::new(&requests, &format!("{name} requests"))),
+    }
+}
+
+/// How long what the trial asks for took, where the length of a journey is its own doing: the figure of its tightest gate
+/// over a time, else how late its answers came, else its slowest step.
+fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
+    let of_gate = || {
+        let prefix = format!("{name}.steps.");
+        let timed = run.gates.iter().filter(|gate| gate.name.starts_with(&prefix) && gate.name.contains("_ms."));
+        let gate = tightest(timed)?;
+        let what = gate.name.strip_prefix(&prefix)?.replace("_ms.", " ").replace('.', " ");
+        let value = ms(gate.value.as_f64());
+        let told = format!("{name}: {what} {value}, and the gate is {} ms", clean(&gate.limit));
+        Some((told, Figure::new(&value, &what)))
+    };
+    let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Figures>| {
+        let timed = journey.steps.iter().filter_map(|(step, op)| Some((step, figures(op)?)));
+        let (step, slowest) = timed.max_by(|a, b| a.1.p99.unwrap_or(-1.0).total_cmp(&b.1.p99.unwrap_or(-1.0)))?;
+        slowest.p99?;
+        let told = format!("{name}: {step} {word} p99 {}", p99(&slowest));
+        Some((told, Figure::new(&ms(slowest.p99), &format!("{step} {word} p99"))))
+    };
+    let wake = || of_steps("wake", &|op| op.wake_ms.clone());
+    let latency = || of_steps("latency", &|op| op.waited_ms.is_none().then(|| op.latency_ms.clone()));
+    let none = || (format!("{name}: no request has a time yet"), Figure::new("-", "no latency"));
+    of_gate().or_else(wake).or_else(latency).unwrap_or_else(none)
+}
+
+/// A 99th percentile, and of how few where it is the highest of them.
+fn p99(figures: &Figures) -> String {
+    let few = figures.p99.is_some() && figures.count < P99_NEEDS;
+    let of = if few { format!(" (the highest of {})", figures.count) } else { String::new() };
+    ms(figures.p99) + &of
 }
 
 fn ms(value: Option<f64>) -> String {
@@ -136,7 +195,7 @@ fn stands(run: &Run) -> String {
         all => format!("{holding} of {all} gates hold"),
     };
     let detail = match run.verdict {
-        Verdict::Passed => tightest(&run.gates).map_or_else(String::new, |gate| {
+        Verdict::Passed => tightest(run.gates.iter()).map_or_else(String::new, |gate| {
             format!(", the tightest is {} at {:.0} % of its limit", gate.name, gate.used.unwrap_or(0.0) * 100.0)
         }),
         Verdict::Failed => String::new(),
@@ -148,7 +207,7 @@ fn stands(run: &Run) -> String {
     format!("{word}: {gates}{detail}")
 }
 
-fn tightest(gates: &[Judged]) -> Option<&Judged> {
-    let bounded = gates.iter().filter(|gate| gate.used.is_some());
+fn tightest<'a>(gates: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
+    let bounded = gates.filter(|gate| gate.used.is_some());
     bounded.max_by(|a, b| a.used.unwrap_or(0.0).total_cmp(&b.used.unwrap_or(0.0)))
 }

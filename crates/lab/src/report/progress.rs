@@ -25,9 +25,11 @@ pub struct Progress {
     pub planned: u64,
     /// Arrivals that are over.
     pub done: u64,
-    /// Good answers in the last second.
+    /// Requests that are over; none where every arrival is one request.
+    pub requests: Option<u64>,
+    /// Good answers to requests in the last second.
     pub throughput_per_s: f64,
-    /// The 99th percentile of latency in the last second, from the intended moment; none without a good answer.
+    /// The 99th percentile of the requests' latency in the last second, from the intended moment; none without a good answer.
     pub latency_p99_ms: Option<f64>,
     /// Arrivals under way.
     pub in_flight: u64,
@@ -35,6 +37,8 @@ pub struct Progress {
     pub queued: u64,
     /// Connections that the lab holds.
     pub connections: u64,
+    /// Requests under way whose answers are waited for.
+    pub waiting: u64,
     /// Of those that are over: errors.
     pub errors: u64,
     /// Of those that are over: denied.
@@ -89,13 +93,19 @@ impl Progress {
     /// How much of the plan is over.
     pub(super) fn sent(&self) -> String {
         let of = if self.planned > 0 { format!(" of {}", count(self.planned)) } else { String::new() };
-        format!("sent {}{of}", count(self.done))
+        match self.requests {
+            None => format!("sent {}{of}", count(self.done)),
+            Some(requests) => format!("requests {} · journeys {}{of}", count(requests), count(self.done)),
+        }
     }
 
     fn speed(&self) -> Vec<String> {
         let queued = if self.queued > 0 { format!("queued {}", count(self.queued)) } else { String::new() };
+        let waiting = if self.waiting > 0 { format!("waiting {}", count(self.waiting)) } else { String::new() };
+        let word = if self.requests.is_some() { "answered" } else { "ok" };
         vec![
-            format!("ok {} a second", number(Some(self.throughput_per_s.round()))),
+            format!("{word} {} a second", number(Some(self.throughput_per_s.round()))),
+            waiting,
             self.latency_p99_ms.map(|ms| format!("p99 {} ms", number(Some(ms)))).unwrap_or_default(),
             queued,
             self.server().unwrap_or_default(),

@@ -24,6 +24,37 @@ const PLAIN_COLUMNS_MAX: usize = 200;
 #[derive(Debug, Default)]
 pub struct Screen {
     painter: Option<Painting>,
+    speaker: Speaker,
+}
+
+/// Says a line above what is shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Speaker(
+    /// Lines that the thread has not yet said; none where there is no thread that would.
+    Arc<Mutex<Option<Vec<String>>>>,
+);
+
+impl Speaker {
+    /// Says it with the next frame, where there are frames; else at once.
+    pub(crate) fn say(&self, line: &str) {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(lines) => lines.push(line.to_owned()),
+            None => {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+        }
+    }
+
+    fn take(&self) -> String {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter_mut().flat_map(std::mem::take).map(|line| line + "\n").collect()
+    }
+
+    fn over(&self) -> String {
+        let lines = self.take();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        lines
+    }
 }
 
 /// The thread that writes.
@@ -73,20 +104,35 @@ impl Screen {
         let (over, ended) = sync_channel(1);
         let erase = Arc::new(AtomicBool::new(false));
         let wanted = erase.clone();
+        let speaker = Speaker(Arc::new(Mutex::new(Some(Vec::new()))));
+        let said = speaker.clone();
         let paint = move || {
             let mut write = |text: String| {
                 // Nobody may be listening any more; the trial goes on.
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             };
-            next.iter().for_each(|progress| write(look.paint(&progress, size())));
+            next.iter().for_each(|progress| {
+                let lines = said.take();
+                if !lines.is_empty() {
+                    write(look.erased() + &lines);
+                }
+                write(look.paint(&progress, size()));
+            });
             if wanted.load(Ordering::Relaxed) {
                 write(look.erased());
             }
+            write(said.over());
             let _ = over.send(());
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
         // Without a thread there is no progress, which is no reason to have no trial.
-        Self { painter: thread.ok().map(|_| Painting { frames, erase, ended: Mutex::new(ended) }) }
+        let Ok(_) = thread else { return Self::default() };
+        Self { painter: Some(Painting { frames, erase, ended: Mutex::new(ended) }), speaker }
+    }
+
+    /// Whoever says a line above what is shown.
+    pub(crate) fn speaker(&self) -> Speaker {
+        self.speaker.clone()
     }
 
     /// Shows the trial at this moment, unless the last one is still being written.
@@ -231,6 +277,21 @@ mod tests {
         screen.show(&progress(7));
         screen.clear();
         assert_eq!(kept.text(), "0 s · sent 7 of 100 · in flight 0 · errors 0 · ok 0 a second\n");
+    }
+
+    #[test]
+    fn a_line_stands_above_the_block_and_is_not_lost_at_the_end() {
+        let kept = Kept::default();
+        let mut screen = Screen::onto(kept.clone(), Look::Plain, || None);
+        screen.speaker().say("winding down");
+        screen.show(&progress(7));
+        screen.clear();
+        assert!(kept.text().starts_with("winding down\n0 s"), "{}", kept.text());
+        let kept = Kept::default();
+        let mut screen = Screen::onto(kept.clone(), Look::Plain, || None);
+        screen.speaker().say("winding down");
+        screen.clear();
+        assert_eq!(kept.text(), "winding down\n");
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
     lines.extend(glance(run).iter().map(|sentence| format!("  {sentence}")));
     lines.extend(run.errors.iter().map(|group| {
         let sample = clean(&group.sample);
-        format!("  {} x {} in {}: {sample}", count(group.count), group.kind, group.journey)
+        let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
+        format!("  {} x {} in {}{step}: {sample}", count(group.count), group.kind, group.journey)
     }));
     lines.push(format!("Report: {} (and report.md)", dir.join("report.html").display()));
     lines.join("\n") + "\n"

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
 use crate::findings::Finding;
-use crate::fold::{PartFigures, Point};
+use crate::fold::{OpFigures, PartFigures, Point};
 use crate::record::timeline::FaultRow;
 use crate::verdict::{Judged, Verdict};
 
@@ -169,6 +169,46 @@ fn the_two_numbers() {
     run.results.journeys.get_mut("create_game").unwrap().throughput_per_s = Some(50.24);
     assert_eq!(figures(&run), ["50.2 create_game ok a second", "396 ms latency p99"]);
     assert_eq!(run.verdict, Verdict::Passed);
+}
+
+/// A run of one journey with steps that pause, and gates with what they found: its two numbers.
+#[track_caller]
+fn check_paced(over: u64, gates: &[(&str, f64, f64)], expected: [&str; 2]) {
+    let mut run = full();
+    run.capacity.clear();
+    run.parts.clear();
+    run.results.work.clear();
+    run.results.journeys.retain(|name, _| name == "read_game");
+    run.results.journeys.get_mut("read_game").unwrap().op = OpFigures { count: over, ..OpFigures::default() };
+    let gate = |(name, value, used): &(&str, f64, f64)| Judged {
+        value: json!(value),
+        used: Some(*used),
+        ..Judged::implicit(name, "< 5", "", true)
+    };
+    run.gates = gates.iter().map(gate).collect();
+    let headline = super::headline(&run);
+    assert_eq!(headline.figures.map(|figure| format!("{} {}", figure.value, figure.of)), expected);
+    assert!(headline.took.contains("2,485,200 requests"), "{}", headline.took);
+}
+
+#[test]
+fn a_journey_that_pauses_is_not_measured_by_its_length() {
+    let answers = "4,142 read_game answers a second";
+    let tight = ("read_game.steps.watch.wake_ms.p99", 2.5, 0.5);
+    let loose = ("read_game.steps.list.latency_ms.p99", 1.5, 0.3);
+    check_paced(9, &[loose, tight], [answers, "2.50 ms watch wake p99"]);
+    check_paced(0, &[tight, ("read_game.errors", 0.0, 0.9)], [answers, "2.50 ms watch wake p99"]);
+    check_paced(0, &[], [answers, "1.98 ms watch wake p99"]);
+}
+
+#[test]
+fn requests_of_journeys_under_way_are_shown() {
+    let progress = Progress { requests: Some(1480), waiting: 120, planned: 20, in_flight: 20, ..Progress::default() };
+    let expected = [
+        "   0 s · requests 1,480 · journeys 0 of 20 · in flight 20 · errors 0",
+        "       answered 0 a second · waiting 120",
+    ];
+    assert_eq!(progress.lines(), expected);
 }
 
 #[test]

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::document::{Node, Value, join};
-use super::mistakes::Notes;
+use super::mistakes::{Notes, Origin};
 use super::reader::{At, check_template_name, is_name};
 
 /// Where variables stand.
 const TABLE: &str = "vars";
 
 /// All variables by their dotted names: `[vars.jobs] matches` is `jobs.matches`.
-pub(crate) fn read(root: &Node, notes: &Notes) -> BTreeMap<String, Value> {
+pub(crate) fn read(root: &Node, notes: &Notes) -> BTreeMap<String, Node> {
     let mut vars = BTreeMap::new();
     let Some(node) = root.get(TABLE) else { return vars };
     for (name, at) in At::new(node, TABLE, notes).named().unwrap_or_default() {
@@ -21,7 +21,7 @@ pub(crate) fn read(root: &Node, notes: &Notes) -> BTreeMap<String, Value> {
     vars
 }
 
-fn collect(dotted: &str, at: &At<'_>, vars: &mut BTreeMap<String, Value>) {
+fn collect(dotted: &str, at: &At<'_>, vars: &mut BTreeMap<String, Node>) {
     match &at.node.value {
         Value::Table(_) => {
             for (name, at) in at.named().unwrap_or_default() {
@@ -33,8 +33,8 @@ fn collect(dotted: &str, at: &At<'_>, vars: &mut BTreeMap<String, Value>) {
         }
         Value::List(_) => at.wrong(format!("must be a text or a number, not {}", at.node.kind())),
         Value::Text(text) if text.contains("{{") => at.wrong("must not use other names: variables are plain"),
-        value => {
-            vars.insert(dotted.to_owned(), value.clone());
+        _ => {
+            vars.insert(dotted.to_owned(), at.node.clone());
         }
     }
 }
@@ -70,13 +70,16 @@ pub(crate) fn holds(path: &str) -> bool {
 }
 
 /// Fills in the scenario's variables, everywhere below `node`. A text that is nothing but one variable takes
-/// the variable's type, so that a number stays a number.
-pub(crate) fn fill(node: &mut Node, vars: &BTreeMap<String, Value>) {
+/// the variable's type, so that a number stays a number. What the command line set is where the mistake is, if there is
+/// one: not the line that uses it.
+pub(crate) fn fill(node: &mut Node, vars: &BTreeMap<String, Node>) {
     match &mut node.value {
         Value::Text(text) => {
+            let set = set_in(text, vars).cloned();
             if let Some(value) = filled(text, vars) {
                 node.value = value;
             }
+            node.origin = set.unwrap_or_else(|| node.origin.clone());
         }
         Value::List(items) => items.iter_mut().for_each(|item| fill(item, vars)),
         Value::Table(entries) => entries.iter_mut().for_each(|entry| fill(&mut entry.node, vars)),
@@ -84,10 +87,16 @@ pub(crate) fn fill(node: &mut Node, vars: &BTreeMap<String, Value>) {
     }
 }
 
-fn filled(text: &str, vars: &BTreeMap<String, Value>) -> Option<Value> {
+/// The argument that set a variable of this text.
+fn set_in<'a>(text: &str, vars: &'a BTreeMap<String, Node>) -> Option<&'a Origin> {
+    let mut names = text.split("{{").skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0.trim()));
+    names.find_map(|name| vars.get(name).map(|node| &node.origin).filter(|from| matches!(from, Origin::Argument(_))))
+}
+
+fn filled(text: &str, vars: &BTreeMap<String, Node>) -> Option<Value> {
     let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
     if let Some(value) = whole.and_then(|name| vars.get(name)) {
-        return Some(value.clone());
+        return Some(value.value.clone());
     }
     let mut out = String::new();
     let mut rest = text;
@@ -98,7 +107,7 @@ fn filled(text: &str, vars: &BTreeMap<String, Value>) -> Option<Value> {
             break;
         };
         match vars.get(name.trim()) {
-            Some(value) => out.push_str(&plain(value)),
+            Some(node) => out.push_str(&plain(&node.value)),
             None => out.extend(["{{", name, "}}"]),
         }
         rest = after;

@@ -81,6 +81,13 @@ impl Journey {
         self.steps.len() > 1 || !self.repeats.is_empty() || self.steps.iter().any(|step| step.waits.is_some())
     }
 
+    /// Whether a step pauses, repeats or waits: then how long the journey takes is in part its own doing.
+    #[must_use]
+    pub fn is_paced(&self) -> bool {
+        let lingers = |step: &Step| step.pause.is_some() || step.waits.is_some();
+        !self.repeats.is_empty() || self.steps.iter().any(lingers)
+    }
+
     /// Requests of one arrival, as far as that is known before: what is repeated for a time counts once, and what runs
     /// beside it as often as it begins.
     #[must_use]

@@ -63,7 +63,7 @@ pub fn run(args: SweepArgs, program: &str) -> ExitCode {
         }
         Err(Stopped::Usage(message)) => fail(USAGE, &message),
         Err(Stopped::CouldNotRun(message)) => fail(COULD_NOT_RUN, &message),
-        Err(Stopped::Killed) => fail(INTERRUPTED, "ended at once"),
+        Err(Stopped::Killed(_)) => fail(INTERRUPTED, "ended at once"),
     }
 }
 
@@ -134,7 +134,7 @@ fn make(
         let finished = runner.carry_out(with(run, variations, values, Some(turn.seed)));
         finished.map(|finished| (finished.run, finished.dir)).map_err(|stopped| match stopped {
             Stopped::Usage(message) | Stopped::CouldNotRun(message) => NoRun::Failed(message),
-            Stopped::Killed => NoRun::Ended,
+            Stopped::Killed(_) => NoRun::Ended,
         })
     };
     let all = plan.turns.len();

@@ -17,7 +17,7 @@ mod watched;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -79,6 +79,8 @@ pub struct Trial {
     pub program: String,
     /// Becomes true when somebody wants the trial to end.
     pub interrupt: watch::Receiver<bool>,
+    /// Takes the directory of the run, once there is something to make a report of.
+    pub made: Arc<OnceLock<PathBuf>>,
     /// Where progress is shown.
     pub screen: Screen,
 }
@@ -143,6 +145,7 @@ async fn carry_out(
     let scenario = Arc::new(trial.scenario.clone());
     let mut record = Beginning::new(trial, id, Machine::inspect(dir));
     record.start.write(dir, &trial.text).map_err(CouldNotRun)?;
+    trial.made.get_or_init(|| dir.to_owned());
     record.notes = needs::preflight(trial, &addresses, dir)?;
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);

@@ -23,7 +23,7 @@ use crate::machine::Host;
 use crate::metrics;
 use crate::record::timeline::{FaultRow, PulseRow, Row};
 use crate::report::{Progress, Screen};
-use crate::scenario::Phase;
+use crate::scenario::{Journey, Phase};
 
 /// The name under which the lab itself is watched.
 pub(crate) const GENERATOR: &str = "generator";
@@ -50,6 +50,8 @@ pub(crate) struct Pulse<'a> {
     latest: Latest,
     planned: u64,
     planned_s: Option<f64>,
+    /// Whether an arrival may be several requests.
+    tells_steps_apart: bool,
     /// Faults and notes that the screen was told of.
     told: (usize, usize),
     screen: &'a mut Screen,
@@ -75,6 +77,7 @@ impl<'a> Pulse<'a> {
             latest: Latest::default(),
             planned: phases.iter().map(|phase| phase.arrivals.count()).sum::<Option<u64>>().unwrap_or(0),
             planned_s: planned_s(phases),
+            tells_steps_apart: stage.scenario.journeys.iter().any(Journey::tells_steps_apart),
             told: (0, 0),
             screen,
         }
@@ -138,6 +141,7 @@ impl<'a> Pulse<'a> {
             ok,
             denied,
             errors,
+            requests: self.conductor.recorder.fold(Fold::requests).over(),
             lag_p99_ms: self.conductor.recorder.now().lag_p99_ms,
             processes: self.watched.iter().map(|watched| (watched.name().to_owned(), watched.now())).collect(),
             machine,
@@ -151,14 +155,18 @@ impl<'a> Pulse<'a> {
         let cores = |timeline: &Timeline| timeline.series.get(SERVER_CORES)?.last();
         let latest = self.conductor.recorder.now();
         let of_server = |figure: &str| row.processes.get(SERVER).and_then(|server| server.get(figure)).copied();
+        let requests = self.conductor.recorder.fold(Fold::requests);
         Progress {
             elapsed: now,
             planned_s: self.planned_s,
             planned: self.planned,
             done: row.ok + row.denied + row.errors,
             in_flight: row.in_flight,
-            errors: row.errors,
-            denied: row.denied,
+            requests: self.tells_steps_apart.then_some(row.requests),
+            waiting: row.waiting,
+            // A journey that goes on has not failed, but its request has; a lost connection is of no request.
+            errors: row.errors.max(requests.errors),
+            denied: row.denied.max(requests.denied),
             work: self.conductor.board.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
             server_rss_bytes: of_server("rss_bytes").map(|bytes| bytes as u64),
             throughput_per_s: latest.ok_per_s,

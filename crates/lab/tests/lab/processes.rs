@@ -72,6 +72,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
         pid: None,
         samples: false,
         interrupt: never,
+        made: std::sync::Arc::default(),
         screen: Screen::quiet(),
         text: document.text().to_owned(),
         recipe: document.recipe(),

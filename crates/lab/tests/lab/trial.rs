@@ -91,6 +91,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         pid: Some(std::process::id()),
         samples: true,
         interrupt,
+        made: Arc::default(),
         screen: Screen::quiet(),
         text: document.text().to_owned(),
         recipe: document.recipe(),

@@ -93,10 +93,23 @@ fn steps(sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curv
     let line = |(i, step): (usize, &String)| {
         sheet.line(&format!("op.{name}.steps.{step}.latency_p99_ms"), step, i, Form::Line)
     };
-    let lines = journey.steps.keys().take(STEPS_MAX).enumerate().filter_map(line).collect();
+    let lines = slowest(journey).into_iter().enumerate().filter_map(line).collect();
     let mut curves = sheet.chart(&format!("{name}: latency p99 by step"), Unit::number("ms"), lines)?;
+    if journey.steps.len() > STEPS_MAX {
+        curves.about = format!("The {STEPS_MAX} slowest of {} steps, in the order of play.", journey.steps.len());
+    }
     curves.y.log = true;
     Some(curves)
+}
+
+/// The steps with the highest latency, as many as colours tell apart, in the order of play.
+fn slowest(journey: &JourneyFigures) -> Vec<&String> {
+    let p99 = |place: &usize| journey.steps[*place].latency_ms.p99.unwrap_or(f64::NEG_INFINITY);
+    let mut places: Vec<usize> = (0..journey.steps.len()).collect();
+    places.sort_by(|a, b| p99(b).total_cmp(&p99(a)));
+    places.truncate(STEPS_MAX);
+    places.sort_unstable();
+    places.into_iter().filter_map(|place| journey.steps.get_index(place)).map(|(step, _)| step).collect()
 }
 
 /// How late the answers came that were waited for.

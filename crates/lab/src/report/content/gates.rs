@@ -8,7 +8,7 @@ use crate::verdict::{Judged, Verdict};
 pub(super) fn section(run: &Run) -> Section {
     let rows = run.gates.iter().map(|gate| row(gate, run.verdict)).collect();
     let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
-    let formulas = formulas.map(|gate| format!("{} {}", gate.name, gate.limit)).collect();
+    let formulas = formulas.map(|gate| format!("The limit of {} is a formula: {}.", gate.name, gate.limit)).collect();
     let table = Table::new(4, &["", "gate", "limit", "value", "used"], rows).named_by(1).noted(formulas);
     Section::new("gates", "Gates", vec![Block::Table(table.without_silent_columns())])
 }

@@ -13,7 +13,7 @@ mod work;
 use super::charts::SeriesByName;
 use super::svg::Chart;
 use super::{Run, words};
-use crate::fold::Figures;
+use crate::fold::{Figures, P95_NEEDS, P99_NEEDS};
 
 pub(super) use findings::glance;
 pub(super) use gates::found;
@@ -136,6 +136,14 @@ impl Table {
         Self { named_by: column, ..self }
     }
 
+    /// With what the mark of thin percentiles means, where a row has one.
+    fn thin_noted(mut self) -> Self {
+        if self.rows.iter().flatten().skip(1).any(|cell| cell.text.ends_with(THIN)) {
+            self.notes.push(THIN_NOTE.to_owned());
+        }
+        self
+    }
+
     fn noted(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
         self
@@ -200,9 +208,20 @@ impl From<Option<f64>> for Cell {
 /// The heading over the cells of [`statistics`].
 const STATISTICS: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
 
+/// The mark of a percentile that rests on less than one number.
+const THIN: &str = "*";
+
+/// What the mark means.
+const THIN_NOTE: &str = "A percentile marked with * is the highest of its few: p95 needs 20, p99 needs 100.";
+
 fn statistics(name: String, figures: &Figures) -> Vec<Cell> {
-    let values = [figures.avg, figures.p50, figures.p95, figures.p99, figures.max];
-    [Cell::from(name)].into_iter().chain(values.map(Cell::from)).collect()
+    let values =
+        [(figures.avg, 1), (figures.p50, 1), (figures.p95, P95_NEEDS), (figures.p99, P99_NEEDS), (figures.max, 1)];
+    let cell = |(value, needs): (Option<f64>, u64)| match value {
+        Some(_) if figures.count < needs => Cell::from(words::number(value) + THIN),
+        _ => Cell::from(value),
+    };
+    [Cell::from(name)].into_iter().chain(values.map(cell)).collect()
 }
 
 #[cfg(test)]
@@ -212,6 +231,26 @@ mod tests {
     fn table(rows: usize) -> Table {
         let rows = (0..rows).map(|row| vec![Cell::from(row.to_string()), "-".into(), Cell::from(row as u64)]);
         Table::new(2, &["row", "silent", "n"], rows.collect())
+    }
+
+    #[track_caller]
+    fn check_thin(count: u64, marked: [bool; 2]) {
+        let at = Some(7.5);
+        let row =
+            statistics("a".to_owned(), &Figures { count, p50: at, p95: at, p99: at, max: at, ..Figures::default() });
+        assert_eq!([3, 4].map(|place: usize| row[place].text.ends_with(THIN)), marked, "{count}");
+        assert!(row[2].text == "7.50" && row[5].text == "7.50");
+        let notes = Table::new(1, &[], vec![row]).thin_noted().notes;
+        assert_eq!(!notes.is_empty(), marked.contains(&true));
+    }
+
+    #[test]
+    fn percentiles_of_too_few_are_marked() {
+        check_thin(1, [true, true]);
+        check_thin(19, [true, true]);
+        check_thin(20, [false, true]);
+        check_thin(99, [false, true]);
+        check_thin(100, [false, false]);
     }
 
     #[test]

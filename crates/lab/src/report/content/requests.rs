@@ -50,5 +50,5 @@ fn times(ops: &[(String, &OpFigures)]) -> Table {
         good.into_iter().flatten().chain(failed)
     });
     let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
-    Table::new(1, &heading, rows.collect())
+    Table::new(1, &heading, rows.collect()).thin_noted()
 }

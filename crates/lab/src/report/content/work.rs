@@ -48,7 +48,7 @@ fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
         Some(format!("{figure} = {formula}, of every finished piece"))
     };
     let heading: Vec<&str> = [""].into_iter().chain(STATISTICS).collect();
-    Table::new(1, &heading, rows).noted(work.derived.keys().filter_map(formula).collect())
+    Table::new(1, &heading, rows).noted(work.derived.keys().filter_map(formula).collect()).thin_noted()
 }
 
 fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {

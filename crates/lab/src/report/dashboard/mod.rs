@@ -154,9 +154,10 @@ impl View<'_> {
     }
 
     fn load(&self, width: usize) -> String {
-        let Progress { in_flight, queued, connections, .. } = self.progress;
-        let parts = [("in flight", in_flight), ("queued", queued), ("connections", connections)];
-        fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))), BETWEEN, width)
+        let Progress { in_flight, queued, connections, waiting, .. } = self.progress;
+        let always = [("in flight", in_flight), ("queued", queued), ("connections", connections)];
+        let parts = always.into_iter().chain(Some(("waiting", waiting)).filter(|(_, n)| **n > 0));
+        fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))).collect::<Vec<_>>(), BETWEEN, width)
     }
 }
 

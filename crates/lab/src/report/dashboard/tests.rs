@@ -28,6 +28,7 @@ fn progress(second: u64) -> Progress {
         server_rss_bytes: Some(140 << 20),
         server_cpu_cores: Some(1.42),
         notes: if second == 90 { vec!["server: kill\x1b[2J".to_owned()] } else { Vec::new() },
+        ..Progress::default()
     }
 }
 

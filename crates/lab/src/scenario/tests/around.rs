@@ -326,6 +326,7 @@ fn variables_may_stand_in_tables() {
     assert_eq!(found(&["jobs.matches=50", "jobs.deep.name=y"]), Ok((50, "/y/3".to_owned())));
     assert_eq!(found(&["vars.jobs.matches=60"]), Ok((60, "/x/3".to_owned())));
     let wrong = |setting: &str| found(&[setting]).unwrap_err();
+    assert_eq!(wrong("jobs.matches=x").split(':').next(), Some("--set jobs.matches=x"));
     assert_eq!(
         wrong("jobs.mathces=1"),
         "--set jobs.mathces=1: `jobs.mathces` leads nowhere: this scenario has no `jobs`"

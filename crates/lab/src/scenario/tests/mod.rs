@@ -198,8 +198,8 @@ fn gates_are_checked_before_a_byte_is_sent() {
     gate(
         "\"j.mistakes\" = \"= 0\"",
         &[
-            "line 25: `gates.j.mistakes` is a figure that this trial does not have: `j.mistakes`; `j` has count, denied, \
-           errors, failed_ms, latency_ms, not_sent, ok, retries, service_ms, throughput_per_s",
+            "line 25: `gates.j.mistakes` is a figure that this trial does not have: `j.mistakes`; `j` has answered_per_s, count, denied, \
+           errors, failed_ms, latency_ms, not_sent, ok, requests, retries, service_ms, throughput_per_s",
         ],
     );
     gate(
