@@ -212,7 +212,7 @@ const STATISTICS: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
 const THIN: &str = "*";
 
 /// What the mark means.
-const THIN_NOTE: &str = "* of so few that the percentile is the highest of them: p95 needs 20, p99 needs 100.";
+const THIN_NOTE: &str = "A percentile marked with * is the highest of its few: p95 needs 20, p99 needs 100.";
 
 fn statistics(name: String, figures: &Figures) -> Vec<Cell> {
     let values =
