@@ -87,8 +87,11 @@ def all_parked():
         time.sleep(0.2)
 
 host = Client()
-host.sign_in()
-games = [host.ask("POST /api/stories/games", {}) for _ in range(tables)]
+games, owners = [], []
+for _ in range(tables):
+    host.sign_in()
+    games.append(host.ask("POST /api/stories/games", {}))
+    owners.append(host.token)
 time.sleep(3)
 idle_share = share_over(seconds / 2)
 before = rss_bytes()
@@ -111,10 +114,9 @@ each = (rss_bytes() - before) / polls
 with_them = rss_bytes()
 
 # The host's first connection was silent for too long.
-token, host = host.token, Client()
-host.token = token
+host = Client()
 begun = time.monotonic()
-for game in games:
+for game, host.token in zip(games, owners):
     host.ask(f"POST /api/stories/games/{game['game']['id']}/bots", {"are_on": True})
 for client in waiting:
     news = client.answer()

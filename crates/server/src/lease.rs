@@ -1,5 +1,5 @@
 //! A worker's lease as its owner sees it: written to the store every second, trusted only until shortly before it ends, and
-//! by the monotonic clock. Whoever acts for the worker asks [`Lease::holds`] first.
+//! by the monotonic clock. Whoever acts for the worker asks `Lease::holds` first.
 //!
 //! Knows nothing of what the worker owns under it: matches and card tables are owned by workers with a lease each.
 

@@ -64,7 +64,8 @@ fn what_is_not_a_record_is_refused() {
     check_refused("/machine", unknown, "/machine/unknown is not described");
     check_refused("/parts/0", unknown, "/parts/0/unknown is not described");
     // A figure that a scenario derives may have any name, but not any form.
-    check_refused("/work/game", unknown, "/work/game/unknown is no object");
+    let game = format!("{}/game", "/work");
+    check_refused(&game, unknown, &format!("{game}/unknown is no object"));
     check_refused(
         "/journeys/create_game/latency_ms",
         unknown,
