@@ -203,6 +203,17 @@ pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
+/// Longest name of a world, in bytes: a prefix and an id in full fit.
+pub const WORLD_NAME_BYTES_MAX: usize = 64;
+/// Worlds that the house keeps, those included that are over and not forgotten yet.
+pub const WORLDS_MAX: usize = 10_000;
+/// Worlds of one creator that are not over.
+pub const WORLDS_PER_PLAYER_MAX: usize = 8;
+/// Players who may join one hunt.
+pub const HUNT_PLAYERS_MAX: u32 = 100_000;
+/// Entries of a claim log that are counted in one commit.
+pub const AGGREGATE_ROWS_MAX: usize = 4_096;
+
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
