@@ -125,6 +125,10 @@ id! {
     /// A table: who sits there, what is played there, one game after the other.
     TableId
 }
+id! {
+    /// A world: a grid with movers, and perhaps a hunt.
+    WorldId
+}
 
 impl From<AccountId> for PlayerId {
     fn from(account: AccountId) -> Self {
