@@ -130,7 +130,7 @@ id! {
     TableId
 }
 id! {
-    /// A world: one grid with everybody on it.
+    /// A world: a grid with movers, and perhaps a hunt.
     WorldId
 }
 id! {

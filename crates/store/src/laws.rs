@@ -130,6 +130,12 @@ pub(crate) fn has_repeated_id(matches: &[MatchSpec]) -> bool {
     !matches.iter().all(|spec| seen.insert(spec.id))
 }
 
+/// Whether a command may overtake what waits before it. A renewal may: the one thing that its neighbours could see of it is that a
+/// lease which holds holds longer.
+pub(crate) fn goes_ahead(command: &Command) -> bool {
+    matches!(command, Command::RenewLease { .. })
+}
+
 /// How much of a group commit a command takes up.
 pub(crate) fn weight(command: &Command) -> usize {
     match command {

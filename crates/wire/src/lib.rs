@@ -2,9 +2,12 @@
 //! protocol buffers; it does not know what any of it means.
 
 pub mod api;
+pub mod delimited;
 pub mod health;
 pub mod problem;
 pub mod rls;
 pub mod time;
 pub mod viewer;
 pub mod webhook;
+pub mod websocket;
+pub mod world;

@@ -45,6 +45,9 @@ struct Gauge {
     /// Why commands are refused, while they are.
     refusal: Mutex<Option<StoreError>>,
     losses: Losses,
+    /// Renewals of leases, ahead of everything that waits: under overload a lease must not end in the queue, or all that its owner
+    /// has in memory would have to be loaded again on top of the load.
+    ahead: Mutex<Vec<Request>>,
 }
 
 impl Gauge {
@@ -68,6 +71,14 @@ impl Gauge {
 
     fn leave(&self, commands: usize) {
         self.waiting.fetch_sub(commands, Ordering::Relaxed);
+    }
+
+    fn put_ahead(&self, request: Request) {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+    }
+
+    fn take_ahead(&self) -> Vec<Request> {
+        std::mem::take(&mut *self.ahead.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -134,11 +145,21 @@ impl Store {
             return Err(refusal);
         }
         let commands = prepared(commands).await?;
-        self.gauge.enter(commands.len())?;
+        let goes_ahead = commands.iter().all(laws::goes_ahead);
+        // A renewal is let in also where everything is full: there are never more of them than workers.
+        if !goes_ahead {
+            self.gauge.enter(commands.len())?;
+        }
         let (reply, outcomes) = oneshot::channel();
         let weight = commands.iter().map(laws::weight).sum();
         let request = Request { commands, weight, queued_at: Instant::now(), reply };
-        self.to_writer.send(Message::Commit(request)).map_err(|_| closed())?;
+        let message = if goes_ahead {
+            self.gauge.put_ahead(request);
+            Message::Ahead
+        } else {
+            Message::Commit(request)
+        };
+        self.to_writer.send(message).map_err(|_| closed())?;
         outcomes.await.map_err(|_| closed())?
     }
 

@@ -18,6 +18,8 @@ const REOPEN_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 pub(super) enum Message {
     Commit(Request),
+    /// Something was put ahead; whoever commits next may have taken it already.
+    Ahead,
     /// Commit what came before, then stop.
     Close(oneshot::Sender<()>),
 }
@@ -51,7 +53,8 @@ enum Link {
 }
 
 enum Wake {
-    Batch(Request),
+    /// What is to be committed, or nothing but what was put ahead.
+    Batch(Option<Request>),
     Reopen,
     Stop,
 }
@@ -72,7 +75,9 @@ impl Writer {
             match self.wait() {
                 Wake::Batch(first) => {
                     let batch = self.gather(first);
-                    self.serve(batch);
+                    if !batch.is_empty() {
+                        self.serve(batch);
+                    }
                 }
                 Wake::Reopen => self.reopen(),
                 Wake::Stop => break,
@@ -83,7 +88,7 @@ impl Writer {
 
     fn wait(&mut self) -> Wake {
         if let Some(held) = self.held.take() {
-            return Wake::Batch(held);
+            return Wake::Batch(Some(held));
         }
         if self.closing.is_some() {
             return Wake::Stop;
@@ -93,7 +98,8 @@ impl Writer {
             Link::Down { retry_at, .. } => self.inbox.recv_timeout(retry_at.saturating_duration_since(Instant::now())),
         };
         match message {
-            Ok(Message::Commit(request)) => Wake::Batch(request),
+            Ok(Message::Commit(request)) => Wake::Batch(Some(request)),
+            Ok(Message::Ahead) => Wake::Batch(None),
             Ok(Message::Close(done)) => {
                 self.closing = Some(done);
                 Wake::Stop
@@ -103,13 +109,15 @@ impl Writer {
         }
     }
 
-    /// Everything that waits now, up to the weight of one commit. A request is never split; one that is heavier than a commit
-    /// alone gets a commit of its own.
-    fn gather(&mut self, first: Request) -> Vec<Request> {
-        let mut weight = first.weight;
-        let mut batch = vec![first];
+    /// What was put ahead, then everything that waits now, up to the weight of one commit. A request is never split; one that is
+    /// heavier than a commit alone gets a commit of its own, shared with nothing but what was put ahead.
+    fn gather(&mut self, first: Option<Request>) -> Vec<Request> {
+        let mut weight = first.as_ref().map_or(0, |request| request.weight);
+        let mut batch = Vec::from_iter(first);
         while weight < COMMIT_COMMANDS_MAX {
             match self.inbox.try_recv() {
+                // It is there already, and taken below.
+                Ok(Message::Ahead) => {}
                 Ok(Message::Commit(request)) if weight + request.weight <= COMMIT_COMMANDS_MAX => {
                     weight += request.weight;
                     batch.push(request);
@@ -126,7 +134,9 @@ impl Writer {
             }
         }
         self.gauge.leave(batch.iter().map(|request| request.commands.len()).sum());
-        batch
+        let mut ahead = self.gauge.take_ahead();
+        ahead.append(&mut batch);
+        ahead
     }
 
     fn serve(&mut self, batch: Vec<Request>) {

@@ -5,7 +5,7 @@
 mod scripted;
 
 use engine::commands::{Append, Command, CreateMatches, Outcome};
-use engine::ids::{AccountId, MatchId};
+use engine::ids::{AccountId, MatchId, WorkerId};
 use engine::limits::{BULK_GAMES_MAX, COMMANDS_WAITING_MAX};
 use engine::matches::archive;
 use engine::matches::outcome::MatchResult;
@@ -61,6 +61,45 @@ fn what_waits_is_one_group_in_order() {
         assert_eq!(*seen.commits.lock().unwrap(), [(1, true), (100, true)]);
         assert_eq!(store.commands_waiting(), 0);
     });
+}
+
+#[test]
+fn a_renewal_goes_ahead_of_what_waits() {
+    run(async {
+        let database = Scripted::default();
+        let (store, seen) = open(&database);
+        database.hold();
+        let first = commit(&store, 0);
+        yield_now().await;
+        database.wait_until_held();
+        // So much waits that nobody else is let in.
+        let waits = {
+            let store = store.clone();
+            tokio::spawn(
+                async move { store.commit_all((1..=COMMANDS_WAITING_MAX as u128).map(command).collect()).await },
+            )
+        };
+        until_waiting(&store, COMMANDS_WAITING_MAX).await;
+        assert!(matches!(store.commit(command(1)).await, Err(StoreError::Overloaded { .. })));
+        let renewed = {
+            let store = store.clone();
+            tokio::spawn(async move { store.commit(renewal(7)).await })
+        };
+        yield_now().await;
+        database.let_go();
+        assert_eq!(renewed.await.unwrap(), Ok(Outcome::Done));
+        assert_eq!(first.await.unwrap(), Ok(Outcome::Done));
+        assert!(waits.await.unwrap().is_ok());
+        assert_eq!(database.saved_commands()[1], renewal(7), "the first after what was being committed already");
+        assert_eq!(store.commands_waiting(), 0);
+        // And where nothing waits, it wakes the writer by itself.
+        assert_eq!(store.commit(renewal(8)).await, Ok(Outcome::Done));
+        assert_eq!(seen.commits.lock().unwrap().len(), 3);
+    });
+}
+
+fn renewal(worker: u128) -> Command {
+    Command::RenewLease { worker: WorkerId(worker), address: String::new(), now: UnixMs(0), until: UnixMs(1) }
 }
 
 #[test]

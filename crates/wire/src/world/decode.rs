@@ -1,0 +1,34 @@
+//! What a client sent, read. The bytes are anybody's: whatever is not a frame is [`Malformed`], in words for whoever sent it.
+
+use super::client::{Asked, ClientFrame};
+use prost::Message;
+use std::fmt;
+
+/// Not a frame, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed(pub String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One frame as a protocol buffer.
+///
+/// # Errors
+/// It is none, or says nothing that this version knows.
+pub fn read_protobuf(bytes: &[u8]) -> Result<Asked, Malformed> {
+    let frame =
+        ClientFrame::decode(bytes).map_err(|error| Malformed(format!("a frame is not a ClientFrame: {error}")))?;
+    frame.what.ok_or_else(|| Malformed("a frame says nothing that version 1 knows (see world.proto)".to_owned()))
+}
+
+/// One frame as JSON.
+///
+/// # Errors
+/// It is none, or says nothing that this version knows.
+pub fn read_json(bytes: &[u8]) -> Result<Asked, Malformed> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Malformed(format!(r#"a message is not a frame like {{"hello":{{"version":1}}}}: {error}"#)))
+}

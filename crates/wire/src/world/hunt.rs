@@ -1,0 +1,119 @@
+//! What is said in a hunt, both ways.
+
+use super::names::enum_name;
+use prost::{Enumeration, Message};
+use serde::{Deserialize, Serialize};
+
+/// Digs on the own cell.
+#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Dig {
+    /// Counts the mover's inputs.
+    #[prost(uint32, tag = "1")]
+    pub seq: u32,
+}
+
+/// Grabs the power-up on the own cell, or with a magnet near it.
+#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Grab {
+    /// Counts the mover's inputs.
+    #[prost(uint32, tag = "1")]
+    pub seq: u32,
+}
+
+/// What can be claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(i32)]
+pub enum ItemKind {
+    /// To be dug out.
+    Chest = 0,
+    /// Two steps at once.
+    DoubleStep = 1,
+    /// Shows more.
+    Farsight = 2,
+    /// Grabs from afar.
+    Magnet = 3,
+}
+
+/// Something that can be claimed.
+#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Item {
+    /// Its column.
+    #[prost(uint32, tag = "1")]
+    pub x: u32,
+    /// Its row.
+    #[prost(uint32, tag = "2")]
+    pub y: u32,
+    /// What it is.
+    #[prost(enumeration = "ItemKind", tag = "3")]
+    #[serde(with = "enum_name::<ItemKind>")]
+    pub kind: i32,
+}
+
+/// A chest was dug out.
+#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Dug {
+    /// Of the input.
+    #[prost(uint32, tag = "1")]
+    pub seq: u32,
+    /// Of this chest.
+    #[prost(uint32, tag = "2")]
+    pub points: u32,
+    /// Of the mover in this round.
+    #[prost(uint32, tag = "3")]
+    pub score: u32,
+}
+
+/// A power-up was grabbed.
+#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Grabbed {
+    /// Of the input.
+    #[prost(uint32, tag = "1")]
+    pub seq: u32,
+    /// Which.
+    #[prost(enumeration = "ItemKind", tag = "2")]
+    #[serde(with = "enum_name::<ItemKind>")]
+    pub item: i32,
+    /// When it wears off, in milliseconds since 1970-01-01T00:00:00Z.
+    #[prost(int64, tag = "3")]
+    pub until_ms: i64,
+}
+
+/// A round began or ended.
+#[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Round {
+    /// From 1.
+    #[prost(uint32, tag = "1")]
+    pub number: u32,
+    /// Whether it ended.
+    #[prost(bool, tag = "2")]
+    pub is_over: bool,
+    /// When it ends or ended, in milliseconds since 1970-01-01T00:00:00Z.
+    #[prost(int64, tag = "3")]
+    pub ends_at_ms: i64,
+    /// Those with the most points, the first first.
+    #[prost(message, repeated, tag = "4")]
+    pub scores: Vec<Score>,
+}
+
+/// What somebody has.
+#[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Score {
+    /// Whose.
+    #[prost(uint32, tag = "1")]
+    pub id: u32,
+    /// Empty of movers without one.
+    #[prost(string, tag = "2")]
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Points.
+    #[prost(uint32, tag = "3")]
+    pub score: u32,
+}

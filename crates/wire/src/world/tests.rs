@@ -1,0 +1,323 @@
+//! The structs against the files that they are written after, and the two languages against each other.
+
+use super::*;
+use crate::delimited;
+use proptest::prelude::*;
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage};
+use serde_json::{Value, json};
+
+const MAX: usize = 1 << 20;
+
+fn files() -> DescriptorPool {
+    let files = protox::compile(["world.proto", "hunt.proto"], [concat!(env!("CARGO_MANIFEST_DIR"), "/proto")]);
+    DescriptorPool::from_file_descriptor_set(files.unwrap()).unwrap()
+}
+
+/// `message` must read, by the file, as `text`; and must use every field that the file has.
+#[track_caller]
+fn check(message: &impl Message, name: &str, text: &str) {
+    let descriptor = files().get_message_by_name(&format!("gauntlet.{name}")).unwrap();
+    let read = DynamicMessage::decode(descriptor.clone(), message.encode_to_vec().as_slice()).unwrap();
+    assert_eq!(read.to_text_format(), text);
+    assert_eq!(read.unknown_fields().count(), 0, "{name} has fields that the file does not know");
+    for field in descriptor.fields() {
+        assert!(read.has_field(&field), "{name}.{} is in the file alone", field.name());
+    }
+}
+
+fn everything_asked() -> Vec<(Asked, Value)> {
+    let view = ViewOptions { radius_x: 13, radius_y: 8, per_s: 5 };
+    vec![
+        (
+            Asked::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] }),
+            json!({"hello": {"version": 1, "capabilities": ["reasons"]}}),
+        ),
+        (
+            Asked::Register(Register {
+                world: "plaza".to_owned(),
+                token: "gst_x".to_owned(),
+                indicator: 3,
+                at: Some(Cell { x: 10, y: 11 }),
+                view: Some(view),
+                resume: Some(Resume { id: 9, key: u64::MAX }),
+            }),
+            json!({"register": {"world": "plaza", "token": "gst_x", "indicator": 3, "at": {"x": 10, "y": 11},
+                "view": {"radius_x": 13, "radius_y": 8, "per_s": 5}, "resume": {"id": 9, "key": "18446744073709551615"}}}),
+        ),
+        (
+            Asked::Watch(Watch { view: Some(view) }),
+            json!({"watch": {"view": {"radius_x": 13, "radius_y": 8, "per_s": 5}}}),
+        ),
+        (Asked::Move(Move { seq: 7, step: Step::Sw.into() }), json!({"move": {"seq": 7, "step": "sw"}})),
+        (Asked::Dig(Dig { seq: 8 }), json!({"dig": {"seq": 8}})),
+        (Asked::Grab(Grab { seq: 9 }), json!({"grab": {"seq": 9}})),
+        (Asked::Leave(Leave {}), json!({"leave": {}})),
+    ]
+}
+
+#[test]
+fn what_clients_say_is_what_the_files_say() {
+    for (asked, _) in everything_asked() {
+        match asked {
+            Asked::Hello(hello) => check(&hello, "world.v1.Hello", r#"version:1,capabilities:["reasons"]"#),
+            Asked::Register(register) => check(
+                &register,
+                "world.v1.Register",
+                r#"world:"plaza",token:"gst_x",indicator:3,at{x:10,y:11},view{radius_x:13,radius_y:8,per_s:5},resume{id:9,key:18446744073709551615}"#,
+            ),
+            Asked::Watch(watch) => {
+                check(&watch, "world.v1.Watch", "view{radius_x:13,radius_y:8,per_s:5}");
+                check(&watch.view.unwrap(), "world.v1.ViewOptions", "radius_x:13,radius_y:8,per_s:5");
+            }
+            Asked::Move(step) => check(&step, "world.v1.Move", "seq:7,step:SW"),
+            Asked::Dig(dig) => check(&dig, "hunt.v1.Dig", "seq:8"),
+            Asked::Grab(grab) => check(&grab, "hunt.v1.Grab", "seq:9"),
+            Asked::Leave(leave) => check(&leave, "world.v1.Leave", ""),
+        }
+    }
+}
+
+/// Every frame of a server, each field of it not its default.
+fn everything_said() -> Vec<Said> {
+    let view = View {
+        tick: 1,
+        is_full: true,
+        x: 2,
+        y: 3,
+        entered: vec![Mover { id: 4, x: 5, y: 6, indicator: 7, name: "Ann".to_owned() }],
+        moved: vec![Place { id: 8, x: 9, y: 10 }],
+        left: vec![11, 300],
+        crowd: 12,
+        trees: vec![13, 14],
+        items: vec![Item { x: 15, y: 16, kind: ItemKind::Magnet.into() }],
+        items_gone: vec![17, 18],
+        life: vec![19, 20],
+        life_gone: vec![21, 22],
+        oldest_change_us: 23,
+        skipped: 24,
+        radius_x: 25,
+        radius_y: 26,
+    };
+    let options = ViewOptions { radius_x: 13, radius_y: 8, per_s: 5 };
+    let texts = |text: &str| vec![text.to_owned()];
+    vec![
+        Said::Welcome(Welcome { version: 1, capabilities: texts("reasons"), indicators: texts("@") }),
+        Said::Registered(Registered {
+            id: 1,
+            key: 2,
+            x: 3,
+            y: 4,
+            next_seq: 5,
+            width: 6,
+            height: 7,
+            view: Some(options),
+            move_min_ms: 9,
+        }),
+        Said::Moved(Moved { seq: 1, x: 2, y: 3 }),
+        Said::Dug(Dug { seq: 1, points: 2, score: 3 }),
+        Said::Grabbed(Grabbed { seq: 1, item: ItemKind::Farsight.into(), until_ms: 3 }),
+        Said::View(view),
+        Said::Refused(Refused { seq: 1, code: "blocked".to_owned(), reason: "a tree".to_owned(), expected_seq: 200 }),
+        Said::Round(Round {
+            number: 1,
+            is_over: true,
+            ends_at_ms: 2,
+            scores: vec![Score { id: 3, name: "Ann".to_owned(), score: 4 }],
+        }),
+        Said::Error(Error { code: "busy".to_owned(), reason: "?".to_owned(), close: 1013, address: "a:1".to_owned() }),
+        Said::Watched(Watched { view: Some(options) }),
+        Said::Done(Done { seq: 1 }),
+    ]
+}
+
+#[test]
+fn what_servers_say_is_what_the_files_say() {
+    for said in everything_said() {
+        match said {
+            Said::Welcome(welcome) => {
+                check(&welcome, "world.v1.Welcome", r#"version:1,capabilities:["reasons"],indicators:["@"]"#);
+            }
+            Said::Registered(registered) => check(
+                &registered,
+                "world.v1.Registered",
+                "id:1,key:2,x:3,y:4,next_seq:5,width:6,height:7,view{radius_x:13,radius_y:8,per_s:5},move_min_ms:9",
+            ),
+            Said::Moved(moved) => check(&moved, "world.v1.Moved", "seq:1,x:2,y:3"),
+            Said::Dug(dug) => check(&dug, "hunt.v1.Dug", "seq:1,points:2,score:3"),
+            Said::Grabbed(grabbed) => check(&grabbed, "hunt.v1.Grabbed", "seq:1,item:FARSIGHT,until_ms:3"),
+            Said::View(view) => {
+                check(
+                    &view,
+                    "world.v1.View",
+                    r#"tick:1,is_full:true,x:2,y:3,entered:[{id:4,x:5,y:6,indicator:7,name:"Ann"}],moved:[{id:8,x:9,y:10}],left:[11,300],crowd:12,trees:[13,14],items:[{x:15,y:16,kind:MAGNET}],items_gone:[17,18],life:[19,20],life_gone:[21,22],oldest_change_us:23,skipped:24,radius_x:25,radius_y:26"#,
+                );
+                check(&view.entered[0], "world.v1.Mover", r#"id:4,x:5,y:6,indicator:7,name:"Ann""#);
+                check(&view.moved[0], "world.v1.Place", "id:8,x:9,y:10");
+                check(&view.items[0], "hunt.v1.Item", "x:15,y:16,kind:MAGNET");
+            }
+            Said::Refused(refused) => {
+                check(&refused, "world.v1.Refused", r#"seq:1,code:"blocked",reason:"a tree",expected_seq:200"#);
+            }
+            Said::Round(round) => check(
+                &round,
+                "hunt.v1.Round",
+                r#"number:1,is_over:true,ends_at_ms:2,scores:[{id:3,name:"Ann",score:4}]"#,
+            ),
+            Said::Error(error) => {
+                check(&error, "world.v1.Error", r#"code:"busy",reason:"?",close:1013,address:"a:1""#);
+            }
+            Said::Watched(watched) => check(&watched, "world.v1.Watched", "view{radius_x:13,radius_y:8,per_s:5}"),
+            Said::Done(done) => check(&done, "world.v1.Done", "seq:1"),
+        }
+    }
+}
+
+#[test]
+fn the_frames_have_the_members_of_the_files() {
+    let (files, mut names) = (files(), Vec::new());
+    let member = |frame: &str, bytes: &[u8]| {
+        let descriptor = files.get_message_by_name(&format!("gauntlet.world.v1.{frame}")).unwrap();
+        let read = DynamicMessage::decode(descriptor, bytes).unwrap();
+        let (field, _) = read.fields().next().unwrap();
+        field.name().to_owned()
+    };
+    for (asked, json) in everything_asked() {
+        let name = member("ClientFrame", &ClientFrame { what: Some(asked) }.encode_to_vec());
+        assert!(json.get(&name).is_some(), "{name}");
+        names.push(name);
+    }
+    for said in everything_said() {
+        let json = serde_json::to_value(&said).unwrap();
+        let name = member("ServerFrame", &ServerFrame { what: Some(said) }.encode_to_vec());
+        assert!(json.get(&name).is_some(), "{name}");
+        names.push(name);
+    }
+    let all = ["ClientFrame", "ServerFrame"].map(|frame| {
+        let descriptor = files.get_message_by_name(&format!("gauntlet.world.v1.{frame}")).unwrap();
+        descriptor.fields().map(|field| field.name().to_owned()).collect::<Vec<_>>()
+    });
+    assert_eq!(names, all.concat());
+}
+
+#[test]
+fn enumerations_have_the_numbers_of_the_files() {
+    let files = files();
+    let steps = files.get_enum_by_name("gauntlet.world.v1.Step").unwrap();
+    let items = files.get_enum_by_name("gauntlet.hunt.v1.ItemKind").unwrap();
+    for value in steps.values() {
+        let step = Step::try_from(value.number()).unwrap();
+        assert_eq!(serde_json::to_value(step).unwrap(), value.name().to_lowercase());
+    }
+    for value in items.values() {
+        let kind = ItemKind::try_from(value.number()).unwrap();
+        assert_eq!(serde_json::to_value(kind).unwrap(), value.name().to_lowercase());
+    }
+    assert_eq!((steps.values().count(), items.values().count()), (9, 4));
+}
+
+#[test]
+fn both_languages_say_the_same() {
+    for (asked, json) in everything_asked() {
+        assert_eq!(serde_json::to_value(&asked).unwrap(), json);
+        assert_eq!(read_json(json.to_string().as_bytes()), Ok(asked.clone()));
+        assert_eq!(read_protobuf(&ClientFrame { what: Some(asked.clone()) }.encode_to_vec()), Ok(asked));
+    }
+}
+
+#[test]
+fn what_has_its_default_may_be_left_out() {
+    let check = |json: &str, want: Asked| assert_eq!(read_json(json.as_bytes()), Ok(want), "{json}");
+    check(r#"{"register":{}}"#, Asked::Register(Register::default()));
+    check(r#"{"move":{"seq":1}}"#, Asked::Move(Move { seq: 1, step: 0 }));
+    check(r#"{"watch":{"later":[1]}}"#, Asked::Watch(Watch::default()));
+}
+
+#[track_caller]
+fn check_malformed(read: Result<Asked, Malformed>, want: &str) {
+    let Malformed(why) = read.unwrap_err();
+    assert!(why.contains(want), "{why}");
+}
+
+#[test]
+fn what_is_no_frame_is_refused_in_words() {
+    check_malformed(read_protobuf(&[]), "nothing that version 1 knows");
+    check_malformed(read_protobuf(&[0x7a, 0]), "nothing that version 1 knows");
+    check_malformed(read_protobuf(&[0x22, 9, 8]), "not a ClientFrame");
+    check_malformed(read_json(b"{}"), "hello");
+    check_malformed(read_json(br#"{"move":{"seq":1,"step":"up"}}"#), "unknown variant `up`");
+    check_malformed(read_json(br#"{"move":{"seq":-1}}"#), "invalid value");
+    check_malformed(read_json(br#"{"register":{"resume":{"id":1,"key":1}}}"#), "invalid type");
+    check_malformed(read_json(br#"{"fly":{}}"#), "unknown variant `fly`");
+    check_malformed(read_json(&[b'['; 4_000]), "");
+}
+
+/// What [`encode`] appends to what is there.
+fn encoded(said: &Said, framing: Framing) -> Vec<u8> {
+    let (mut out, format) = (b"before".to_vec(), Format { framing, reasons: true });
+    match said {
+        Said::Welcome(told) => encode(told, format, &mut out),
+        Said::Registered(told) => encode(told, format, &mut out),
+        Said::Moved(told) => encode(told, format, &mut out),
+        Said::Dug(told) => encode(told, format, &mut out),
+        Said::Grabbed(told) => encode(told, format, &mut out),
+        Said::View(told) => encode(told, format, &mut out),
+        Said::Refused(told) => encode(told, format, &mut out),
+        Said::Round(told) => encode(told, format, &mut out),
+        Said::Error(told) => encode(told, format, &mut out),
+        Said::Watched(told) => encode(told, format, &mut out),
+        Said::Done(told) => encode(told, format, &mut out),
+    }
+    assert_eq!(&out[..6], b"before");
+    out.split_off(6)
+}
+
+#[test]
+fn frames_are_encoded_as_the_library_does_it() {
+    let long = View { left: (0..70_000).collect(), ..View::default() };
+    for said in everything_said().into_iter().chain([Said::View(View::default()), Said::View(long)]) {
+        let frame = ServerFrame { what: Some(said.clone()) };
+        assert_eq!(encoded(&said, Framing::Delimited), frame.encode_length_delimited_to_vec());
+        let delimited = encoded(&said, Framing::Delimited);
+        let place = delimited::first(&delimited, MAX).unwrap().unwrap();
+        assert_eq!((place.end, &delimited[place]), (delimited.len(), &*frame.encode_to_vec()));
+
+        let binary = encoded(&said, Framing::Binary);
+        assert_eq!(message(&binary), (0x82, &*frame.encode_to_vec()));
+        let text = encoded(&said, Framing::Text);
+        let (opcode, json) = message(&text);
+        assert_eq!((opcode, serde_json::from_slice::<Said>(json).unwrap()), (0x81, said));
+    }
+}
+
+/// The first byte and the body of a server's one WebSocket frame.
+fn message(bytes: &[u8]) -> (u8, &[u8]) {
+    let (len, start) = match bytes[1] {
+        126 => (usize::from(u16::from_be_bytes(*bytes[2..].first_chunk().unwrap())), 4),
+        127 => (usize::try_from(u64::from_be_bytes(*bytes[2..].first_chunk().unwrap())).unwrap(), 10),
+        short => (usize::from(short), 2),
+    };
+    assert_eq!(bytes.len(), start + len);
+    (bytes[0], &bytes[start..])
+}
+
+proptest! {
+    #[test]
+    fn a_refusal_that_borrows_is_a_refusal(
+        seq in any::<u32>(), code in "[a-z_]{0,20}", reason in ".{0,200}", expected_seq in any::<u32>(), zero in 0_u8..4,
+    ) {
+        let (seq, expected_seq) = (if zero & 1 > 0 { 0 } else { seq }, if zero & 2 > 0 { 0 } else { expected_seq });
+        let refusal = Refusal { seq, code: &code, reason: &reason, expected_seq };
+        let refused = Refused { seq, code: code.clone(), reason: reason.clone(), expected_seq };
+        for framing in [Framing::Delimited, Framing::Binary, Framing::Text] {
+            let (format, mut out) = (Format { framing, reasons: true }, Vec::new());
+            encode(&refusal, format, &mut out);
+            prop_assert_eq!(out, encoded(&Said::Refused(refused.clone()), framing));
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = (read_protobuf(&bytes), read_json(&bytes), delimited::first(&bytes, 100));
+    }
+}
