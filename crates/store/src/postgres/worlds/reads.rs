@@ -43,7 +43,7 @@ pub(super) fn by_name() -> String {
 }
 
 pub(super) fn page() -> String {
-    entries("WHERE w.id > coalesce($2, '00000000-0000-0000-0000-000000000000') ORDER BY w.id LIMIT $3")
+    entries("WHERE w.id > $2 ORDER BY w.id LIMIT $3")
 }
 
 pub(super) fn lobby_page() -> String {
@@ -94,7 +94,9 @@ pub(in crate::postgres) fn worlds(
     limit: usize,
     now: UnixMs,
 ) -> Result<Vec<WorldEntry>, Trouble> {
-    session.all(&page(), &[&now.0, &after.map(|after| PgId(after.0)), &(limit as i64)], |row| rows::entry(row))
+    // No world has the id 0.
+    let after = PgId(after.map_or(0, |after| after.0));
+    session.all(&page(), &[&now.0, &after, &(limit as i64)], |row| rows::entry(row))
 }
 
 /// The session is a snapshot.
