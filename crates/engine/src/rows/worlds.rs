@@ -283,17 +283,17 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check<T: FromStr<Err = NotAHuntCursor> + fmt::Display + fmt::Debug + PartialEq>(text: &str, want: Option<T>) {
+    fn check<T: FromStr<Err = NotAHuntCursor> + fmt::Display + fmt::Debug + PartialEq>(text: &str, want: Option<&T>) {
         let read = text.parse::<T>().ok();
-        assert_eq!(read, want, "{text}");
+        assert_eq!(read.as_ref(), want, "{text}");
         assert!(read.is_none_or(|cursor| cursor.to_string() == text), "{text}");
     }
 
     #[test]
     fn cursors_are_read_back() {
         let id = "00000000-0000-0000-0000-00000000000a";
-        check(&format!("-5_{id}"), Some(HuntCursor { ends_at: UnixMs(-5), id: WorldId(10) }));
-        check(&format!("7_{id}"), Some(HunterCursor { points: 7, player: PlayerId(10) }));
+        check(&format!("-5_{id}"), Some(&HuntCursor { ends_at: UnixMs(-5), id: WorldId(10) }));
+        check(&format!("7_{id}"), Some(&HunterCursor { points: 7, player: PlayerId(10) }));
         check::<HunterCursor>(&format!("-7_{id}"), None);
         check::<HunterCursor>(&format!("7{id}"), None);
         check::<HuntCursor>("7_", None);

@@ -185,8 +185,8 @@ fn writes_to_worlds_find_their_rows_by_key() {
     check_world("held", &["SEARCH worlds USING PRIMARY KEY (id=?)", end]);
     check_world("forgotten entries", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version<?)"]);
     let snapshot = "SEARCH s USING INDEX sqlite_autoindex_world_snapshots_1 (world_id=?) LEFT-JOIN";
-    check_world("load", &["SEARCH w USING PRIMARY KEY (id=?)", snapshot]);
-    check_world("load of the log", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
+    check_world("load of a world", &["SEARCH w USING PRIMARY KEY (id=?)", snapshot]);
+    check_world("load of claims", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
     check_world(
         "worlds of a creator",
         &["SEARCH worlds USING COVERING INDEX worlds_by_creator (creator=? AND ends_at>?)"],
@@ -205,7 +205,7 @@ fn lists_of_worlds_are_walked_in_their_order() {
     check_world("world of a name", &["SEARCH w USING INDEX sqlite_autoindex_worlds_2 (name=?)", worker]);
     check_world("worlds", &["SEARCH w USING PRIMARY KEY (id>?)", worker]);
     let lobby = "SEARCH w USING INDEX worlds_by_end (ends_at>? AND (ends_at,id)<(?,?))";
-    check_world("lobby", &[lobby, worker]);
+    check_world("hunts", &[lobby, worker]);
     check_world("log", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
     check_world("members", &["SEARCH world_members USING PRIMARY KEY (world_id=?)"]);
     check_world("leaderboard", &["SEARCH hunters USING INDEX hunters_by_points ((points,player)<(?,?))"]);
@@ -216,8 +216,9 @@ fn lists_of_worlds_are_walked_in_their_order() {
 fn what_is_old_or_not_counted_is_found_by_its_index() {
     let (end, next) =
         ("SEARCH world_log USING PRIMARY KEY (world_id=?)", "SEARCH world_log USING PRIMARY KEY (world_id>?)");
-    check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end]);
+    // Its end twice: to compare, and to tell.
+    check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end, end]);
     let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
     let counted = "SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)";
-    check_world("old worlds", &[old, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN", counted]);
+    check_world("old worlds", &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
 }

@@ -37,7 +37,7 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
     let fixed = [
         ("held", log::HELD),
         ("forgotten entries", log::FORGET),
-        ("load of the log", life::LOAD_ROWS),
+        ("load of claims", life::LOAD_ROWS),
         ("worlds of a creator", life::OF_CREATOR),
         ("worlds in the house", life::IN_HOUSE),
         ("old worlds", life::OLD),
@@ -47,11 +47,11 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("members", reads::MEMBERS),
     ];
     let made = [
-        ("load", life::load()),
+        ("load of a world", life::load()),
         ("world", reads::by_id()),
         ("world of a name", reads::by_name()),
         ("worlds", reads::page()),
-        ("lobby", reads::lobby_page()),
+        ("hunts", reads::lobby_page()),
         ("leaderboard", reads::leaderboard_page()),
         ("hunter", reads::hunter_of()),
         ("rounds", reads::rounds_page()),
