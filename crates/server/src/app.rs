@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
+use crate::hunts::Hunts;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
@@ -44,6 +45,8 @@ pub struct Shared {
     pub guests: Guests,
     /// The card tables.
     pub tables: Tables,
+    /// What is counted of hunts, and who waits for one.
+    pub hunts: Hunts,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
@@ -83,6 +86,7 @@ impl Shared {
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
+        let hunts = Hunts::new(metrics.clone());
         Self {
             store,
             bells: Bells::default(),
@@ -95,6 +99,7 @@ impl Shared {
             bootstrap,
             guests: Guests::default(),
             tables,
+            hunts,
             spectators,
             forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
             forward_waits,
