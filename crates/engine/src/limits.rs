@@ -280,10 +280,8 @@ const _: () = assert!(
     "a row of the largest view, its margin included, fits one word"
 );
 const _: () = assert!(ACTORS_MAX as usize <= MOVERS_MAX);
-const _: () = assert!(
-    ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_ORDERS_MAX,
-    "actors that come in leave room for everybody else"
-);
+const _: () =
+    assert!(ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_ORDERS_MAX, "actors that come in leave room for everybody else");
 const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),

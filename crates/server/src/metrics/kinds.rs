@@ -269,7 +269,10 @@ mod tests {
         let sizes = Sizes::default();
         [0, 1, 2, 4, 5, 2_000_000].into_iter().for_each(|size| sizes.observe(size));
         let (bounds, count, sum) = sizes.cumulative();
-        assert_eq!((&bounds[..3], bounds[10], count, sum), ([(1, 2), (4, 4), (16, 5)].as_slice(), (1_048_576, 5), 6, 2_000_012));
+        assert_eq!(
+            (&bounds[..3], bounds[10], count, sum),
+            ([(1, 2), (4, 4), (16, 5)].as_slice(), (1_048_576, 5), 6, 2_000_012)
+        );
     }
 
     #[test]

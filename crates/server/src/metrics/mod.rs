@@ -15,7 +15,7 @@ mod worlds;
 
 pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
-pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
+pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
 pub use labelled::ByStatus;
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
@@ -152,7 +152,12 @@ pub struct Waits {
 impl Default for Metrics {
     fn default() -> Self {
         let begun = Instant::now();
-        Self { begun, figures: Figures::default(), worlds: WorldFigures::default(), recent: Mutex::new(Recent::new(begun)) }
+        Self {
+            begun,
+            figures: Figures::default(),
+            worlds: WorldFigures::default(),
+            recent: Mutex::new(Recent::new(begun)),
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 /// Defines a table of figures.
 macro_rules! figures {
-    ($table:ident; $($field:ident: $kind:ident = $name:literal, $help:literal;)*) => {
+    ($vis:vis $table:ident; $($field:ident: $kind:ident = $name:literal, $help:literal;)*) => {
         /// A table of figures; each may be recorded from anywhere, at any rate.
         #[derive(Debug, Default)]
-        pub struct $table {
-            $(#[doc = $help] pub(crate) $field: $kind,)*
+        $vis struct $table {
+            $(#[doc = $help] $vis $field: $kind,)*
         }
 
         impl $table {

@@ -5,7 +5,7 @@ use super::table::figures;
 use super::text::{Exposed, Page};
 
 figures! {
-    WorldFigures;
+    pub WorldFigures;
     loaded: Gauge = "gauntlet_worlds", "Worlds in the memory of this process.";
     movers: Gauge = "gauntlet_world_movers", "Movers in these worlds, actors included.";
     outlets: Gauge = "gauntlet_world_outlets", "Movers that are told something through a connection.";

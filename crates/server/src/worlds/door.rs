@@ -140,7 +140,8 @@ impl Door {
         if let Some(why) = self.inside.mailbox.ending.get() {
             return Err(SendError::Gone(*why));
         }
-        let put = if self.inside.tellers.are_behind() { Err(Refused::Full) } else { self.inside.mailbox.tray.put(inputs) };
+        let put =
+            if self.inside.tellers.are_behind() { Err(Refused::Full) } else { self.inside.mailbox.tray.put(inputs) };
         match put {
             Ok(waiting) => Ok(waiting),
             Err(Refused::Full) => {
@@ -193,7 +194,12 @@ impl Door {
     }
 
     /// Brings an actor in; its crew's desk is told.
-    pub(super) fn register_actor(&self, crew: u16, actor: u32, registration: Registration) -> Result<(), RegisterError> {
+    pub(super) fn register_actor(
+        &self,
+        crew: u16,
+        actor: u32,
+        registration: Registration,
+    ) -> Result<(), RegisterError> {
         let order = Order::Actor { crew, actor, registration: Box::new(registration) };
         self.inside.mailbox.order(order).map_err(|why| match why {
             Refused::Full => RegisterError::Busy,
@@ -274,4 +280,3 @@ impl Drop for Place {
         let _ = self.mailbox.tray.order(order);
     }
 }
-

@@ -7,6 +7,7 @@ use super::door::{Door, Facts, Inside, Mailbox, Order};
 use super::outlet::Ending;
 use super::outside::Outside;
 use super::pictures::Pictures;
+use super::stub::World;
 use super::writer::{Charge, Writer};
 use super::{Shared, VisitError, Worlds};
 use crate::app::Drain;
@@ -14,7 +15,6 @@ use crate::lease::{self, Lease};
 use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};
 use engine::rows::{WorldEntry, WorldRow};
-use super::stub::World;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -61,8 +61,15 @@ type Flight = Pin<Box<dyn Future<Output = Landed> + Send>>;
 enum Tenure {
     None,
     /// The lease is being written.
-    Asked { worker: WorkerId, task: AbortHandle },
-    Held { worker: WorkerId, lease: Lease, task: AbortHandle },
+    Asked {
+        worker: WorkerId,
+        task: AbortHandle,
+    },
+    Held {
+        worker: WorkerId,
+        lease: Lease,
+        task: AbortHandle,
+    },
 }
 
 struct Life<O: Outside> {
@@ -188,7 +195,9 @@ impl<O: Outside> Life<O> {
 
     fn claimed(&mut self, name: &WorldName, asked_by: WorkerId, claimed: Result<Outcome, StoreError>) {
         let refused = match claimed {
-            Ok(Outcome::WorldClaimed(claimed)) if self.is_leaving() => return self.release(claimed.row.id, name, claimed.epoch),
+            Ok(Outcome::WorldClaimed(claimed)) if self.is_leaving() => {
+                return self.release(claimed.row.id, name, claimed.epoch);
+            }
             Ok(Outcome::WorldClaimed(claimed)) => match &self.tenure {
                 Tenure::Held { worker, lease, .. } if *worker == asked_by => {
                     return self.bring_in(*claimed, lease.clone());
@@ -392,7 +401,7 @@ fn make<O: Outside>(
         tracing::error!(world = %row.name, ?error, "a world cannot be made of what is kept of it, by a defect of this program");
         VisitError::Broken
     })?;
-    let facts = Facts { id: row.id, name: row.name.clone(), settings: world.settings().clone() };
+    let facts = Facts { id: row.id, name: row.name.clone(), settings: *world.settings() };
     let inside = Inside {
         facts,
         mailbox: Arc::new(Mailbox::new(shared.settings.mailbox_max)),

@@ -7,6 +7,7 @@
 
 pub mod actors;
 mod door;
+mod house;
 mod life;
 mod outlet;
 mod outside;
@@ -23,6 +24,7 @@ mod tray;
 mod writer;
 
 pub use door::{Door, Facts, Place, RegisterError, SendError};
+pub use house::{HUNT, PLAZA, ensure};
 pub use life::run as run_with;
 pub use outlet::{Ending, Outlet, Tiding};
 pub use outside::Outside;
@@ -31,7 +33,7 @@ pub use stub::Picture;
 
 use crate::app::App;
 use crate::metrics::Metrics;
-use engine::ids::{WorldId, WorldName};
+use engine::ids::WorldName;
 use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
 use life::Message;
 use std::collections::BTreeMap;
@@ -42,8 +44,18 @@ use teller::Tellers;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// Owns worlds until the process drains, then gives them up and returns.
+/// Owns worlds until the process drains, then gives them up and returns. Actors that the configuration wants move from the start.
 pub async fn run(app: App) {
+    let plan = actors::Plan { period: app.config.worlds_actor_period, ..actors::Plan::of(app.config.worlds_actors) };
+    if plan.count > 0 {
+        let worlds = app.worlds.clone();
+        tokio::spawn(async move {
+            let plaza = PLAZA.parse().expect("the house names its worlds as worlds are named");
+            if let Err(why) = worlds.set_actors(&plaza, plan).await {
+                tracing::error!(error = %why, "the actors of the configuration cannot move");
+            }
+        });
+    }
     life::run(real::Real::new(&app), app.worlds.clone(), app.drain.clone()).await;
 }
 
@@ -70,10 +82,10 @@ struct Shared {
 /// A world that is here, or on its way in or out.
 enum Entry {
     /// Somebody visits it, and it is being brought in.
-    Opening(watch::Receiver<Option<Result<Door, VisitError>>>, watch::Sender<Option<Result<Door, VisitError>>>),
+    Opening(watch::Sender<Option<Result<Door, VisitError>>>),
     Here(Door),
     /// It goes: whoever visits it waits until it has gone.
-    Going(watch::Receiver<()>, watch::Sender<()>),
+    Going(watch::Sender<()>),
 }
 
 /// Why a world cannot be had.
@@ -144,7 +156,10 @@ impl Worlds {
     #[must_use]
     pub fn all_here(&self) -> Vec<Door> {
         let entries = self.shared.entries();
-        entries.values().filter_map(|entry| if let Entry::Here(door) = entry { Some(door.clone()) } else { None }).collect()
+        entries
+            .values()
+            .filter_map(|entry| if let Entry::Here(door) = entry { Some(door.clone()) } else { None })
+            .collect()
     }
 
     /// What is in force.
@@ -184,8 +199,8 @@ impl Shared {
         let mut entries = self.entries();
         match entries.get(name) {
             Some(Entry::Here(door)) => return Ok(Look::Here(door.clone())),
-            Some(Entry::Opening(opening, _)) => return Ok(Look::Opening(opening.clone())),
-            Some(Entry::Going(gone, _)) => return Ok(Look::Going(gone.clone())),
+            Some(Entry::Opening(opening)) => return Ok(Look::Opening(opening.subscribe())),
+            Some(Entry::Going(gone)) => return Ok(Look::Going(gone.subscribe())),
             None => {}
         }
         if self.is_leaving.load(Ordering::Acquire) {
@@ -195,7 +210,7 @@ impl Shared {
             return Err(VisitError::Busy);
         }
         let (sender, opening) = watch::channel(None);
-        entries.insert(name.clone(), Entry::Opening(opening.clone(), sender));
+        entries.insert(name.clone(), Entry::Opening(sender));
         // The receiver lives as long as this.
         let _ = self.to_life.send(Message::Visit(name.clone()));
         Ok(Look::Opening(opening))
@@ -209,7 +224,7 @@ impl Shared {
             Err(_) => entries.remove(name),
         };
         drop(entries);
-        if let Some(Entry::Opening(_, sender)) = entry {
+        if let Some(Entry::Opening(sender)) = entry {
             sender.send_replace(Some(settled));
         }
     }
@@ -221,8 +236,7 @@ impl Shared {
         if Arc::strong_count(&door.inside) > 1 + others {
             return false;
         }
-        let (sender, gone) = watch::channel(());
-        entries.insert(name.clone(), Entry::Going(gone, sender));
+        entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
         true
     }
 
@@ -230,8 +244,7 @@ impl Shared {
     fn going(&self, name: &WorldName) {
         let mut entries = self.entries();
         if let Some(Entry::Here(_)) = entries.get(name) {
-            let (sender, gone) = watch::channel(());
-            entries.insert(name.clone(), Entry::Going(gone, sender));
+            entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
         }
     }
 

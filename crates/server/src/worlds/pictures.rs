@@ -1,8 +1,8 @@
 //! The published picture of a world, from which everybody reads who is not in it. Readers never wait for the writer while pictures
 //! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one.
 
-use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY};
 use super::stub::Picture;
+use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

@@ -178,7 +178,7 @@ impl Posts {
         let is_first = late_us == 0 || late_us > turn.period_us;
         // From the first view on, and whenever turns were missed, the viewer's phase is drawn anew.
         turn.due_us = if is_first {
-            now_us + (turn.period_us * u64::from(line.wrapping_mul(GOLDEN)) >> 32).max(1)
+            now_us + ((turn.period_us * u64::from(line.wrapping_mul(GOLDEN))) >> 32).max(1)
         } else {
             turn.due_us + turn.period_us
         };

@@ -28,6 +28,7 @@ impl Ring {
     }
 
     /// Numbers that are armed.
+    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.armed
     }

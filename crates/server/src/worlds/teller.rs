@@ -106,7 +106,12 @@ impl Pen {
     }
 
     /// Tells a view that `cut` cuts, unless it finds that there is nothing to see. Whether there was.
-    pub(super) fn view(&mut self, line: u32, outlet: &Arc<dyn Outlet>, cut: impl FnOnce(&mut ViewDelta) -> bool) -> bool {
+    pub(super) fn view(
+        &mut self,
+        line: u32,
+        outlet: &Arc<dyn Outlet>,
+        cut: impl FnOnce(&mut ViewDelta) -> bool,
+    ) -> bool {
         let at = self.at(line);
         let sheaf = &mut self.sheaves[at];
         if sheaf.used == sheaf.views.len() {

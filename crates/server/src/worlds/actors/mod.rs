@@ -103,7 +103,9 @@ impl Worlds {
                         *lock(&place) = None;
                     }
                     Err(VisitError::Draining | VisitError::NoSuchWorld | VisitError::Over) => break,
-                    Err(why) => tracing::warn!(world = %name, error = %why, "actors cannot come into their world; they try again"),
+                    Err(why) => {
+                        tracing::warn!(world = %name, error = %why, "actors cannot come into their world; they try again")
+                    }
                 }
                 sleep(ACTOR_REVISIT).await;
             }

@@ -1,6 +1,5 @@
 //! Crews of actors as a writer sees them: answers with a crew's number in their tag go to its desk, in batches.
 
-use crate::metrics::WorldFigures;
 use crate::worlds::actors::desk::{Desk, Word};
 use crate::worlds::outlet::Ending;
 use engine::worlds::Answer;
@@ -40,7 +39,8 @@ impl Crews {
     pub(super) fn seat(&mut self, desk: Arc<Desk>) {
         let at = self.crews.iter().position(Option::is_none).unwrap_or(self.crews.len());
         let Ok(number) = u16::try_from(at + 1) else {
-            return drop(desk.tray.order(Word::Ended(Ending::Gone)));
+            let _ = desk.tray.order(Word::Ended(Ending::Gone));
+            return;
         };
         if at == self.crews.len() {
             self.crews.push(None);

@@ -82,7 +82,9 @@ impl<O: Outside> Writer<O> {
             Word::Registered { seat, .. } => Some(seat),
             _ => None,
         };
-        if !self.crews.tell(crew, word) && let Some(seat) = seat {
+        if !self.crews.tell(crew, word)
+            && let Some(seat) = seat
+        {
             self.world.leave(seat);
         }
     }
