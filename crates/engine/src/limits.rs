@@ -203,6 +203,16 @@ pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
+/// Longest name of a world, in bytes: a prefix and an id in full fit.
+pub const WORLD_NAME_BYTES_MAX: usize = 64;
+/// Worlds that the house keeps, those included that are over and not forgotten yet.
+pub const WORLDS_MAX: usize = 10_000;
+/// Worlds of one creator that are not over.
+pub const WORLDS_PER_PLAYER_MAX: usize = 8;
+/// Players who may join one hunt.
+pub const HUNT_PLAYERS_MAX: u32 = 100_000;
+/// Entries of a claim log that are counted in one commit.
+pub const AGGREGATE_ROWS_MAX: usize = 4_096;
 /// Movers of one world: a cell counts its own in 24 bits.
 pub const MOVERS_MAX: usize = 8_000_000;
 /// Largest radius of a view, in cells: with the margin on both sides, a row of it fits one word of 64 cells.
