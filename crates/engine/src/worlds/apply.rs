@@ -58,7 +58,9 @@ impl World {
         };
         let first = match outcome {
             Outcome::Now(result) => First::Said(result),
-            Outcome::After(group, result) => self.log.hold(group, answer(result)).map_or(First::Said(result), First::Held),
+            Outcome::After(group, result) => {
+                self.log.hold(group, answer(result)).map_or(First::Said(result), First::Held)
+            }
         };
         if let First::Said(result) = first {
             self.stats.refused += u64::from(result.is_err());

@@ -123,8 +123,11 @@ mod tests {
     const SIZE: Size = Size { width: 90, height: 70 };
 
     fn area() -> impl Strategy<Value = Area> {
-        (0..SIZE.width, 0..SIZE.height, 1_u8..32, 1_u8..32)
-            .prop_map(|(x, y, columns, rows)| Area { centre: Cell { x, y }, columns, rows })
+        (0..SIZE.width, 0..SIZE.height, 1_u8..32, 1_u8..32).prop_map(|(x, y, columns, rows)| Area {
+            centre: Cell { x, y },
+            columns,
+            rows,
+        })
     }
 
     fn bits(cells: &[(u16, u16)]) -> Bits {

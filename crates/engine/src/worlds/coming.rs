@@ -84,7 +84,8 @@ impl World {
     /// Puts a mover into the world.
     pub(super) fn settle(&mut self, id: MoverId, cell: Cell, registration: &Registration, now_us: i64) -> Seat {
         let Registration { player, ref name, is_lasting, indicator, .. } = *registration;
-        let has_profile = is_lasting || player.is_some() || name.is_some() || self.hunt.is_some() || registration.view.is_some();
+        let has_profile =
+            is_lasting || player.is_some() || name.is_some() || self.hunt.is_some() || registration.view.is_some();
         let profile = has_profile.then(|| {
             let seat = Seat { slot: 0, id };
             let helped_until_us = [i64::MIN; PowerUp::ALL.len()];

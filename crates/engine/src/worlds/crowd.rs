@@ -181,7 +181,14 @@ impl Crowd {
     }
 
     /// Somebody new stands on a cell of the grid.
-    pub(super) fn add(&mut self, id: MoverId, cell: Cell, indicator: Indicator, profile: Option<u32>, now_us: i64) -> Seat {
+    pub(super) fn add(
+        &mut self,
+        id: MoverId,
+        cell: Cell,
+        indicator: Indicator,
+        profile: Option<u32>,
+        now_us: i64,
+    ) -> Seat {
         let mover = Mover {
             id,
             cell,
@@ -190,7 +197,7 @@ impl Crowd {
             looks: Looks::new(indicator, profile),
             changed_us: now_us as u32,
             next_seq: 1,
-            pace: Pace::default(),
+            pace: Pace::new(now_us),
             answers: FirstAnswers::default(),
         };
         let slot = if let Some(slot) = self.free.pop() {

@@ -253,7 +253,8 @@ impl Hunt {
         if claim.round != self.number || self.phase != RoundPhase::Running {
             return Err("something is claimed in a round that is not running");
         }
-        let state = self.states.get_mut(claim.item as usize).ok_or("an item is claimed that the round does not have")?;
+        let state =
+            self.states.get_mut(claim.item as usize).ok_or("an item is claimed that the round does not have")?;
         if *state == ItemState::Gone {
             return Err("an item is claimed twice");
         }
@@ -294,7 +295,12 @@ impl Hunt {
     }
 
     /// The hunt as a snapshot has it.
-    pub(super) fn resume(&mut self, round: (u32, RoundPhase, UnixMs), scores: Vec<Scored>, gone: &[u32]) -> Result<(), &'static str> {
+    pub(super) fn resume(
+        &mut self,
+        round: (u32, RoundPhase, UnixMs),
+        scores: Vec<Scored>,
+        gone: &[u32],
+    ) -> Result<(), &'static str> {
         (self.number, self.phase, self.until) = round;
         if self.phase == RoundPhase::Running {
             self.lay_out();

@@ -40,3 +40,6 @@ pub use registration::{Registered, Registration, ViewOptions};
 pub use rounds::{News, RoundPhase, RoundShown};
 pub use settings::{settings_from_bytes, settings_to_bytes};
 pub use world::{Corrupt, Opening, World, WorldStats};
+
+#[cfg(test)]
+mod tests;

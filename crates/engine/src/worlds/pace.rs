@@ -4,10 +4,15 @@ use crate::limits::MOVE_BURST;
 use std::time::Duration;
 
 /// When the mover's next move would be due at a steady rate: milliseconds, of which the lowest 32 bits are kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace(u32);
 
 impl Pace {
+    /// Of a mover who comes in now.
+    pub(super) fn new(now_us: i64) -> Self {
+        Self((now_us / 1_000) as u32)
+    }
+
     /// Whether the mover may move now; if so, the move is counted.
     pub(super) fn allows(&mut self, at_us: i64, move_min: Duration) -> bool {
         let min_ms = u32::try_from(move_min.as_millis()).unwrap_or(u32::MAX / 8);
@@ -33,7 +38,7 @@ mod tests {
 
     #[track_caller]
     fn check(at_ms: &[i64], want: &[bool]) {
-        let mut pace = Pace::default();
+        let mut pace = Pace::new(BEGIN_MS * 1_000);
         let have: Vec<bool> = at_ms.iter().map(|at| pace.allows((BEGIN_MS + at) * 1_000, MIN)).collect();
         assert_eq!(have, want, "{at_ms:?}");
     }
@@ -42,13 +47,16 @@ mod tests {
     fn a_burst_passes_and_no_more() {
         check(&[0, 50, 100, 150, 200, 250], &[true; 6]);
         check(&[0, 0, 0, 0, 0, 49, 50, 50, 100], &[true, true, true, true, false, false, true, false, true]);
-        check(&[0, 0, 0, 0, 1_000, 1_000, 1_000, 1_000, 1_000], &[true, true, true, true, true, true, true, true, false]);
+        check(
+            &[0, 0, 0, 0, 1_000, 1_000, 1_000, 1_000, 1_000],
+            &[true, true, true, true, true, true, true, true, false],
+        );
         check(&[0, 1 << 31, 1 << 33], &[true; 3]);
     }
 
     #[test]
     fn without_a_least_time_everything_passes() {
-        let mut pace = Pace::default();
+        let mut pace = Pace::new(0);
         assert!((0..100).all(|_| pace.allows(5_000_000, Duration::ZERO)));
     }
 }

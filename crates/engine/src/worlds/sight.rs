@@ -50,18 +50,20 @@ fn margin(crowd: &Crowd, area: Area, known: &[KnownMover], seen: &mut Vec<u32>) 
 
 /// Those of the known who have not left the world.
 fn still_there<'a>(crowd: &'a Crowd, known: &'a [KnownMover]) -> impl Iterator<Item = (u32, &'a Mover)> {
-    known.iter().map(|known| (known, crowd.at(known.slot))).filter(|(known, mover)| mover.id() == known.id).map(
-        |(known, mover)| (known.slot, mover),
-    )
+    known
+        .iter()
+        .map(|known| (known, crowd.at(known.slot)))
+        .filter(|(known, mover)| mover.id() == known.id)
+        .map(|(known, mover)| (known.slot, mover))
 }
 
 /// Takes the nearest rings, as many as are allowed, and gives how many are left out.
 fn nearest(crowd: &Crowd, area: Area, known: &[KnownMover], seen: &mut Vec<u32>) -> u32 {
     let mut rings = [0_u32; VIEW_RADIUS_MAX as usize + 1];
-    let ring_of = |cell: Cell| usize::from(cell.distance(area.centre)).min(rings.len() - 1);
+    let ring_of = |cell: Cell| usize::from(cell.distance(area.centre)).min(usize::from(VIEW_RADIUS_MAX));
     let all = occupied(crowd, area).fold(0, |all, cell| all + crowd.count(cell));
     for cell in occupied(crowd, area) {
-        rings[usize::from(cell.distance(area.centre)).min(VIEW_RADIUS_MAX as usize)] += crowd.count(cell);
+        rings[ring_of(cell)] += crowd.count(cell);
     }
     let mut whole = 0;
     let last = rings.iter().position(|count| {

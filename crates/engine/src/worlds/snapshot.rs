@@ -4,7 +4,6 @@
 //! stands for. Rows behind that are folded into it. Trees and items follow from the seed and are not kept.
 
 use super::answers::FirstAnswers;
-use super::coming::key_of;
 use super::facts::{Claim, Fact, Hunter, Scored};
 use super::input::{Done, MoverId, Seat};
 use super::registration::Registration;
@@ -203,7 +202,8 @@ impl World {
         if kept.id == MoverId(0) || self.lasting.contains_key(&kept.id) {
             return Err(BadEntry("a mover without a number of his own"));
         }
-        let seat = self.revive(hunter, kept.cell, indicator, now_us).ok_or(BadEntry("a mover for whom there is no room"))?;
+        let seat =
+            self.revive(&hunter, kept.cell, indicator, now_us).ok_or(BadEntry("a mover for whom there is no room"))?;
         if let Some(mover) = self.crowd.get_mut(seat) {
             mover.next_seq = kept.next_seq;
             mover.answers = kept.answers;
@@ -217,13 +217,12 @@ impl World {
     }
 
     /// A mover of before, at the free cell next to where he stood.
-    fn revive(&mut self, hunter: Hunter, cell: Cell, indicator: Indicator, now_us: i64) -> Option<Seat> {
+    fn revive(&mut self, hunter: &Hunter, cell: Cell, indicator: Indicator, now_us: i64) -> Option<Seat> {
         let cell = self.first_cell(Some(cell))?;
         let name = (!hunter.name.is_empty()).then(|| Arc::from(&*hunter.name));
-        let Hunter { mover, player, .. } = hunter;
+        let Hunter { mover, player, .. } = *hunter;
         let registration =
             Registration { indicator, at: None, view: None, player, name, is_lasting: true, resume: None };
-        debug_assert!(key_of(self.seed, mover) != 0);
         Some(self.settle(mover, cell, &registration, now_us))
     }
 
@@ -251,7 +250,7 @@ impl World {
     fn count_claim(&mut self, claim: &Claim, done: Done, now_us: i64) -> Option<Seat> {
         let id = claim.hunter.mover;
         let known = self.lasting.get(&id).map(|slot| Seat { slot: *slot, id });
-        let seat = known.or_else(|| self.revive(claim.hunter.clone(), claim.cell, Indicator::PLAYER, now_us))?;
+        let seat = known.or_else(|| self.revive(&claim.hunter, claim.cell, Indicator::PLAYER, now_us))?;
         let mover = self.crowd.get_mut(seat)?;
         // What the snapshot counted already is not counted back.
         let is_ahead = claim.seq.wrapping_sub(mover.next_seq) < u32::MAX / 2;

@@ -28,15 +28,22 @@ impl World {
         out.clear();
         let Some(mover) = self.crowd.get(seat) else { return false };
         let (profile, cell) = (mover.profile(), mover.cell());
-        let Some(viewer) = self.profiles.get_mut(profile).and_then(|profile| profile.viewer.take()) else { return false };
-        let mut viewer = viewer;
+        let viewer = self.profiles.get_mut(profile).and_then(|profile| profile.viewer.take());
+        let Some(mut viewer) = viewer else { return false };
+        let mut scratch = std::mem::take(&mut self.scratch);
         if let Some(profile) = self.profiles.get(profile) {
             let area = area_of(profile, &viewer, cell, now_us);
             (out.tick, out.centre, out.radius_x, out.radius_y) = (self.tick, cell, area.columns, area.rows);
-            self.cut(&mut viewer, seat, area, now_us, out);
+            if viewer.area.is_none_or(|before| (before.columns, before.rows) != (area.columns, area.rows)) {
+                viewer.forget();
+                out.is_full = true;
+            }
+            self.cut_movers(&mut viewer, &mut scratch, seat, area, now_us, out);
+            self.cut_ground(&mut viewer, area, out);
             self.cut_hunt(&mut viewer, profile, area, out);
             viewer.area = Some(area);
         }
+        self.scratch = scratch;
         let is_news = !out.is_empty() || viewer.crowd != out.crowd;
         viewer.crowd = out.crowd;
         if let Some(profile) = self.profiles.get_mut(profile) {
@@ -45,18 +52,25 @@ impl World {
         is_news
     }
 
-    /// Movers and ground.
-    fn cut(&mut self, viewer: &mut Viewer, seat: Seat, area: Area, now_us: i64, out: &mut ViewDelta) {
-        if viewer.area.is_none_or(|before| (before.columns, before.rows) != (area.columns, area.rows)) {
-            viewer.forget();
-            out.is_full = true;
-        }
-        let Scratch { seen, movers } = &mut self.scratch;
+    fn cut_movers(
+        &self,
+        viewer: &mut Viewer,
+        scratch: &mut Scratch,
+        seat: Seat,
+        area: Area,
+        now_us: i64,
+        out: &mut ViewDelta,
+    ) {
+        let Scratch { seen, movers } = scratch;
         out.crowd = look(&self.crowd, area, &viewer.movers, seen);
         seen.retain(|slot| *slot != seat.slot);
         let told = Told { crowd: &self.crowd, profiles: &self.profiles, before: viewer.area, now_us };
         told.movers(&viewer.movers, seen, movers, out);
         std::mem::swap(&mut viewer.movers, movers);
+    }
+
+    /// Trees and bacteria.
+    fn cut_ground(&self, viewer: &mut Viewer, area: Area, out: &mut ViewDelta) {
         let ground = area.wider(VIEW_MARGIN_CELLS);
         for y in ground.rows() {
             let known = viewer.area.map_or(0, |before| ground.shared_with(before.wider(VIEW_MARGIN_CELLS), y));

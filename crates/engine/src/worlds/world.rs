@@ -241,7 +241,8 @@ impl World {
     pub fn next_due(&self) -> Option<i64> {
         let grace = self.lost.front().map(|(since, _)| since + span_us(MOVER_GRACE));
         let life = self.life.as_ref().and(self.generation_due_us);
-        let round = self.hunt.as_ref().and_then(|hunt| hunt.next_due(self.has_movers())).map(|at| at.0.saturating_mul(1_000));
+        let round =
+            self.hunt.as_ref().and_then(|hunt| hunt.next_due(self.has_movers())).map(|at| at.0.saturating_mul(1_000));
         [grace, life, round].into_iter().flatten().min()
     }
 
