@@ -211,6 +211,40 @@ pub const WORLDS_MAX: usize = 10_000;
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
 /// Players who may join one hunt.
 pub const HUNT_PLAYERS_MAX: u32 = 100_000;
+/// Players of one party.
+pub const PARTY_MAX: usize = 8;
+/// Fewest players of a match that is made of tickets.
+pub const TICKET_PLAYERS_MIN: u8 = 2;
+/// Most players of one.
+pub const TICKET_PLAYERS_MAX: u8 = 16;
+/// Highest rating that a ticket may bring.
+pub const RATING_MAX: u16 = 5_000;
+/// Longest name of a region, in bytes.
+pub const REGION_BYTES_MAX: usize = 32;
+/// Tickets that wait at one process.
+pub const TICKETS_MAX: usize = 10_000;
+/// Tickets for which one step of the matchmaker looks for others.
+pub const MATCHMAKING_SEARCHES_MAX: usize = 256;
+/// Tickets among which one search chooses.
+pub const MATCHMAKING_CANDIDATES_MAX: usize = 256;
+/// Shortest time after which a ticket gives up.
+pub const TICKET_WAIT_MIN: Duration = Duration::from_secs(1);
+/// Longest, and the usual one.
+pub const TICKET_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// See [`TICKET_WAIT_MAX`].
+pub const TICKET_WAIT_DEFAULT: Duration = Duration::from_secs(60);
+/// How long it can be asked how a ticket ended.
+pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
+/// Tickets that a process knows, those included that have ended and are kept to be asked about.
+pub const TICKETS_KNOWN_MAX: usize = 100_000;
+/// Worlds that may be told to the aggregator at once; more are found by their logs.
+pub const HUNT_NOTICES_MAX: usize = 1_024;
+/// How long a hunt is kept after its end.
+pub const HUNT_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// Shortest and longest time for which a hunt is opened.
+pub const HUNT_OPEN_MIN: Duration = Duration::from_secs(60);
+/// See [`HUNT_OPEN_MIN`].
+pub const HUNT_OPEN_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Entries of a claim log that are counted in one commit.
 pub const AGGREGATE_ROWS_MAX: usize = 4_096;
 /// Movers of one world: a cell counts its own in 24 bits.
@@ -292,3 +326,6 @@ const _: () = assert!(
 const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
+const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
+const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);
+const _: () = assert!(TICKET_PLAYERS_MAX as u32 <= HUNT_PLAYERS_MAX);
