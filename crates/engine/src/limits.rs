@@ -263,10 +263,16 @@ pub const MOVER_GRACE: Duration = Duration::from_secs(10);
 pub const MOVE_BURST: u32 = 4;
 /// Answers to a mover's last inputs that are kept, to be given again.
 pub const MOVER_ANSWERS_KEPT: usize = 4;
-/// Movers that may come into a world between two snapshots: after a crash, numbers go on so much further.
-pub const MOVER_IDS_GAP: u32 = 1 << 20;
+/// Movers that may come into a world between two snapshots: after a crash, their numbers go on so much further.
+pub const MOVER_IDS_GAP: u32 = 1 << 22;
 /// Hunters whose scores the end of a round names, best first.
 pub const ROUND_SCORES_MAX: usize = 100;
+/// Hunters whose scores a picture of a world has, best first.
+pub const PICTURE_SCORES_MAX: usize = 10;
+/// Cells of one section of a world that a reader may ask for.
+pub const SECTION_CELLS_MAX: u32 = 65_536;
+/// Bins of a density on each side.
+pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
