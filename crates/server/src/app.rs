@@ -10,6 +10,7 @@ use crate::hunts::Hunts;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
+use crate::worlds::{self, Worlds};
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -47,6 +48,8 @@ pub struct Shared {
     pub tables: Tables,
     /// What is counted of hunts, and who waits for one.
     pub hunts: Hunts,
+    /// The worlds.
+    pub worlds: Worlds,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
@@ -85,6 +88,7 @@ impl Shared {
         let forward_waits = Arc::new(Semaphore::new((config.stories_waiters_max / FORWARD_WAITS_SHARE).max(1)));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
+        let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         let hunts = Hunts::new(metrics.clone());
         Self {
@@ -100,6 +104,7 @@ impl Shared {
             guests: Guests::default(),
             tables,
             hunts,
+            worlds,
             spectators,
             forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
             forward_waits,

@@ -20,3 +20,4 @@ pub mod rls;
 pub mod runner;
 pub mod spectate;
 pub mod tables;
+pub mod worlds;
