@@ -5,14 +5,16 @@
 //! outcome, never an error: an error means that nothing at all of the batch was saved, or that nobody knows.
 
 mod tables;
+mod worlds;
 
 pub use tables::{Base, ClaimedTable, Index, OpenTable, TableAppend};
+pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldAppend, WorldCommand};
 
 use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use crate::matches::life::State;
 use crate::matches::outcome::MatchResult;
 use crate::matches::spec::MatchSpec;
-use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, Token};
+use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, Token, WorldRow};
 use crate::time::UnixMs;
 use std::time::Duration;
 
@@ -213,6 +215,8 @@ pub enum Command {
         /// What it shall be if it is the first of its name.
         bytes: Vec<u8>,
     },
+    /// Something about a world.
+    World(WorldCommand),
 }
 
 /// Matches to be created, all or none, and the answer to repeat should the same request come again.
@@ -309,4 +313,15 @@ pub enum Outcome {
     TablesClaimed(Vec<ClaimedTable>),
     /// The secret of that name.
     SecretIs(Vec<u8>),
+    /// The world of that name.
+    WorldIs(Box<WorldRow>),
+    /// The world is the worker's now.
+    WorldClaimed(Box<ClaimedWorld>),
+    /// The world is another worker's, whose lease holds.
+    WorldElsewhere {
+        /// Where that worker can be reached.
+        address: String,
+    },
+    /// Nobody can join: it is over, or only those come in who were matched.
+    NotOpen,
 }

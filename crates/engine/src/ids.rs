@@ -3,6 +3,10 @@
 //! New ids are version 7 (time-ordered): a table keyed by id grows at its end, and ids sort by age. Time and randomness are
 //! handed in; nothing here has a clock or dice.
 
+mod world_name;
+
+pub use world_name::{NotAWorldName, WorldName};
+
 use crate::time::UnixMs;
 use std::fmt;
 use std::str::FromStr;
@@ -124,6 +128,14 @@ id! {
 id! {
     /// A table: who sits there, what is played there, one game after the other.
     TableId
+}
+id! {
+    /// A world: a grid with movers, and perhaps a hunt.
+    WorldId
+}
+id! {
+    /// A ticket of a party that waits to be matched.
+    TicketId
 }
 
 impl From<AccountId> for PlayerId {

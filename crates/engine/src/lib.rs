@@ -10,3 +10,4 @@ pub mod matches;
 pub mod rows;
 pub mod tables;
 pub mod time;
+pub mod worlds;

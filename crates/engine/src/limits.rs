@@ -206,6 +206,44 @@ pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
+/// Longest name of a world, in bytes: a prefix and an id in full fit.
+pub const WORLD_NAME_BYTES_MAX: usize = 64;
+/// Worlds that the house keeps, those included that are over and not forgotten yet.
+pub const WORLDS_MAX: usize = 10_000;
+/// Worlds of one creator that are not over.
+pub const WORLDS_PER_PLAYER_MAX: usize = 8;
+/// Players who may join one hunt.
+pub const HUNT_PLAYERS_MAX: u32 = 100_000;
+/// Entries of a claim log that are counted in one commit.
+pub const AGGREGATE_ROWS_MAX: usize = 4_096;
+/// Movers of one world: a cell counts its own in 24 bits.
+pub const MOVERS_MAX: usize = 8_000_000;
+/// Largest radius of a view, in cells: with the margin on both sides, a row of it fits one word of 64 cells.
+pub const VIEW_RADIUS_MAX: u8 = 29;
+/// Cells beyond the radius in which a viewer still sees who was in sight, and knows the ground: a step or two never show a bare edge.
+pub const VIEW_MARGIN_CELLS: u8 = 2;
+/// Most views a second: nobody's screen draws more.
+pub const VIEW_PER_S_MAX: u8 = 60;
+/// Movers that a viewer is told of at once, nearest first.
+pub const VIEW_MOVERS_MAX: usize = 1_024;
+/// How long a mover stays whose client is gone.
+pub const MOVER_GRACE: Duration = Duration::from_secs(10);
+/// Moves that may come closer together than the least time between two, after a pause: networks deliver in bursts.
+pub const MOVE_BURST: u32 = 4;
+/// Answers to a mover's last inputs that are kept, to be given again.
+pub const MOVER_ANSWERS_KEPT: usize = 4;
+/// Movers that may come into a world between two snapshots: after a crash, numbers go on so much further.
+pub const MOVER_IDS_GAP: u32 = 1 << 20;
+/// Hunters whose scores the end of a round names, best first.
+pub const ROUND_SCORES_MAX: usize = 100;
+/// Longest name of a mover, in characters.
+pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
+
+const _: () = assert!(
+    2 * (VIEW_RADIUS_MAX as u32 + VIEW_MARGIN_CELLS as u32) < u64::BITS,
+    "a row of the largest view, its margin included, fits one word"
+);
+const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"

@@ -1,8 +1,13 @@
 //! What the house remembers, as the engine sees it: the rows that a store gives back, free of SQL and of JSON.
 
 mod stories;
+mod worlds;
 
 pub use stories::{GameCursor, GameRow, NotACursor, SeatRole, SeatedGame, TableLogRow, TableWhere};
+pub use worlds::{
+    Admission, HuntCursor, HuntTotals, HunterCursor, HunterRow, NotAHuntCursor, RoundRow, WorldBehind, WorldEntry,
+    WorldKind, WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
+};
 
 use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use crate::matches::life::State;

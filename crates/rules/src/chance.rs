@@ -34,6 +34,18 @@ pub enum Purpose {
     StoriesBotDelay = 8,
     /// What a bot chooses at a table of stories.
     StoriesBotChoice = 9,
+    /// Where the trees of a world stand.
+    WorldTrees = 10,
+    /// Where a mover of a world appears; the turn is its number.
+    WorldSpawn = 11,
+    /// In which order the movers of a batch are heard; the turn is the batch.
+    WorldOrder = 12,
+    /// The key with which a mover comes back; the turn is its number.
+    WorldKey = 13,
+    /// Where the first bacteria of a world live.
+    WorldLife = 14,
+    /// Where the chests and power-ups of a hunt lie, and what they are worth; the turn is the round.
+    HuntItems = 15,
 }
 
 /// Bytes 16..32 of every key: keeps our streams apart from any other use of the same seed.

@@ -2,6 +2,7 @@
 //! name and order them alike; each brings its own [`Columns`].
 
 mod stories;
+pub(crate) mod worlds;
 
 pub(crate) use stories::{
     GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,

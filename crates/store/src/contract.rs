@@ -1,10 +1,10 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, MatchRow, MatchStatus, SeatedGame, Stats,
-    TableWhere, Token,
+    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
+    MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -144,6 +144,36 @@ pub trait Reader: Send {
     fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError>;
     /// The answer remembered for a player's idempotency key with its request's fingerprint.
     fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
+    /// Worlds with their owners at `now`, in the order of their ids, those that are over included until they are forgotten.
+    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError>;
+    /// One world.
+    fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError>;
+    /// The world of this name.
+    fn world_named(&mut self, name: &WorldName, now: UnixMs) -> Result<Option<WorldEntry>, StoreError>;
+    /// The entries of a world's claim log from version `from` on, at most `limit`, as far as they are kept; `None` for an
+    /// unknown world.
+    fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError>;
+    /// Worlds whose logs have entries that are not counted yet.
+    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError>;
+    /// Whether somebody has joined a world.
+    fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError>;
+    /// Those who have joined a world, in the order of their ids.
+    fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError>;
+    /// Hunts that are not over at `now`, the one that ends last first.
+    fn hunt_lobby(
+        &mut self,
+        before: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError>;
+    /// Hunters, most points first.
+    fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError>;
+    /// What was counted of one player, if anything was.
+    fn hunter(&mut self, player: PlayerId) -> Result<Option<HunterRow>, StoreError>;
+    /// Rounds of a hunt that have ended and were counted, the last first.
+    fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
+    /// Everything that was counted, together: one row.
+    fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError>;

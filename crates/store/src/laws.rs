@@ -1,6 +1,8 @@
 //! Laws of the queue that every store applies in the same words: what a claim charges, who holds a lease, which entries fit
 //! a log. Functions of values; the stores bring the values.
 
+pub(crate) mod worlds;
+
 use engine::commands::{Append, Command, Index, Outcome, TableAppend};
 use engine::ids::WorkerId;
 use engine::limits::FAILURE_BYTES_MAX;

@@ -13,7 +13,7 @@ mod feed;
 mod game;
 mod history;
 pub mod life;
-mod pack;
+pub(crate) mod pack;
 mod people;
 mod record;
 mod refusal;

@@ -11,7 +11,7 @@ use rules::stories::{self, Card, CardSet, Standing};
 use std::time::Duration;
 
 /// A value with a byte form.
-pub(super) trait Pack: Sized {
+pub(crate) trait Pack: Sized {
     /// Appends it.
     fn put(&self, out: &mut Vec<u8>);
 
@@ -23,21 +23,21 @@ pub(super) trait Pack: Sized {
 }
 
 /// The bytes of a value.
-pub(super) fn to_bytes(value: &impl Pack) -> Vec<u8> {
+pub(crate) fn to_bytes(value: &impl Pack) -> Vec<u8> {
     let mut out = Vec::new();
     value.put(&mut out);
     out
 }
 
 /// A whole value as a byte string of its own, which begins with the number of its format.
-pub(super) fn seal(format: u8, value: &impl Pack) -> Vec<u8> {
+pub(crate) fn seal(format: u8, value: &impl Pack) -> Vec<u8> {
     let mut out = vec![format];
     value.put(&mut out);
     out
 }
 
 /// The value of a byte string of [`seal`].
-pub(super) fn unseal<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, BadEntry> {
+pub(crate) fn unseal<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, BadEntry> {
     let mut from = ByteReader::new(bytes);
     if u8::get(&mut from)? != format {
         return Err(BadEntry("written in another format: by a newer version?"));
@@ -85,7 +85,7 @@ macro_rules! packed_variants {
     };
 }
 
-pub(super) use {packed, packed_variants};
+pub(crate) use {packed, packed_variants};
 
 fn array<const N: usize>(from: &mut ByteReader<'_>) -> Result<[u8; N], BadEntry> {
     let mut array = [0; N];

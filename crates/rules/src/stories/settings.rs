@@ -1,6 +1,7 @@
 //! How many of everything a game has, and within which limits that may be chosen.
 
 use super::card::BASE_CARDS;
+use crate::mistake::Mistake;
 
 /// The counts of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,27 +22,6 @@ impl Default for Settings {
     /// Six players with six cards each, which is the whole deck of 36; three picks, two votes.
     fn default() -> Self {
         Self { players_max: 6, hand: 6, deck: BASE_CARDS, picked_min: 3, voted_min: 2 }
-    }
-}
-
-/// A number outside the limits that the other settings leave to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mistake {
-    /// The setting; a duration's name ends with its unit.
-    pub field: &'static str,
-    /// What was asked for.
-    pub have: u64,
-    /// The least that it may be.
-    pub min: u64,
-    /// The most that it may be.
-    pub max: u64,
-}
-
-impl Mistake {
-    /// The mistake, if `have` is not in `min..=max`.
-    #[must_use]
-    pub fn unless_within(field: &'static str, have: u64, min: u64, max: u64) -> Option<Self> {
-        (have < min || have > max).then_some(Self { field, have, min, max })
     }
 }
 

@@ -314,7 +314,11 @@ impl ApiError {
             | Outcome::TableClaimed(_)
             | Outcome::TableElsewhere { .. }
             | Outcome::TablesClaimed(_)
-            | Outcome::SecretIs(_) => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
+            | Outcome::SecretIs(_)
+            | Outcome::WorldIs(_)
+            | Outcome::WorldClaimed(_)
+            | Outcome::WorldElsewhere { .. }
+            | Outcome::NotOpen => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
         }
     }
 

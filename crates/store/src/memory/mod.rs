@@ -9,15 +9,16 @@ mod reads;
 mod retire;
 mod stories;
 mod tables;
+mod worlds;
 
 use crate::contract::{
     Backend, BotFilter, Database, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
 };
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, MatchRow, MatchStatus, SeatedGame, Stats,
-    TableWhere, Token,
+    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
+    MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -112,6 +113,7 @@ impl Tables {
             Command::ReleaseTable { id, epoch } => self.release_table(*id, *epoch),
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
+            Command::World(command) => self.world(command),
         })
     }
 }
@@ -188,6 +190,47 @@ impl Reader for Handle {
     }
     fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
         Ok(self.0.lock().stories.answer(player, key))
+    }
+    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError> {
+        Ok(self.0.lock().world_entries(after, limit, now))
+    }
+    fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        Ok(self.0.lock().world_entry(id, now))
+    }
+    fn world_named(&mut self, name: &WorldName, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        Ok(self.0.lock().world_named(name, now))
+    }
+    fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError> {
+        Ok(self.0.lock().worlds.log_page(id, from, limit))
+    }
+    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
+        Ok(self.0.lock().worlds.behind(limit))
+    }
+    fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
+        Ok(self.0.lock().worlds.has_joined(id, player))
+    }
+    fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError> {
+        Ok(self.0.lock().worlds.members(id, limit))
+    }
+    fn hunt_lobby(
+        &mut self,
+        before: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        Ok(self.0.lock().hunt_lobby(before, limit, now))
+    }
+    fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
+        Ok(self.0.lock().worlds.leaderboard(before, limit))
+    }
+    fn hunter(&mut self, player: PlayerId) -> Result<Option<HunterRow>, StoreError> {
+        Ok(self.0.lock().worlds.hunter(player))
+    }
+    fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        Ok(self.0.lock().worlds.rounds(id, before, limit))
+    }
+    fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
+        Ok(self.0.lock().worlds.totals())
     }
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)

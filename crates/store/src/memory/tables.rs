@@ -1,6 +1,7 @@
 //! The tables and the three orders in which matches are looked for. Only [`Tables::change`] touches the orders.
 
 use super::stories::Stories;
+use super::worlds::Worlds;
 use crate::laws;
 use crate::tally::Minute;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
@@ -22,6 +23,7 @@ pub(super) struct Tables {
     pub(super) limit_overrides: BTreeMap<(String, Vec<u8>), LimitOverride>,
     pub(super) secrets: BTreeMap<String, Vec<u8>>,
     pub(super) stories: Stories,
+    pub(super) worlds: Worlds,
     /// Changes of the rules of the limiter so far.
     pub(super) limit_rules_version: u64,
     /// The highest tag that was claimed from the queue.

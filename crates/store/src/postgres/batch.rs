@@ -83,7 +83,8 @@ impl Batch<'_> {
             let sql = "SELECT 1 FROM matches WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
             self.session.run(sql, &[&matches])?;
         }
-        self.lock_tables(commands)
+        self.lock_tables(commands)?;
+        self.lock_worlds(commands)
     }
 
     fn lock_tables(&mut self, commands: &[Command]) -> Result<(), Trouble> {
@@ -189,6 +190,7 @@ impl Batch<'_> {
             Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
+            Command::World(command) => self.world(command),
         }
     }
 

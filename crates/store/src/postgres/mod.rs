@@ -1,7 +1,8 @@
 //! The shared store: any number of processes on one PostgreSQL. One connection writes, a transaction a batch; others read.
 //!
 //! Rows that a batch decides about are locked first, always in the order figures of the limiter's rules, keys of openings,
-//! accounts, matches by id, tables by id, standings by player, figures by name, so that two nodes never wait for each other
+//! accounts, matches by id, tables by id, worlds by id, totals of hunts,
+//! standings by player, figures by name, so that two nodes never wait for each other
 //! crosswise; where the database still finds a deadlock, the batch is done again.
 
 mod accounts;
@@ -21,6 +22,7 @@ mod reader;
 mod retire;
 mod session;
 mod stories;
+mod worlds;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use ::postgres::Config;

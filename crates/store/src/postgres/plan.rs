@@ -117,7 +117,8 @@ pub(super) fn touched(command: &Command) -> Vec<MatchId> {
         | Command::ClaimTables { .. }
         | Command::ReleaseTable { .. }
         | Command::RetireGames { .. }
-        | Command::EnsureSecret { .. } => Vec::new(),
+        | Command::EnsureSecret { .. }
+        | Command::World(_) => Vec::new(),
     }
 }
 

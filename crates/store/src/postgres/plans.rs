@@ -3,6 +3,7 @@
 
 use super::session::{Session, Trouble};
 use super::stories;
+use super::worlds;
 use crate::columns::Columns;
 use crate::contract::Database;
 use crate::testing::Cluster;
@@ -37,7 +38,8 @@ fn plan(session: &mut Session, sql: &str) -> Result<String, Trouble> {
 fn check(name: &str, want: &[&str]) {
     static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
     let session = SESSION.get_or_init(|| Mutex::new(session()));
-    let sql = stories::questions().into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
+    let questions = stories::questions().into_iter().chain(worlds::questions());
+    let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
     for step in want {
         assert!(plan.contains(step), "{name}: no {step:?} in\n{plan}");
@@ -73,4 +75,36 @@ fn old_games_are_found_at_the_beginning_of_their_index() {
     check("oldest games", &["Index Scan using story_games_ended", "Index Cond: (ended_at < $1)"]);
     check("bare tables", &["story_tables_bare"]);
     check("bare tables used again", &["story_tables_bare"]);
+}
+
+#[test]
+fn lists_of_worlds_are_walked_in_their_order() {
+    check("worlds", &["Index Scan using worlds_pkey", "Index Cond: (id > $2)"]);
+    check("world", &["worlds_pkey"]);
+    check("world of a name", &["worlds_name_key"]);
+    let lobby = "Index Cond: ((ends_at > $1) AND (ROW(ends_at, id) < ROW($2, $3)))";
+    check("hunts", &["Index Scan Backward using worlds_by_end", lobby]);
+    let place = "Index Cond: (ROW(points, player) < ROW($1, $2))";
+    check("leaderboard", &["Index Scan Backward using hunters_by_points", place]);
+    check("rounds", &["Index Scan Backward using hunt_rounds_pkey"]);
+    check("members", &["world_members_pkey"]);
+    check("joined", &["world_members_pkey"]);
+    check("log", &["Index Scan using world_log_pkey"]);
+}
+
+#[test]
+fn worlds_are_written_by_key() {
+    check("held", &["worlds_pkey", "Backward using world_log_pkey"]);
+    check("load of a world", &["worlds_pkey", "world_snapshots_pkey"]);
+    check("load of claims", &["Index Scan using world_log_pkey"]);
+    check("worlds of a creator", &["worlds_by_creator"]);
+    check("worlds in the house", &["worlds_by_end"]);
+    check("hunter", &["hunters_pkey"]);
+    check("totals", &["hunt_totals_pkey"]);
+}
+
+#[test]
+fn what_is_old_or_not_counted_is_found_by_its_index() {
+    check("worlds behind", &["worlds_pkey", "Backward using world_log_pkey", "Only Scan using world_log_pkey"]);
+    check("old worlds", &["Index Scan using worlds_by_end", "Index Cond: (ends_at < $1)"]);
 }

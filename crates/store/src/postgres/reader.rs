@@ -4,15 +4,17 @@ use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
 use super::limit_rules;
 use super::session::{PgId, Session, Trouble};
 use super::stories;
+use super::worlds;
 use crate::columns::{self, BareMatch, Columns, SeatRow};
 use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
 use engine::matches::life::State;
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, SeatedGame, Stats,
-    TableWhere, Token,
+    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
+    LogRow, MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry,
+    WorldLogPage,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -197,6 +199,59 @@ impl Reader for PostgresReader {
 
     fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
         Ok(stories::answer(&mut self.session, player, key)?)
+    }
+
+    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError> {
+        Ok(worlds::worlds(&mut self.session, after, limit, now)?)
+    }
+
+    fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        Ok(worlds::world(&mut self.session, id, now)?)
+    }
+
+    fn world_named(&mut self, name: &WorldName, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        Ok(worlds::world_named(&mut self.session, name, now)?)
+    }
+
+    fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError> {
+        self.snapshot(|session| worlds::log_page(session, id, from, limit))
+    }
+
+    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
+        Ok(worlds::behind(&mut self.session, limit)?)
+    }
+
+    fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
+        Ok(worlds::has_joined(&mut self.session, id, player)?)
+    }
+
+    fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError> {
+        Ok(worlds::members(&mut self.session, id, limit)?)
+    }
+
+    fn hunt_lobby(
+        &mut self,
+        before: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        Ok(worlds::lobby(&mut self.session, before, limit, now)?)
+    }
+
+    fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
+        Ok(worlds::leaderboard(&mut self.session, before, limit)?)
+    }
+
+    fn hunter(&mut self, player: PlayerId) -> Result<Option<HunterRow>, StoreError> {
+        Ok(worlds::hunter(&mut self.session, player)?)
+    }
+
+    fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        Ok(worlds::rounds(&mut self.session, id, before, limit)?)
+    }
+
+    fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
+        Ok(worlds::totals(&mut self.session)?)
     }
 
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {

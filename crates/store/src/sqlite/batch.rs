@@ -102,6 +102,7 @@ impl Batch<'_> {
             Command::ReleaseTable { id, epoch } => self.release_table(*id, *epoch),
             Command::RetireGames { now, keep_for, max } => self.retire_games(*now, *keep_for, *max),
             Command::EnsureSecret { name, bytes } => self.ensure_secret(name, bytes),
+            Command::World(command) => self.world(command),
         }
     }
 

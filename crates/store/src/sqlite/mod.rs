@@ -17,6 +17,7 @@ mod reader;
 mod retire;
 mod rows;
 mod stories;
+mod worlds;
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use connection::Access;

@@ -8,6 +8,7 @@ use super::reader::{COUNTS, FAILURES, RUNNING_COUNT, WINDOWS, match_ids, status_
 use super::retire::{OLDEST, OLDEST_ARCHIVES};
 use super::rows::plan;
 use super::stories;
+use super::worlds;
 use crate::contract::MatchFilter;
 use engine::ids::{AccountId, BotId, MatchId};
 use rusqlite::Connection;
@@ -89,9 +90,30 @@ fn lists_are_read_from_their_indexes() {
 /// The named question about stories is answered by these searches, and by nothing else but looks at a constant.
 #[track_caller]
 fn check_story(name: &str, want: &[&str]) {
-    let sql = stories::questions().into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
+    check_named(stories::questions(), name, want);
+}
+
+/// The same of a question about worlds.
+#[track_caller]
+fn check_world(name: &str, want: &[&str]) {
+    check_named(worlds::questions(), name, want);
+}
+
+#[track_caller]
+fn check_named(questions: Vec<(&'static str, String)>, name: &str, want: &[&str]) {
+    let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
     let mut steps = plan(&database(), &sql).unwrap();
-    let aside = ["SCAN CONSTANT ROW", "SCAN holders", "SETUP", "RECURSIVE STEP", "CO-ROUTINE", "SCALAR", "CORRELATED"];
+    let aside = [
+        "SCAN CONSTANT ROW",
+        "SCAN holders",
+        "SCAN logged",
+        "SCAN (subquery",
+        "SETUP",
+        "RECURSIVE STEP",
+        "CO-ROUTINE",
+        "SCALAR",
+        "CORRELATED",
+    ];
     steps.retain(|step| !aside.iter().any(|aside| step.starts_with(aside)));
     assert_eq!(steps, want, "{name}");
 }
@@ -155,4 +177,48 @@ fn old_games_are_found_at_the_beginning_of_their_index() {
     check_story("bare tables used again", &["SCAN story_tables USING INDEX story_tables_bare", games]);
     let worker = "SEARCH w USING PRIMARY KEY (id=?) LEFT-JOIN";
     check_story("bare tables", &["SCAN t USING INDEX story_tables_bare", worker]);
+}
+
+#[test]
+fn writes_to_worlds_find_their_rows_by_key() {
+    let end = "SEARCH world_log USING PRIMARY KEY (world_id=?)";
+    check_world("held", &["SEARCH worlds USING PRIMARY KEY (id=?)", end]);
+    check_world("forgotten entries", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version<?)"]);
+    let snapshot = "SEARCH s USING INDEX sqlite_autoindex_world_snapshots_1 (world_id=?) LEFT-JOIN";
+    check_world("load of a world", &["SEARCH w USING PRIMARY KEY (id=?)", snapshot]);
+    check_world("load of claims", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
+    check_world(
+        "worlds of a creator",
+        &["SEARCH worlds USING COVERING INDEX worlds_by_creator (creator=? AND ends_at>?)"],
+    );
+    // As far as the limit.
+    check_world("worlds in the house", &["SCAN worlds USING COVERING INDEX worlds_by_end"]);
+    check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
+    check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
+    check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);
+}
+
+#[test]
+fn lists_of_worlds_are_walked_in_their_order() {
+    let worker = "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_world("world", &["SEARCH w USING PRIMARY KEY (id=?)", worker]);
+    check_world("world of a name", &["SEARCH w USING INDEX sqlite_autoindex_worlds_2 (name=?)", worker]);
+    check_world("worlds", &["SEARCH w USING PRIMARY KEY (id>?)", worker]);
+    let lobby = "SEARCH w USING INDEX worlds_by_end (ends_at>? AND (ends_at,id)<(?,?))";
+    check_world("hunts", &[lobby, worker]);
+    check_world("log", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
+    check_world("members", &["SEARCH world_members USING PRIMARY KEY (world_id=?)"]);
+    check_world("leaderboard", &["SEARCH hunters USING INDEX hunters_by_points ((points,player)<(?,?))"]);
+    check_world("rounds", &["SEARCH hunt_rounds USING PRIMARY KEY (world_id=? AND number<?)"]);
+}
+
+#[test]
+fn what_is_old_or_not_counted_is_found_by_its_index() {
+    let (end, next) =
+        ("SEARCH world_log USING PRIMARY KEY (world_id=?)", "SEARCH world_log USING PRIMARY KEY (world_id>?)");
+    // Its end twice: to compare, and to tell.
+    check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end, end]);
+    let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
+    let counted = "SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)";
+    check_world("old worlds", &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
 }

@@ -6,15 +6,17 @@ use super::connection::{self, Access, OrStoreError};
 use super::limit_rules;
 use super::rows::Session;
 use super::stories;
+use super::worlds;
 use crate::columns::{self, BareMatch, Columns};
 use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
 use engine::matches::life::State;
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, LimitRules, LogPage, LogRow, MatchRow, MatchStatus, RecentFailure,
-    SeatedGame, Stats, TableWhere, Token,
+    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
+    LogRow, MatchRow, MatchStatus, RecentFailure, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind,
+    WorldEntry, WorldLogPage,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -197,6 +199,59 @@ impl Reader for SqliteReader {
 
     fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
         stories::answer(self.session(), player, key)
+    }
+
+    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError> {
+        worlds::worlds(self.session(), after, limit, now)
+    }
+
+    fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        worlds::world(self.session(), id, now)
+    }
+
+    fn world_named(&mut self, name: &WorldName, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
+        worlds::world_named(self.session(), name, now)
+    }
+
+    fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError> {
+        self.snapshot(|session| worlds::log_page(session, id, from, limit))
+    }
+
+    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
+        worlds::behind(self.session(), limit)
+    }
+
+    fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
+        worlds::has_joined(self.session(), id, player)
+    }
+
+    fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError> {
+        worlds::members(self.session(), id, limit)
+    }
+
+    fn hunt_lobby(
+        &mut self,
+        before: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        worlds::lobby(self.session(), before, limit, now)
+    }
+
+    fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
+        worlds::leaderboard(self.session(), before, limit)
+    }
+
+    fn hunter(&mut self, player: PlayerId) -> Result<Option<HunterRow>, StoreError> {
+        worlds::hunter(self.session(), player)
+    }
+
+    fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        worlds::rounds(self.session(), id, before, limit)
+    }
+
+    fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
+        worlds::totals(self.session())
     }
 
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {

@@ -6,6 +6,7 @@ mod claims;
 mod creation;
 mod fixtures;
 mod games;
+mod hunts;
 mod life;
 mod limit_rules;
 mod logs;
@@ -16,6 +17,8 @@ mod stats;
 mod stories;
 mod story_model;
 mod tables;
+mod world_fixtures;
+mod worlds;
 
 use store::memory::MemoryDatabase;
 use store::sqlite::SqliteDatabase;
@@ -141,6 +144,27 @@ laws! {
         tables_are_forgotten_when_nobody_needs_them
         a_live_game_is_never_forgotten
         a_secret_is_kept_once
+    }
+    worlds {
+        a_world_is_made_once
+        a_creator_has_so_many_worlds
+        a_world_is_claimed_when_it_is_free
+        claims_are_fenced_and_versioned
+        a_snapshot_stays_between_the_one_before_and_the_end
+        entries_are_kept_while_somebody_needs_them
+        players_join_while_there_is_room
+        only_those_matched_are_in_a_match
+        worlds_are_listed_by_id
+        the_lobby_has_hunts_that_are_not_over
+        worlds_are_forgotten_when_they_are_over_and_counted
+    }
+    hunts {
+        entries_are_counted_once
+        hunters_add_up
+        the_leaderboard_goes_by_points
+        rounds_are_kept
+        totals_add_up
+        what_is_not_counted_is_found
     }
     retire {
         the_oldest_end_goes_first

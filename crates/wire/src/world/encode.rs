@@ -1,7 +1,7 @@
 //! Frames of a server as the bytes that go out, the framing of their connection included, into a buffer that is used again.
 
 use super::hunt::{Dug, Grabbed, Round};
-use super::server::{Done, Error, Moved, Refused, Registered, Watched, Welcome};
+use super::server::{Error, Moved, Refused, Registered, Watched, Welcome};
 use super::view::View;
 use crate::websocket::{Opcode, put_header};
 use prost::Message;
@@ -69,7 +69,6 @@ told! {
     Round = 8 "round",
     Error = 9 "error",
     Watched = 10 "watched",
-    Done = 11 "done",
 }
 
 /// Appends one frame. Nothing else is allocated.

@@ -84,21 +84,42 @@ pub struct Grabbed {
     pub until_ms: i64,
 }
 
-/// A round began or ended.
+/// How far a round is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(i32)]
+pub enum RoundPhase {
+    /// It begins when somebody is there and the pause is over.
+    Waiting = 0,
+    /// It runs.
+    Running = 1,
+    /// It was the last one.
+    Over = 2,
+}
+
+/// How far the hunt is.
 #[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Round {
-    /// From 1.
+    /// From 1: the one that runs, or the one to come.
     #[prost(uint32, tag = "1")]
     pub number: u32,
-    /// Whether it ended.
-    #[prost(bool, tag = "2")]
-    pub is_over: bool,
-    /// When it ends or ended, in milliseconds since 1970-01-01T00:00:00Z.
+    /// How far it is.
+    #[prost(enumeration = "RoundPhase", tag = "2")]
+    #[serde(with = "enum_name::<RoundPhase>")]
+    pub phase: i32,
+    /// When it ends, or begins at the earliest, in milliseconds since 1970-01-01T00:00:00Z.
     #[prost(int64, tag = "3")]
-    pub ends_at_ms: i64,
-    /// Those with the most points, the first first.
-    #[prost(message, repeated, tag = "4")]
+    pub until_ms: i64,
+    /// Chests that nobody has dug.
+    #[prost(uint32, tag = "4")]
+    pub chests_left: u32,
+    /// The round that ended just now; 0 when none did.
+    #[prost(uint32, tag = "5")]
+    pub ended: u32,
+    /// Those with the most points in it, the first first.
+    #[prost(message, repeated, tag = "6")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scores: Vec<Score>,
 }
 

@@ -16,9 +16,9 @@ mod view;
 pub use client::{Asked, ClientFrame, Hello, Leave, Move, Register, Resume, Step, ViewOptions, Watch};
 pub use decode::{Malformed, read_json, read_protobuf};
 pub use encode::{Format, Framing, Told, encode};
-pub use hunt::{Dig, Dug, Grab, Grabbed, Item, ItemKind, Round, Score};
+pub use hunt::{Dig, Dug, Grab, Grabbed, Item, ItemKind, Round, RoundPhase, Score};
 pub use refusal::Refusal;
-pub use server::{Done, Error, Moved, Refused, Registered, Said, ServerFrame, Watched, Welcome};
+pub use server::{Error, Moved, Refused, Registered, Said, ServerFrame, Watched, Welcome};
 pub use view::{Cell, Mover, Place, View};
 
 /// The version that this file speaks.

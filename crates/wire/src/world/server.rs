@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Message)]
 pub struct ServerFrame {
     /// What it says; `None` is something that this version does not know.
-    #[prost(oneof = "Said", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11")]
+    #[prost(oneof = "Said", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
     pub what: Option<Said>,
 }
 
@@ -35,8 +35,8 @@ pub enum Said {
     #[prost(message, tag = "5")]
     Grabbed(Grabbed),
     /// What changed around the mover.
-    #[prost(message, tag = "6")]
-    View(View),
+    #[prost(message, boxed, tag = "6")]
+    View(Box<View>),
     /// An input was not done.
     #[prost(message, tag = "7")]
     Refused(Refused),
@@ -49,9 +49,6 @@ pub enum Said {
     /// What is shown has changed.
     #[prost(message, tag = "10")]
     Watched(Watched),
-    /// An input was taken and changed nothing.
-    #[prost(message, tag = "11")]
-    Done(Done),
 }
 
 /// Answers the first frame.
@@ -101,6 +98,12 @@ pub struct Registered {
     /// Shortest time between two steps, in milliseconds.
     #[prost(uint32, tag = "9")]
     pub move_min_ms: u32,
+    /// What the mover has in this round.
+    #[prost(uint32, tag = "10")]
+    pub score: u32,
+    /// Whether it is the mover that was to be taken up.
+    #[prost(bool, tag = "11")]
+    pub is_resumed: bool,
 }
 
 /// What is shown has changed.
@@ -125,15 +128,6 @@ pub struct Moved {
     /// Its row.
     #[prost(uint32, tag = "3")]
     pub y: u32,
-}
-
-/// An input was taken and changed nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Done {
-    /// Of the input.
-    #[prost(uint32, tag = "1")]
-    pub seq: u32,
 }
 
 /// An input was not done. The connection goes on.

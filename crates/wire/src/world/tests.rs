@@ -80,6 +80,14 @@ fn what_clients_say_is_what_the_files_say() {
 
 /// Every frame of a server, each field of it not its default.
 fn everything_said() -> Vec<Said> {
+    let round = Round {
+        number: 1,
+        phase: RoundPhase::Over.into(),
+        until_ms: 2,
+        chests_left: 3,
+        ended: 4,
+        scores: vec![Score { id: 5, name: "Ann".to_owned(), score: 6 }],
+    };
     let view = View {
         tick: 1,
         is_full: true,
@@ -98,6 +106,8 @@ fn everything_said() -> Vec<Said> {
         skipped: 24,
         radius_x: 25,
         radius_y: 26,
+        round: Some(round.clone()),
+        score: Some(0),
     };
     let options = ViewOptions { radius_x: 13, radius_y: 8, per_s: 5 };
     let texts = |text: &str| vec![text.to_owned()];
@@ -113,21 +123,17 @@ fn everything_said() -> Vec<Said> {
             height: 7,
             view: Some(options),
             move_min_ms: 9,
+            score: 10,
+            is_resumed: true,
         }),
         Said::Moved(Moved { seq: 1, x: 2, y: 3 }),
         Said::Dug(Dug { seq: 1, points: 2, score: 3 }),
         Said::Grabbed(Grabbed { seq: 1, item: ItemKind::Farsight.into(), until_ms: 3 }),
-        Said::View(view),
+        Said::View(Box::new(view)),
         Said::Refused(Refused { seq: 1, code: "blocked".to_owned(), reason: "a tree".to_owned(), expected_seq: 200 }),
-        Said::Round(Round {
-            number: 1,
-            is_over: true,
-            ends_at_ms: 2,
-            scores: vec![Score { id: 3, name: "Ann".to_owned(), score: 4 }],
-        }),
+        Said::Round(round),
         Said::Error(Error { code: "busy".to_owned(), reason: "?".to_owned(), close: 1013, address: "a:1".to_owned() }),
         Said::Watched(Watched { view: Some(options) }),
-        Said::Done(Done { seq: 1 }),
     ]
 }
 
@@ -141,16 +147,16 @@ fn what_servers_say_is_what_the_files_say() {
             Said::Registered(registered) => check(
                 &registered,
                 "world.v1.Registered",
-                "id:1,key:2,x:3,y:4,next_seq:5,width:6,height:7,view{radius_x:13,radius_y:8,per_s:5},move_min_ms:9",
+                "id:1,key:2,x:3,y:4,next_seq:5,width:6,height:7,view{radius_x:13,radius_y:8,per_s:5},move_min_ms:9,score:10,is_resumed:true",
             ),
             Said::Moved(moved) => check(&moved, "world.v1.Moved", "seq:1,x:2,y:3"),
             Said::Dug(dug) => check(&dug, "hunt.v1.Dug", "seq:1,points:2,score:3"),
             Said::Grabbed(grabbed) => check(&grabbed, "hunt.v1.Grabbed", "seq:1,item:FARSIGHT,until_ms:3"),
             Said::View(view) => {
                 check(
-                    &view,
+                    view.as_ref(),
                     "world.v1.View",
-                    r#"tick:1,is_full:true,x:2,y:3,entered:[{id:4,x:5,y:6,indicator:7,name:"Ann"}],moved:[{id:8,x:9,y:10}],left:[11,300],crowd:12,trees:[13,14],items:[{x:15,y:16,kind:MAGNET}],items_gone:[17,18],life:[19,20],life_gone:[21,22],oldest_change_us:23,skipped:24,radius_x:25,radius_y:26"#,
+                    r#"tick:1,is_full:true,x:2,y:3,entered:[{id:4,x:5,y:6,indicator:7,name:"Ann"}],moved:[{id:8,x:9,y:10}],left:[11,300],crowd:12,trees:[13,14],items:[{x:15,y:16,kind:MAGNET}],items_gone:[17,18],life:[19,20],life_gone:[21,22],oldest_change_us:23,skipped:24,radius_x:25,radius_y:26,round{number:1,phase:OVER,until_ms:2,chests_left:3,ended:4,scores:[{id:5,name:"Ann",score:6}]},score:0"#,
                 );
                 check(&view.entered[0], "world.v1.Mover", r#"id:4,x:5,y:6,indicator:7,name:"Ann""#);
                 check(&view.moved[0], "world.v1.Place", "id:8,x:9,y:10");
@@ -162,13 +168,12 @@ fn what_servers_say_is_what_the_files_say() {
             Said::Round(round) => check(
                 &round,
                 "hunt.v1.Round",
-                r#"number:1,is_over:true,ends_at_ms:2,scores:[{id:3,name:"Ann",score:4}]"#,
+                r#"number:1,phase:OVER,until_ms:2,chests_left:3,ended:4,scores:[{id:5,name:"Ann",score:6}]"#,
             ),
             Said::Error(error) => {
                 check(&error, "world.v1.Error", r#"code:"busy",reason:"?",close:1013,address:"a:1""#);
             }
             Said::Watched(watched) => check(&watched, "world.v1.Watched", "view{radius_x:13,radius_y:8,per_s:5}"),
-            Said::Done(done) => check(&done, "world.v1.Done", "seq:1"),
         }
     }
 }
@@ -213,7 +218,12 @@ fn enumerations_have_the_numbers_of_the_files() {
         let kind = ItemKind::try_from(value.number()).unwrap();
         assert_eq!(serde_json::to_value(kind).unwrap(), value.name().to_lowercase());
     }
-    assert_eq!((steps.values().count(), items.values().count()), (9, 4));
+    let phases = files.get_enum_by_name("gauntlet.hunt.v1.RoundPhase").unwrap();
+    for value in phases.values() {
+        let phase = RoundPhase::try_from(value.number()).unwrap();
+        assert_eq!(serde_json::to_value(phase).unwrap(), value.name().to_lowercase());
+    }
+    assert_eq!((steps.values().count(), items.values().count(), phases.values().count()), (9, 4, 3));
 }
 
 #[test]
@@ -261,12 +271,11 @@ fn encoded(said: &Said, framing: Framing) -> Vec<u8> {
         Said::Moved(told) => encode(told, format, &mut out),
         Said::Dug(told) => encode(told, format, &mut out),
         Said::Grabbed(told) => encode(told, format, &mut out),
-        Said::View(told) => encode(told, format, &mut out),
+        Said::View(told) => encode(told.as_ref(), format, &mut out),
         Said::Refused(told) => encode(told, format, &mut out),
         Said::Round(told) => encode(told, format, &mut out),
         Said::Error(told) => encode(told, format, &mut out),
         Said::Watched(told) => encode(told, format, &mut out),
-        Said::Done(told) => encode(told, format, &mut out),
     }
     assert_eq!(&out[..6], b"before");
     out.split_off(6)
@@ -275,7 +284,7 @@ fn encoded(said: &Said, framing: Framing) -> Vec<u8> {
 #[test]
 fn frames_are_encoded_as_the_library_does_it() {
     let long = View { left: (0..70_000).collect(), ..View::default() };
-    for said in everything_said().into_iter().chain([Said::View(View::default()), Said::View(long)]) {
+    for said in everything_said().into_iter().chain([Said::View(Box::default()), Said::View(Box::new(long))]) {
         let frame = ServerFrame { what: Some(said.clone()) };
         assert_eq!(encoded(&said, Framing::Delimited), frame.encode_length_delimited_to_vec());
         let delimited = encoded(&said, Framing::Delimited);

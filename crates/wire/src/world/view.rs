@@ -1,6 +1,6 @@
 //! What is shown of a world.
 
-use super::hunt::Item;
+use super::hunt::{Item, Round};
 use prost::Message;
 use serde::{Deserialize, Serialize};
 use std::ops::Not;
@@ -84,6 +84,14 @@ pub struct View {
     #[prost(uint32, tag = "17")]
     #[serde(skip_serializing_if = "is_zero")]
     pub radius_y: u32,
+    /// How far the hunt is, if that changed.
+    #[prost(message, optional, tag = "18")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
+    /// The mover's own, if it changed.
+    #[prost(uint32, optional, tag = "19")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<u32>,
 }
 
 fn is_zero(number: &u32) -> bool {

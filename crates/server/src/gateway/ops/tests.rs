@@ -81,6 +81,19 @@ impl Reader for ShakyReader {
         story_history(before: Option<engine::rows::GameCursor>, limit: usize) -> Vec<engine::rows::GameRow>;
         standings(players: &[engine::ids::PlayerId]) -> Vec<(engine::ids::PlayerId, engine::tables::Standing)>;
         story_answer(player: engine::ids::PlayerId, key: &str) -> Option<store::RememberedAnswer>;
+        worlds(after: Option<engine::ids::WorldId>, limit: usize, now: engine::time::UnixMs) -> Vec<engine::rows::WorldEntry>;
+        world(id: engine::ids::WorldId, now: engine::time::UnixMs) -> Option<engine::rows::WorldEntry>;
+        world_named(name: &engine::ids::WorldName, now: engine::time::UnixMs) -> Option<engine::rows::WorldEntry>;
+        world_log(id: engine::ids::WorldId, from: u32, limit: usize) -> Option<engine::rows::WorldLogPage>;
+        worlds_behind(limit: usize) -> Vec<engine::rows::WorldBehind>;
+        has_joined(id: engine::ids::WorldId, player: engine::ids::PlayerId) -> bool;
+        members(id: engine::ids::WorldId, limit: usize) -> Vec<engine::ids::PlayerId>;
+        hunt_lobby(before: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
+            -> Vec<engine::rows::WorldEntry>;
+        hunt_leaderboard(before: Option<engine::rows::HunterCursor>, limit: usize) -> Vec<engine::rows::HunterRow>;
+        hunter(player: engine::ids::PlayerId) -> Option<engine::rows::HunterRow>;
+        hunt_rounds(id: engine::ids::WorldId, before: Option<u32>, limit: usize) -> Vec<engine::rows::RoundRow>;
+        hunt_totals() -> engine::rows::HuntTotals;
         clock() -> Option<engine::time::UnixMs>;
     }
 

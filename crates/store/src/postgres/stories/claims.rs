@@ -37,7 +37,7 @@ pub(super) const LOAD_ROWS: &str = "
     SELECT table_id, version, data FROM story_log WHERE table_id = ANY ($1) ORDER BY table_id, version";
 
 impl Batch<'_> {
-    fn has_lease(&mut self, worker: WorkerId, now: UnixMs) -> Result<bool, Trouble> {
+    pub(in crate::postgres) fn has_lease(&mut self, worker: WorkerId, now: UnixMs) -> Result<bool, Trouble> {
         self.session.exists(LEASE_ADDRESS, &[&PgId(worker.0), &now.0])
     }
 

@@ -40,7 +40,7 @@ pub(super) const LOAD_ROWS: &str = "
     SELECT version, data FROM story_log WHERE table_id = ?1 ORDER BY version";
 
 impl Batch<'_> {
-    pub(super) fn has_lease(&self, worker: WorkerId, now: UnixMs) -> Result<bool, StoreError> {
+    pub(in crate::sqlite) fn has_lease(&self, worker: WorkerId, now: UnixMs) -> Result<bool, StoreError> {
         self.session.exists(LEASE_ADDRESS, (worker.to_bytes(), now.0))
     }
 

@@ -1,0 +1,164 @@
+//! What is hard about a world, and its binary form (see `tables::pack`): `fact = format:u8=1 kind:u8 fields`, one fact a row of the log.
+//!
+//! A fact says what was decided, so that folding it needs no dice: what chance placed follows from the world's seed and the round.
+
+use super::input::MoverId;
+use crate::ids::PlayerId;
+use crate::matches::entry::{BadEntry, ByteReader};
+use crate::tables::pack::{Pack, packed, packed_variants, seal, unseal};
+use crate::time::UnixMs;
+use rules::world::{Cell, PowerUp};
+
+const FORMAT: u8 = 1;
+
+/// Who did it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunter {
+    /// The mover.
+    pub mover: MoverId,
+    /// Who he is to the house, if he said so: his scores last under this name.
+    pub player: Option<PlayerId>,
+    /// What others read over his head; may be empty.
+    pub name: Box<str>,
+}
+packed!(Hunter { mover, player, name });
+
+/// The claim of an item: who, by which of his inputs, what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Who.
+    pub hunter: Hunter,
+    /// By which of his inputs.
+    pub seq: u32,
+    /// In which round.
+    pub round: u32,
+    /// Which item of the round, in the order in which the round was laid out.
+    pub item: u32,
+    /// Where the hunter stood.
+    pub cell: Cell,
+}
+packed!(Claim { hunter, seq, round, item, cell });
+
+/// What somebody had when a round ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scored {
+    /// Who.
+    pub hunter: Hunter,
+    /// How many points.
+    pub points: u32,
+}
+packed!(Scored { hunter, points });
+
+/// Something hard that happened in a world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// A round began.
+    RoundBegan {
+        /// Its number, from 1.
+        number: u32,
+        /// When.
+        at: UnixMs,
+        /// When it is to end.
+        until: UnixMs,
+    },
+    /// A chest was dug.
+    Dug {
+        /// When.
+        at: UnixMs,
+        /// Whose it is.
+        claim: Claim,
+        /// What it was worth.
+        points: u32,
+        /// What he has in the round with it.
+        score: u32,
+    },
+    /// A power-up was grabbed.
+    Grabbed {
+        /// When.
+        at: UnixMs,
+        /// Whose it is.
+        claim: Claim,
+        /// Which.
+        kind: PowerUp,
+        /// Until when it helps.
+        until: UnixMs,
+    },
+    /// A round ended.
+    RoundEnded {
+        /// Its number.
+        number: u32,
+        /// When.
+        at: UnixMs,
+        /// The best of those with points, best first: at most [`crate::limits::ROUND_SCORES_MAX`].
+        scores: Vec<Scored>,
+        /// How many had points.
+        hunters: u32,
+        /// The points of all of them.
+        points: u64,
+    },
+}
+packed_variants!(Fact {
+    1 => RoundBegan { number, at, until },
+    2 => Dug { at, claim, points, score },
+    3 => Grabbed { at, claim, kind, until },
+    4 => RoundEnded { number, at, scores, hunters, points },
+});
+
+impl Fact {
+    /// The bytes of a row.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        seal(FORMAT, self)
+    }
+
+    /// The fact of a row: all of its bytes, and nothing but the canonical form.
+    ///
+    /// # Errors
+    /// [`BadEntry`] when they are not that.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadEntry> {
+        unseal(FORMAT, bytes)
+    }
+
+    /// When it happened.
+    #[must_use]
+    pub fn at(&self) -> UnixMs {
+        match self {
+            Self::RoundBegan { at, .. }
+            | Self::Dug { at, .. }
+            | Self::Grabbed { at, .. }
+            | Self::RoundEnded { at, .. } => *at,
+        }
+    }
+}
+
+impl Pack for MoverId {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        u32::get(from).map(Self)
+    }
+}
+
+impl Pack for Cell {
+    fn put(&self, out: &mut Vec<u8>) {
+        u32::from(self.x).put(out);
+        u32::from(self.y).put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        let mut side = || u16::try_from(u32::get(from)?).map_err(|_| BadEntry("a cell beyond any grid"));
+        Ok(Self { x: side()?, y: side()? })
+    }
+}
+
+impl Pack for PowerUp {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.code());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Self::from_code(u8::get(from)?).ok_or(BadEntry("a power-up that does not exist"))
+    }
+}

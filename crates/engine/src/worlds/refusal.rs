@@ -1,0 +1,71 @@
+//! Why a world refuses what a mover wants. A refusal moves nobody.
+
+/// What a world refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A tree stands there.
+    #[error("a tree stands there: go around it")]
+    Blocked,
+    /// The grid ends there.
+    #[error("the world ends there")]
+    Bounds,
+    /// His last moves were too close together.
+    #[error("you move too fast: wait a moment")]
+    TooFast,
+    /// Somebody stands there, in a world with one mover on a cell.
+    #[error("somebody stands there")]
+    Occupied,
+    /// Somebody else was faster.
+    #[error("somebody else has taken it")]
+    Taken,
+    /// Nothing of the kind lies within reach.
+    #[error("nothing of the kind lies within your reach")]
+    NothingHere,
+    /// The input is not the mover's next one, and too old to be answered again.
+    #[error("input {expected} is the next one")]
+    OutOfOrder {
+        /// The number that is.
+        expected: u32,
+    },
+    /// Nobody has this seat: he left, or was gone for longer than his grace.
+    #[error("there is no such mover: register again")]
+    Unknown,
+    /// There is no hunt in this world.
+    #[error("this world has no hunt")]
+    NoHunt,
+    /// No round of the hunt is running.
+    #[error("no round is running: wait for the next")]
+    RoundOver,
+    /// No cell is free, or as many movers are here as may be.
+    #[error("the world is full: come back later")]
+    Full,
+    /// The view asked for is larger or more frequent than views may be.
+    #[error("a view's radius is 1 to {radius_max} and its rate 1 to {per_s_max} a second")]
+    View {
+        /// The largest radius, in cells.
+        radius_max: u8,
+        /// The highest rate, a second.
+        per_s_max: u8,
+    },
+}
+
+impl Refusal {
+    /// The stable name on the wire.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Bounds => "bounds",
+            Self::TooFast => "too_fast",
+            Self::Occupied => "occupied",
+            Self::Taken => "taken",
+            Self::NothingHere => "nothing_here",
+            Self::OutOfOrder { .. } => "out_of_order",
+            Self::Unknown => "unknown_mover",
+            Self::NoHunt => "no_hunt",
+            Self::RoundOver => "round_over",
+            Self::Full => "world_full",
+            Self::View { .. } => "view_too_large",
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The rounds of a hunt as everybody sees them.
+
+use super::facts::Scored;
+use crate::time::UnixMs;
+
+/// How far a hunt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoundPhase {
+    /// The round has not begun: it begins when somebody is there and the pause is over.
+    Waiting,
+    /// The round is running.
+    Running,
+    /// It was the last one.
+    Over,
+}
+
+impl RoundPhase {
+    /// The name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Running => "running",
+            Self::Over => "over",
+        }
+    }
+
+    /// The number on the wire.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Waiting => 0,
+            Self::Running => 1,
+            Self::Over => 2,
+        }
+    }
+}
+
+/// What everybody knows of the round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundShown {
+    /// Its number, from 1; the one to come while none runs. 0 in a world without a hunt.
+    pub number: u32,
+    /// How far it is.
+    pub phase: RoundPhase,
+    /// When it ends; of a round to come, the earliest time at which it begins.
+    pub until: UnixMs,
+    /// Chests that nobody has dug.
+    pub chests_left: u32,
+}
+
+/// News of the hunt for everybody: only what is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A round began.
+    Began(RoundShown),
+    /// A round ended; the round to come, if there is one, stands beside the scores of the one that ended.
+    Ended {
+        /// The one that ended.
+        number: u32,
+        /// The best of it, best first.
+        scores: Vec<Scored>,
+        /// What comes.
+        next: RoundShown,
+    },
+}

@@ -1,0 +1,72 @@
+//! The settings of a world as bytes: `format:u8=1 fields` (see `tables::pack`).
+
+use crate::matches::entry::{BadEntry, ByteReader};
+use crate::tables::pack::{Pack, packed, seal, unseal};
+use rules::world::{HuntSettings, LifeSettings, Settings, Sharing, Size};
+
+const FORMAT: u8 = 1;
+
+/// The bytes of a world's settings, as stores keep them.
+#[must_use]
+pub fn settings_to_bytes(settings: &Settings) -> Vec<u8> {
+    seal(FORMAT, settings)
+}
+
+/// The settings of these bytes: all of them, and nothing but the canonical form.
+///
+/// # Errors
+/// [`BadEntry`] when they are not that. Whether a world can be laid out by them is not asked.
+pub fn settings_from_bytes(bytes: &[u8]) -> Result<Settings, BadEntry> {
+    unseal(FORMAT, bytes)
+}
+
+packed!(Settings { size, tree_permille, sharing, life, hunt, move_min });
+packed!(Size { width, height });
+packed!(LifeSettings { generation, start_permille });
+packed!(HuntSettings { chests, power_ups, points_max, round, pause, rounds, power_up });
+
+impl Pack for u16 {
+    fn put(&self, out: &mut Vec<u8>) {
+        u32::from(*self).put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Self::try_from(u32::get(from)?).map_err(|_| BadEntry("a number beyond 16 bits"))
+    }
+}
+
+impl Pack for Sharing {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self == Self::One).put(out);
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        bool::get(from).map(|is_one| if is_one { Self::One } else { Self::Many })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(settings: Settings) {
+        let bytes = settings_to_bytes(&settings);
+        assert_eq!(settings_from_bytes(&bytes), Ok(settings));
+        for length in 0..bytes.len() {
+            assert!(settings_from_bytes(&bytes[..length]).is_err(), "{length} bytes of {}", bytes.len());
+        }
+        let longer: Vec<u8> = bytes.iter().copied().chain([0]).collect();
+        assert!(settings_from_bytes(&longer).is_err());
+    }
+
+    #[test]
+    fn settings_become_bytes_and_back() {
+        check(Settings::default());
+        check(Settings { sharing: Sharing::One, life: Some(LifeSettings::default()), ..Settings::default() });
+        check(Settings {
+            hunt: Some(HuntSettings { chests: 70_000, ..HuntSettings::default() }),
+            ..Settings::default()
+        });
+    }
+}

@@ -1,0 +1,22 @@
+//! What is wrong with a chosen number: one shape for the settings of every game.
+
+/// A number outside the limits that the other settings leave to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The setting; a duration's name ends with its unit.
+    pub field: &'static str,
+    /// What was asked for.
+    pub have: u64,
+    /// The least that it may be.
+    pub min: u64,
+    /// The most that it may be.
+    pub max: u64,
+}
+
+impl Mistake {
+    /// The mistake, if `have` is not in `min..=max`.
+    #[must_use]
+    pub fn unless_within(field: &'static str, have: u64, min: u64, max: u64) -> Option<Self> {
+        (have < min || have > max).then_some(Self { field, have, min, max })
+    }
+}

@@ -1,0 +1,21 @@
+//! A world on a grid: trees that block, movers that step, life that grows between them, and a hunt for what lies there.
+//!
+//! What a world is made of, as functions of values: where trees stand ([`trees`]), where a [`Step`] leads, what a generation
+//! of [`Life`] does, what lies where in a round of a hunt ([`place`]). Who moves, in which order and how often is not known
+//! here, nor are time, names and viewers.
+
+mod bits;
+mod grid;
+mod hunt;
+mod indicator;
+mod life;
+mod settings;
+mod terrain;
+
+pub use bits::Bits;
+pub use grid::{Cell, Size, Step};
+pub use hunt::{FARSIGHT_CELLS, HuntSettings, Item, MAGNET_REACH, Placed, PowerUp, place};
+pub use indicator::{INDICATORS, Indicator};
+pub use life::{Life, LifeSettings};
+pub use settings::{Settings, Sharing};
+pub use terrain::{sown, spawn, trees};

@@ -1,0 +1,113 @@
+//! Rows about worlds, read like the others.
+
+use super::{Columns, named};
+use crate::contract::StoreError;
+use crate::laws::worlds::Versions;
+use engine::commands::ClaimedWorld;
+use engine::ids::{PlayerId, WorkerId, WorldId};
+use engine::rows::{
+    Admission, HuntTotals, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind, WorldLogRow, WorldOwner, WorldRow,
+};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+
+/// Of `worlds w`.
+pub(crate) const WORLD: &str =
+    "w.id, w.name, w.kind, w.settings, w.seed, w.creator, w.created_at, w.ends_at, w.admission, w.players_max";
+/// After [`WORLD`], of `worlds w` and the lease `l` of its owner.
+pub(crate) const ENTRY: &str = "w.players, w.worker, l.address";
+pub(crate) const HUNTER: &str = "player, name, points, chests, power_ups, rounds, rounds_won, last_at";
+pub(crate) const ROUND: &str = "number, ended_at, winner, winner_name, points, hunters";
+pub(crate) const TOTALS: &str = "hunters, points, chests, power_ups, rounds";
+
+pub(crate) fn world(row: &mut impl Columns) -> Result<WorldRow, StoreError> {
+    Ok(WorldRow {
+        id: WorldId(row.id()?),
+        name: {
+            let name = row.text()?;
+            named(name.parse().ok(), "world that may be called", &name)?
+        },
+        kind: {
+            let name = row.text()?;
+            named(WorldKind::from_name(&name), "kind of world", &name)?
+        },
+        settings: row.bytes()?,
+        seed: Seed(row.bits()?),
+        creator: row.maybe_id()?.map(PlayerId),
+        created_at: row.time()?,
+        ends_at: Some(row.time()?).filter(|ends_at| *ends_at != UnixMs(i64::MAX)),
+        admission: {
+            let name = row.text()?;
+            named(Admission::from_name(&name), "admission", &name)?
+        },
+        players_max: row.number()?,
+    })
+}
+
+/// Without an address the owner's lease does not hold.
+pub(crate) fn entry(row: &mut impl Columns) -> Result<WorldEntry, StoreError> {
+    let (world, players) = (world(row)?, row.number()?);
+    let (worker, address) = (row.maybe_id()?.map(WorkerId), row.maybe_text()?);
+    let owner = worker.zip(address).map(|(worker, address)| WorldOwner { worker, address });
+    Ok(WorldEntry { row: world, owner, players })
+}
+
+/// `epoch, snapshot_version, data`, after [`WORLD`].
+pub(crate) fn claimed(row: &mut impl Columns) -> Result<ClaimedWorld, StoreError> {
+    Ok(ClaimedWorld {
+        row: world(row)?,
+        epoch: row.number()?,
+        claims_version: row.number()?,
+        snapshot: row.maybe_bytes()?,
+        rows: Vec::new(),
+    })
+}
+
+/// `epoch, snapshot_version, aggregated_version` and the number of entries.
+pub(crate) fn held(row: &mut impl Columns) -> Result<(u32, Versions), StoreError> {
+    let epoch = row.number()?;
+    Ok((epoch, Versions { snapshot: row.number()?, aggregated: row.number()?, log: row.number()? }))
+}
+
+pub(crate) fn log_row(row: &mut impl Columns) -> Result<WorldLogRow, StoreError> {
+    Ok(WorldLogRow { version: row.number()?, bytes: row.bytes()? })
+}
+
+/// `id, aggregated_version` and the number of entries.
+pub(crate) fn behind(row: &mut impl Columns) -> Result<WorldBehind, StoreError> {
+    Ok(WorldBehind { id: WorldId(row.id()?), aggregated_version: row.number()?, version: row.number()? })
+}
+
+pub(crate) fn hunter(row: &mut impl Columns) -> Result<HunterRow, StoreError> {
+    Ok(HunterRow {
+        player: PlayerId(row.id()?),
+        name: row.text()?,
+        points: row.number()?,
+        chests: row.number()?,
+        power_ups: row.number()?,
+        rounds: row.number()?,
+        rounds_won: row.number()?,
+        last_at: row.time()?,
+    })
+}
+
+pub(crate) fn round(row: &mut impl Columns) -> Result<RoundRow, StoreError> {
+    Ok(RoundRow {
+        number: row.number()?,
+        ended_at: row.time()?,
+        winner: row.maybe_id()?.map(PlayerId),
+        winner_name: row.text()?,
+        points: row.number()?,
+        hunters: row.number()?,
+    })
+}
+
+pub(crate) fn totals(row: &mut impl Columns) -> Result<HuntTotals, StoreError> {
+    Ok(HuntTotals {
+        hunters: row.number()?,
+        points: row.number()?,
+        chests: row.number()?,
+        power_ups: row.number()?,
+        rounds: row.number()?,
+    })
+}

@@ -1,0 +1,141 @@
+//! Laws of worlds that every store applies in the same words: what fits a claim log, what may be joined, what may be forgotten.
+
+use engine::commands::{Aggregate, HunterDelta, Outcome, WorldAppend};
+use engine::ids::PlayerId;
+use engine::limits::{WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
+use engine::rows::{Admission, HunterRow, WorldRow};
+use engine::time::UnixMs;
+
+/// What the figures of a world's log are before a write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Versions {
+    /// Entries that the snapshot holds.
+    pub(crate) snapshot: u32,
+    /// Entries that are counted.
+    pub(crate) aggregated: u32,
+    /// Entries that there are.
+    pub(crate) log: u32,
+}
+
+impl Versions {
+    /// The first entry that somebody still needs: who loads needs those after the snapshot, who counts those after his cursor.
+    pub(crate) fn first_needed(self) -> u32 {
+        self.snapshot.min(self.aggregated)
+    }
+}
+
+/// Whether these entries continue a claim log of `have` entries: the expected number, and no gap among them.
+pub(crate) fn continues(append: &WorldAppend, have: u32) -> Result<(), Outcome> {
+    let is_contiguous = append.rows.iter().zip(have..).all(|(row, version)| row.version == version);
+    if append.expected_version == have && is_contiguous { Ok(()) } else { Err(Outcome::VersionIs(have)) }
+}
+
+/// Whether a snapshot neither goes back nor runs ahead of the log.
+pub(crate) fn may_snapshot(claims_version: u32, held: Versions) -> Result<(), Outcome> {
+    let is_within = (held.snapshot..=held.log).contains(&claims_version);
+    if is_within { Ok(()) } else { Err(Outcome::VersionIs(held.log)) }
+}
+
+/// Whether these entries are the next to be counted.
+pub(crate) fn may_aggregate(aggregate: &Aggregate, held: Versions) -> Result<(), Outcome> {
+    let is_within = (held.aggregated..=held.log).contains(&aggregate.to_version);
+    if aggregate.from_version == held.aggregated && is_within {
+        Ok(())
+    } else {
+        Err(Outcome::VersionIs(held.aggregated))
+    }
+}
+
+/// Whether another world may be made, with so many in the house and so many of its creator that are not over.
+pub(crate) fn may_make(row: &WorldRow, in_house: usize, of_creator: usize) -> Result<(), Outcome> {
+    let is_too_many_of_his = row.creator.is_some() && of_creator >= WORLDS_PER_PLAYER_MAX;
+    if in_house >= WORLDS_MAX || is_too_many_of_his { Err(Outcome::TooMany) } else { Ok(()) }
+}
+
+/// Whether somebody may join a world by himself.
+pub(crate) fn may_join(row: &WorldRow, players: u32, has_joined: bool, now: UnixMs) -> Result<(), Outcome> {
+    if row.is_over(now) || row.admission != Admission::Joined {
+        return Err(Outcome::NotOpen);
+    }
+    if players >= row.players_max && !has_joined { Err(Outcome::TooMany) } else { Ok(()) }
+}
+
+/// Somebody of whom nothing was counted yet.
+pub(crate) fn unknown_hunter(player: PlayerId) -> HunterRow {
+    HunterRow {
+        player,
+        name: String::new(),
+        points: 0,
+        chests: 0,
+        power_ups: 0,
+        rounds: 0,
+        rounds_won: 0,
+        last_at: UnixMs(0),
+    }
+}
+
+/// Brings a hunter's row forward.
+pub(crate) fn count(hunter: &mut HunterRow, delta: &HunterDelta) {
+    if !delta.name.is_empty() {
+        hunter.name = super::kept_text(&delta.name);
+    }
+    hunter.points += u64::from(delta.points);
+    hunter.chests += u64::from(delta.chests);
+    hunter.power_ups += u64::from(delta.power_ups);
+    hunter.rounds += u64::from(delta.rounds);
+    hunter.rounds_won += u64::from(delta.rounds_won);
+    hunter.last_at = hunter.last_at.max(delta.at);
+}
+
+/// When a world ends, as it is kept: a list in this order then has those that stay at its beginning.
+pub(crate) fn kept_end(ends_at: Option<UnixMs>) -> UnixMs {
+    ends_at.unwrap_or(UnixMs(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::commands::HuntDelta;
+    use engine::ids::WorldId;
+
+    /// Of a log of nine entries, four in its snapshot, six counted.
+    const HELD: Versions = Versions { snapshot: 4, aggregated: 6, log: 9 };
+
+    #[track_caller]
+    fn check_snapshot(claims_version: u32, is_refused: bool) {
+        let want = if is_refused { Err(Outcome::VersionIs(9)) } else { Ok(()) };
+        assert_eq!(may_snapshot(claims_version, HELD), want, "{claims_version}");
+    }
+
+    #[test]
+    fn a_snapshot_stays_between_the_one_before_and_the_end() {
+        check_snapshot(3, true);
+        check_snapshot(4, false);
+        check_snapshot(9, false);
+        check_snapshot(10, true);
+    }
+
+    #[track_caller]
+    fn check_count(from_version: u32, to_version: u32, is_refused: bool) {
+        let (id, totals) = (WorldId(1), HuntDelta::default());
+        let aggregate = Aggregate { id, from_version, to_version, hunters: vec![], totals, rounds: vec![] };
+        let want = if is_refused { Err(Outcome::VersionIs(6)) } else { Ok(()) };
+        assert_eq!(may_aggregate(&aggregate, HELD), want, "{from_version}..{to_version}");
+    }
+
+    #[test]
+    fn entries_are_counted_once_and_in_order() {
+        check_count(6, 9, false);
+        check_count(6, 6, false);
+        check_count(6, 10, true);
+        check_count(5, 9, true);
+        check_count(7, 9, true);
+        check_count(6, 5, true);
+    }
+
+    #[test]
+    fn what_somebody_needs_is_kept() {
+        assert_eq!(HELD.first_needed(), 4);
+        assert_eq!(Versions { snapshot: 8, ..HELD }.first_needed(), 6);
+    }
+}

@@ -1,0 +1,277 @@
+//! Worlds: who owns them, their claim logs, who joined, and what was counted.
+
+use super::tables::Tables;
+use crate::laws;
+use crate::laws::worlds::Versions;
+use engine::commands::{Aggregate, ClaimedWorld, HunterDelta, Outcome, WorldAppend, WorldCommand};
+use engine::ids::{PlayerId, WorkerId, WorldId, WorldName};
+use engine::rows::{
+    HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind, WorldLogPage,
+    WorldLogRow, WorldOwner, WorldRow,
+};
+use engine::time::UnixMs;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Everything about worlds.
+#[derive(Clone, Default)]
+pub(super) struct Worlds {
+    worlds: BTreeMap<WorldId, Entry>,
+    hunters: BTreeMap<PlayerId, HunterRow>,
+    totals: HuntTotals,
+}
+
+#[derive(Clone)]
+struct Entry {
+    row: WorldRow,
+    worker: Option<WorkerId>,
+    epoch: u32,
+    snapshot: Option<Vec<u8>>,
+    versions: Versions,
+    /// Those that somebody still needs.
+    rows: Vec<WorldLogRow>,
+    members: BTreeMap<PlayerId, UnixMs>,
+    rounds: BTreeMap<u32, RoundRow>,
+}
+
+impl Entry {
+    fn new(row: &WorldRow, members: &[PlayerId]) -> Self {
+        Self {
+            row: row.clone(),
+            worker: None,
+            epoch: 0,
+            snapshot: None,
+            versions: Versions::default(),
+            rows: Vec::new(),
+            members: members.iter().map(|player| (*player, row.created_at)).collect(),
+            rounds: BTreeMap::new(),
+        }
+    }
+
+    fn players(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    fn forget_what_nobody_needs(&mut self) {
+        let first = self.versions.first_needed();
+        self.rows.retain(|row| row.version >= first);
+    }
+
+    fn claimed(&self) -> ClaimedWorld {
+        let claims_version = self.versions.snapshot;
+        ClaimedWorld {
+            row: self.row.clone(),
+            epoch: self.epoch,
+            snapshot: self.snapshot.clone(),
+            claims_version,
+            rows: self.rows.iter().filter(|row| row.version >= claims_version).cloned().collect(),
+        }
+    }
+}
+
+impl Worlds {
+    fn named(&self, name: &WorldName) -> Option<&Entry> {
+        self.worlds.values().find(|entry| entry.row.name == *name)
+    }
+
+    fn fenced(&mut self, id: WorldId, epoch: u32) -> Result<&mut Entry, Outcome> {
+        self.worlds.get_mut(&id).filter(|entry| entry.epoch == epoch && epoch > 0).ok_or(Outcome::Fenced)
+    }
+
+    fn ensure(&mut self, row: &WorldRow, members: &[PlayerId]) -> Result<Outcome, Outcome> {
+        if let Some(known) = self.named(&row.name) {
+            return Ok(Outcome::WorldIs(Box::new(known.row.clone())));
+        }
+        if self.worlds.contains_key(&row.id) {
+            return Err(Outcome::Duplicate);
+        }
+        let is_his = |entry: &&Entry| entry.row.creator == row.creator && !entry.row.is_over(row.created_at);
+        laws::worlds::may_make(row, self.worlds.len(), self.worlds.values().filter(is_his).count())?;
+        self.worlds.insert(row.id, Entry::new(row, members));
+        Ok(Outcome::WorldIs(Box::new(row.clone())))
+    }
+
+    fn append(&mut self, append: &WorldAppend) -> Result<Outcome, Outcome> {
+        let entry = self.fenced(append.id, append.epoch)?;
+        laws::worlds::continues(append, entry.versions.log)?;
+        entry.rows.extend(append.rows.iter().cloned());
+        entry.versions.log += append.rows.len() as u32;
+        Ok(Outcome::Done)
+    }
+
+    fn snapshot(&mut self, id: WorldId, epoch: u32, claims_version: u32, bytes: &[u8]) -> Result<Outcome, Outcome> {
+        let entry = self.fenced(id, epoch)?;
+        laws::worlds::may_snapshot(claims_version, entry.versions)?;
+        entry.versions.snapshot = claims_version;
+        entry.snapshot = Some(bytes.to_vec());
+        entry.forget_what_nobody_needs();
+        Ok(Outcome::Done)
+    }
+
+    fn join(&mut self, id: WorldId, player: PlayerId, now: UnixMs) -> Result<Outcome, Outcome> {
+        let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        let has_joined = entry.members.contains_key(&player);
+        laws::worlds::may_join(&entry.row, entry.players(), has_joined, now)?;
+        entry.members.entry(player).or_insert(now);
+        Ok(Outcome::Done)
+    }
+
+    fn leave(&mut self, id: WorldId, player: PlayerId) -> Result<Outcome, Outcome> {
+        let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        entry.members.remove(&player).map(|_| Outcome::Done).ok_or(Outcome::Missing)
+    }
+
+    fn aggregate(&mut self, aggregate: &Aggregate) -> Result<Outcome, Outcome> {
+        let entry = self.worlds.get_mut(&aggregate.id).ok_or(Outcome::Missing)?;
+        laws::worlds::may_aggregate(aggregate, entry.versions)?;
+        entry.versions.aggregated = aggregate.to_version;
+        entry.forget_what_nobody_needs();
+        for round in &aggregate.rounds {
+            let winner_name = laws::kept_text(&round.winner_name);
+            let known = entry.rounds.insert(round.number, RoundRow { winner_name, ..round.clone() });
+            self.totals.rounds += u64::from(known.is_none());
+        }
+        self.totals.points += u64::from(aggregate.totals.points);
+        self.totals.chests += u64::from(aggregate.totals.chests);
+        self.totals.power_ups += u64::from(aggregate.totals.power_ups);
+        for delta in &aggregate.hunters {
+            self.count(delta);
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn count(&mut self, delta: &HunterDelta) {
+        let (hunters, totals) = (&mut self.hunters, &mut self.totals);
+        let hunter = hunters.entry(delta.player).or_insert_with(|| {
+            totals.hunters += 1;
+            laws::worlds::unknown_hunter(delta.player)
+        });
+        laws::worlds::count(hunter, delta);
+    }
+
+    pub(super) fn has_joined(&self, id: WorldId, player: PlayerId) -> bool {
+        self.worlds.get(&id).is_some_and(|entry| entry.members.contains_key(&player))
+    }
+
+    pub(super) fn members(&self, id: WorldId, limit: usize) -> Vec<PlayerId> {
+        self.worlds.get(&id).into_iter().flat_map(|entry| entry.members.keys().copied()).take(limit).collect()
+    }
+
+    pub(super) fn log_page(&self, id: WorldId, from: u32, limit: usize) -> Option<WorldLogPage> {
+        let entry = self.worlds.get(&id)?;
+        let rows = entry.rows.iter().filter(|row| row.version >= from).take(limit).cloned().collect();
+        let Versions { log, aggregated, .. } = entry.versions;
+        Some(WorldLogPage { rows, version: log, aggregated_version: aggregated })
+    }
+
+    pub(super) fn behind(&self, limit: usize) -> Vec<WorldBehind> {
+        let is_behind = |(_, entry): &(&WorldId, &Entry)| entry.versions.aggregated < entry.versions.log;
+        let behind = self.worlds.iter().filter(is_behind).map(|(id, entry)| WorldBehind {
+            id: *id,
+            aggregated_version: entry.versions.aggregated,
+            version: entry.versions.log,
+        });
+        behind.take(limit).collect()
+    }
+
+    pub(super) fn leaderboard(&self, before: Option<HunterCursor>, limit: usize) -> Vec<HunterRow> {
+        let is_asked = |row: &&HunterRow| before.is_none_or(|before| HunterCursor::of(row) < before);
+        let mut rows: Vec<_> = self.hunters.values().filter(is_asked).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(HunterCursor::of(row)));
+        rows.into_iter().take(limit).cloned().collect()
+    }
+
+    pub(super) fn hunter(&self, player: PlayerId) -> Option<HunterRow> {
+        self.hunters.get(&player).cloned()
+    }
+
+    pub(super) fn rounds(&self, id: WorldId, before: Option<u32>, limit: usize) -> Vec<RoundRow> {
+        let rounds = self.worlds.get(&id).into_iter().flat_map(|entry| entry.rounds.values().rev());
+        rounds.filter(|round| before.is_none_or(|before| round.number < before)).take(limit).cloned().collect()
+    }
+
+    pub(super) fn totals(&self) -> HuntTotals {
+        self.totals
+    }
+}
+
+impl Tables {
+    pub(super) fn world(&mut self, command: &WorldCommand) -> Outcome {
+        let worlds = &mut self.worlds;
+        let outcome = match command {
+            WorldCommand::Ensure { row, members } => worlds.ensure(row, members),
+            WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
+            WorldCommand::Append(append) => worlds.append(append),
+            WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
+                worlds.snapshot(*id, *epoch, *claims_version, bytes)
+            }
+            WorldCommand::Release { id, epoch } => worlds.fenced(*id, *epoch).map(|entry| {
+                entry.worker = None;
+                Outcome::Done
+            }),
+            WorldCommand::Join { id, player, now } => worlds.join(*id, *player, *now),
+            WorldCommand::Leave { id, player } => worlds.leave(*id, *player),
+            WorldCommand::Aggregate(aggregate) => worlds.aggregate(aggregate),
+            WorldCommand::Retire { now, keep_for, max } => Ok(self.retire_worlds(*now, *keep_for, *max)),
+        };
+        outcome.unwrap_or_else(|refusal| refusal)
+    }
+
+    fn claim_world(&mut self, id: WorldId, worker: WorkerId, now: UnixMs) -> Result<Outcome, Outcome> {
+        if !self.lease_holds(worker, now) {
+            return Err(Outcome::LeaseLost);
+        }
+        let owner = self.world_entry(id, now).ok_or(Outcome::Missing)?.owner;
+        if let Some(WorldOwner { address, .. }) = owner.filter(|owner| owner.worker != worker) {
+            return Ok(Outcome::WorldElsewhere { address });
+        }
+        let entry = self.worlds.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        entry.worker = Some(worker);
+        entry.epoch += 1;
+        Ok(Outcome::WorldClaimed(Box::new(entry.claimed())))
+    }
+
+    fn retire_worlds(&mut self, now: UnixMs, keep_for: Duration, max: usize) -> Outcome {
+        let is_old = |entry: &&Entry| {
+            let is_counted = entry.versions.aggregated == entry.versions.log;
+            let is_owned = entry.worker.is_some_and(|worker| self.lease_holds(worker, now));
+            entry.row.ends_at.is_some_and(|ends_at| ends_at < now.before(keep_for)) && is_counted && !is_owned
+        };
+        let mut old: Vec<_> =
+            self.worlds.worlds.values().filter(is_old).map(|entry| HuntCursor::of(&entry.row)).collect();
+        old.sort_unstable();
+        old.truncate(max);
+        for at in &old {
+            self.worlds.worlds.remove(&at.id);
+        }
+        Outcome::Retired(old.len())
+    }
+
+    fn entry_of(&self, entry: &Entry, now: UnixMs) -> WorldEntry {
+        let address = |worker| Some(WorldOwner { worker, address: self.lease_address(worker, now)? });
+        WorldEntry { row: entry.row.clone(), owner: entry.worker.and_then(address), players: entry.players() }
+    }
+
+    pub(super) fn world_entry(&self, id: WorldId, now: UnixMs) -> Option<WorldEntry> {
+        self.worlds.worlds.get(&id).map(|entry| self.entry_of(entry, now))
+    }
+
+    pub(super) fn world_named(&self, name: &WorldName, now: UnixMs) -> Option<WorldEntry> {
+        self.worlds.named(name).map(|entry| self.entry_of(entry, now))
+    }
+
+    pub(super) fn world_entries(&self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Vec<WorldEntry> {
+        let entries = self.worlds.worlds.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
+        entries.take(limit).map(|(_, entry)| self.entry_of(entry, now)).collect()
+    }
+
+    pub(super) fn hunt_lobby(&self, before: Option<HuntCursor>, limit: usize, now: UnixMs) -> Vec<WorldEntry> {
+        let is_asked = |entry: &&Entry| {
+            let is_open = entry.row.kind == WorldKind::Hunt && !entry.row.is_over(now);
+            is_open && before.is_none_or(|before| HuntCursor::of(&entry.row) < before)
+        };
+        let mut open: Vec<_> = self.worlds.worlds.values().filter(is_asked).collect();
+        open.sort_by_key(|entry| std::cmp::Reverse(HuntCursor::of(&entry.row)));
+        open.into_iter().take(limit).map(|entry| self.entry_of(entry, now)).collect()
+    }
+}

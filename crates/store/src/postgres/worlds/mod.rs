@@ -1,0 +1,93 @@
+//! Worlds: what their owners may do, who owns them, who joined, what was counted. Rows of worlds that a batch decides about are
+//! locked before, in the order of their ids; whoever counts holds the row of totals until he is done, so that hunters are
+//! written by one node at a time.
+
+mod figures;
+mod life;
+mod log;
+mod reads;
+
+pub(super) use reads::{
+    behind, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
+};
+
+use super::batch::Batch;
+use super::session::{PgId, Trouble};
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::WorldId;
+use std::collections::BTreeSet;
+
+/// The world whose row a command decides by.
+fn world_of(command: &Command) -> Option<WorldId> {
+    let Command::World(command) = command else { return None };
+    match command {
+        WorldCommand::Claim { id, .. }
+        | WorldCommand::Snapshot { id, .. }
+        | WorldCommand::Release { id, .. }
+        | WorldCommand::Join { id, .. }
+        | WorldCommand::Leave { id, .. } => Some(*id),
+        WorldCommand::Append(append) => Some(append.id),
+        WorldCommand::Aggregate(aggregate) => Some(aggregate.id),
+        WorldCommand::Ensure { .. } | WorldCommand::Retire { .. } => None,
+    }
+}
+
+impl Batch<'_> {
+    pub(super) fn lock_worlds(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+        let worlds: BTreeSet<WorldId> = commands.iter().filter_map(world_of).collect();
+        let worlds: Vec<PgId> = worlds.into_iter().map(|id| PgId(id.0)).collect();
+        if !worlds.is_empty() {
+            let sql = "SELECT 1 FROM worlds WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+            self.session.run(sql, &[&worlds])?;
+        }
+        let is_count = |command: &Command| matches!(command, Command::World(WorldCommand::Aggregate(_)));
+        if commands.iter().any(is_count) {
+            self.session.run("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn world(&mut self, command: &WorldCommand) -> Result<Outcome, Trouble> {
+        match command {
+            WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
+            WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
+            WorldCommand::Append(append) => self.append_world(append),
+            WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
+                self.snapshot_world(*id, *epoch, *claims_version, bytes)
+            }
+            WorldCommand::Release { id, epoch } => self.release_world(*id, *epoch),
+            WorldCommand::Join { id, player, now } => self.join_world(*id, *player, *now),
+            WorldCommand::Leave { id, player } => self.leave_world(*id, *player),
+            WorldCommand::Aggregate(aggregate) => self.aggregate_world(aggregate),
+            WorldCommand::Retire { now, keep_for, max } => self.retire_worlds(*now, *keep_for, *max),
+        }
+    }
+}
+
+/// The questions that are asked about worlds, by name, for a look at their plans.
+#[cfg(test)]
+pub(super) fn questions() -> Vec<(&'static str, String)> {
+    let fixed = [
+        ("held", log::HELD),
+        ("load of claims", life::LOAD_ROWS),
+        ("worlds of a creator", life::OF_CREATOR),
+        ("worlds in the house", life::IN_HOUSE),
+        ("old worlds", life::OLD),
+        ("log", reads::LOG),
+        ("worlds behind", reads::BEHIND),
+        ("joined", reads::JOINED),
+        ("members", reads::MEMBERS),
+    ];
+    let made = [
+        ("load of a world", life::load()),
+        ("world", reads::by_id()),
+        ("world of a name", reads::by_name()),
+        ("worlds", reads::page()),
+        ("hunts", reads::lobby_page()),
+        ("leaderboard", reads::leaderboard_page()),
+        ("hunter", reads::hunter_of()),
+        ("rounds", reads::rounds_page()),
+        ("totals", reads::totals_row()),
+    ];
+    fixed.into_iter().map(|(name, sql)| (name, sql.to_owned())).chain(made).collect()
+}

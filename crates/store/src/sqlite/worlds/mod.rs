@@ -1,0 +1,61 @@
+//! Worlds: what their owners may do, who owns them, who joined, what was counted.
+
+mod figures;
+mod life;
+mod log;
+mod reads;
+
+pub(super) use reads::{
+    behind, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
+};
+
+use super::batch::Batch;
+use crate::contract::StoreError;
+use engine::commands::{Outcome, WorldCommand};
+
+impl Batch<'_> {
+    pub(super) fn world(&mut self, command: &WorldCommand) -> Result<Outcome, StoreError> {
+        match command {
+            WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
+            WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
+            WorldCommand::Append(append) => self.append_world(append),
+            WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
+                self.snapshot_world(*id, *epoch, *claims_version, bytes)
+            }
+            WorldCommand::Release { id, epoch } => self.release_world(*id, *epoch),
+            WorldCommand::Join { id, player, now } => self.join_world(*id, *player, *now),
+            WorldCommand::Leave { id, player } => self.leave_world(*id, *player),
+            WorldCommand::Aggregate(aggregate) => self.aggregate_world(aggregate),
+            WorldCommand::Retire { now, keep_for, max } => self.retire_worlds(*now, *keep_for, *max),
+        }
+    }
+}
+
+/// The questions that are asked about worlds, by name: what a look at their plans goes through.
+#[cfg(test)]
+pub(super) fn questions() -> Vec<(&'static str, String)> {
+    let fixed = [
+        ("held", log::HELD),
+        ("forgotten entries", log::FORGET),
+        ("load of claims", life::LOAD_ROWS),
+        ("worlds of a creator", life::OF_CREATOR),
+        ("worlds in the house", life::IN_HOUSE),
+        ("old worlds", life::OLD),
+        ("log", reads::LOG),
+        ("worlds behind", reads::BEHIND),
+        ("joined", reads::JOINED),
+        ("members", reads::MEMBERS),
+    ];
+    let made = [
+        ("load of a world", life::load()),
+        ("world", reads::by_id()),
+        ("world of a name", reads::by_name()),
+        ("worlds", reads::page()),
+        ("hunts", reads::lobby_page()),
+        ("leaderboard", reads::leaderboard_page()),
+        ("hunter", reads::hunter_of()),
+        ("rounds", reads::rounds_page()),
+        ("totals", reads::totals_row()),
+    ];
+    fixed.into_iter().map(|(name, sql)| (name, sql.to_owned())).chain(made).collect()
+}

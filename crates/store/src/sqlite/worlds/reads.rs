@@ -1,0 +1,171 @@
+//! Questions about worlds. Every one is answered by walking an index.
+
+use crate::columns::{Columns, worlds as rows};
+use crate::contract::StoreError;
+use crate::sqlite::rows::Session;
+use engine::ids::{PlayerId, WorldId, WorldName};
+use engine::rows::{HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage};
+use engine::time::UnixMs;
+
+pub(super) const LOG: &str = "
+    SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
+/// One seek for each world that has a log, another to its end.
+pub(super) const BEHIND: &str = "
+    WITH RECURSIVE logged (id) AS (
+        SELECT (SELECT world_id FROM world_log WHERE world_id > x'' ORDER BY world_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT world_id FROM world_log WHERE world_id > logged.id ORDER BY world_id LIMIT 1)
+        FROM logged WHERE logged.id IS NOT NULL
+    )
+    SELECT id, aggregated_version, version FROM (
+        SELECT w.id, w.aggregated_version,
+               (SELECT version + 1 FROM world_log WHERE world_id = w.id ORDER BY version DESC LIMIT 1) AS version
+        FROM logged CROSS JOIN worlds w ON w.id = logged.id)
+    WHERE aggregated_version < version LIMIT ?1";
+pub(super) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = ?1 AND player = ?2";
+pub(super) const MEMBERS: &str = "
+    SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
+
+/// Worlds with their owners at ?1.
+fn entries(rest: &str) -> String {
+    format!(
+        "SELECT {}, {} FROM worlds w
+         LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?1 AND NOT l.is_given_up {rest}",
+        rows::WORLD,
+        rows::ENTRY
+    )
+}
+
+pub(super) fn by_id() -> String {
+    entries("WHERE w.id = ?2")
+}
+
+pub(super) fn by_name() -> String {
+    entries("WHERE w.name = ?2")
+}
+
+pub(super) fn page() -> String {
+    entries("WHERE w.id > ?2 ORDER BY w.id LIMIT ?3")
+}
+
+pub(super) fn lobby_page() -> String {
+    entries(
+        "WHERE w.ends_at > ?1 AND (w.ends_at, w.id) < (?2, ?3) AND w.kind = 'hunt'
+         ORDER BY w.ends_at DESC, w.id DESC LIMIT ?4",
+    )
+}
+
+pub(super) fn leaderboard_page() -> String {
+    format!(
+        "SELECT {} FROM hunters WHERE (points, player) < (?1, ?2) ORDER BY points DESC, player DESC LIMIT ?3",
+        rows::HUNTER
+    )
+}
+
+pub(super) fn hunter_of() -> String {
+    format!("SELECT {} FROM hunters WHERE player = ?1", rows::HUNTER)
+}
+
+pub(super) fn rounds_page() -> String {
+    format!("SELECT {} FROM hunt_rounds WHERE world_id = ?1 AND number < ?2 ORDER BY number DESC LIMIT ?3", rows::ROUND)
+}
+
+pub(super) fn totals_row() -> String {
+    format!("SELECT {} FROM hunt_totals WHERE id = 1", rows::TOTALS)
+}
+
+pub(in crate::sqlite) fn world(
+    session: Session<'_>,
+    id: WorldId,
+    now: UnixMs,
+) -> Result<Option<WorldEntry>, StoreError> {
+    session.first(&by_id(), (now.0, id.to_bytes()), |row| rows::entry(row))
+}
+
+pub(in crate::sqlite) fn world_named(
+    session: Session<'_>,
+    name: &WorldName,
+    now: UnixMs,
+) -> Result<Option<WorldEntry>, StoreError> {
+    session.first(&by_name(), (now.0, name.as_str()), |row| rows::entry(row))
+}
+
+pub(in crate::sqlite) fn worlds(
+    session: Session<'_>,
+    after: Option<WorldId>,
+    limit: usize,
+    now: UnixMs,
+) -> Result<Vec<WorldEntry>, StoreError> {
+    // No bytes sort before any 16.
+    let after = after.map_or_else(Vec::new, |after| after.to_bytes().into());
+    session.all(&page(), (now.0, after, limit as i64), |row| rows::entry(row))
+}
+
+/// The session is a snapshot.
+pub(in crate::sqlite) fn log_page(
+    session: Session<'_>,
+    id: WorldId,
+    from: u32,
+    limit: usize,
+) -> Result<Option<WorldLogPage>, StoreError> {
+    let held = session.first(super::log::HELD, [id.to_bytes()], |row| rows::held(row))?;
+    let Some((_, versions)) = held else { return Ok(None) };
+    let rows = session.all(LOG, (id.to_bytes(), from, limit as i64), |row| rows::log_row(row))?;
+    Ok(Some(WorldLogPage { rows, version: versions.log, aggregated_version: versions.aggregated }))
+}
+
+pub(in crate::sqlite) fn behind(session: Session<'_>, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
+    session.all(BEHIND, [limit as i64], |row| rows::behind(row))
+}
+
+pub(in crate::sqlite) fn has_joined(session: Session<'_>, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
+    session.exists(JOINED, (id.to_bytes(), player.to_bytes()))
+}
+
+pub(in crate::sqlite) fn members(session: Session<'_>, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError> {
+    session.all(MEMBERS, (id.to_bytes(), limit as i64), |row| row.id().map(PlayerId))
+}
+
+pub(in crate::sqlite) fn lobby(
+    session: Session<'_>,
+    before: Option<HuntCursor>,
+    limit: usize,
+    now: UnixMs,
+) -> Result<Vec<WorldEntry>, StoreError> {
+    let (ends_at, id) = before.map_or_else(end, |before| (before.ends_at.0, before.id.to_bytes().into()));
+    session.all(&lobby_page(), (now.0, ends_at, id, limit as i64), |row| rows::entry(row))
+}
+
+/// A place after every other: 17 bytes sort after any 16.
+fn end() -> (i64, Vec<u8>) {
+    (i64::MAX, vec![0xff; 17])
+}
+
+pub(in crate::sqlite) fn leaderboard(
+    session: Session<'_>,
+    before: Option<HunterCursor>,
+    limit: usize,
+) -> Result<Vec<HunterRow>, StoreError> {
+    let place =
+        |before: HunterCursor| (i64::try_from(before.points).unwrap_or(i64::MAX), before.player.to_bytes().into());
+    let (points, player) = before.map_or_else(end, place);
+    session.all(&leaderboard_page(), (points, player, limit as i64), |row| rows::hunter(row))
+}
+
+pub(in crate::sqlite) fn hunter(session: Session<'_>, player: PlayerId) -> Result<Option<HunterRow>, StoreError> {
+    session.first(&hunter_of(), [player.to_bytes()], |row| rows::hunter(row))
+}
+
+pub(in crate::sqlite) fn rounds(
+    session: Session<'_>,
+    id: WorldId,
+    before: Option<u32>,
+    limit: usize,
+) -> Result<Vec<RoundRow>, StoreError> {
+    let before = before.map_or(i64::MAX, i64::from);
+    session.all(&rounds_page(), (id.to_bytes(), before, limit as i64), |row| rows::round(row))
+}
+
+pub(in crate::sqlite) fn totals(session: Session<'_>) -> Result<HuntTotals, StoreError> {
+    Ok(session.first(&totals_row(), [], |row| rows::totals(row))?.unwrap_or_default())
+}

@@ -1,0 +1,228 @@
+//! Worlds: their claim logs and snapshots under their fences, who owns them, who joined.
+
+use crate::fixtures::*;
+use crate::stories::player_id;
+use crate::world_fixtures::*;
+use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
+use engine::limits::WORLDS_PER_PLAYER_MAX;
+use engine::rows::{Admission, HuntCursor, WorldEntry, WorldOwner, WorldRow};
+use store::Database;
+
+pub(crate) fn a_world_is_made_once(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let row = hunt(1, Some(at(60_000)));
+    held.did(ensure(&row, &[]), world_is(&row));
+    held.did(ensure(&row, &[]), world_is(&row));
+    held.did(ensure(&WorldRow { id: world_id(2), ..row.clone() }, &[]), world_is(&row));
+    held.did(ensure(&WorldRow { name: name("other"), ..row.clone() }, &[]), Outcome::Duplicate);
+    let kept = WorldEntry { row: row.clone(), owner: None, players: 0 };
+    assert_eq!(held.reader.world(row.id, at(0)), Ok(Some(kept.clone())));
+    assert_eq!(held.reader.world_named(&row.name, at(0)), Ok(Some(kept)));
+    assert_eq!(held.reader.world_named(&name("other"), at(0)), Ok(None));
+    let plaza = plaza(3);
+    held.did(ensure(&plaza, &[]), world_is(&plaza));
+    assert_eq!(held.reader.world(plaza.id, at(0)).unwrap().unwrap().row, plaza, "without a creator and an end");
+}
+
+pub(crate) fn a_creator_has_so_many_worlds(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let most = WORLDS_PER_PLAYER_MAX as u128;
+    for n in 1..=most {
+        held.did(ensure(&hunt(n, Some(at(60_000))), &[]), world_is(&hunt(n, Some(at(60_000)))));
+    }
+    let one_more = hunt(most + 1, Some(at(60_000)));
+    held.did(ensure(&one_more, &[]), Outcome::TooMany);
+    let of_another = WorldRow { creator: Some(player_id(2)), ..one_more.clone() };
+    held.did(ensure(&of_another, &[]), world_is(&of_another));
+    held.did(ensure(&plaza(50), &[]), world_is(&plaza(50)));
+    // As soon as they are over.
+    let later = WorldRow { id: world_id(90), name: name("later"), created_at: at(60_000), ..one_more };
+    held.did(ensure(&later, &[]), world_is(&later));
+}
+
+pub(crate) fn a_world_is_claimed_when_it_is_free(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));
+    held.did(claim_world(1, 1, at(0)), Outcome::LeaseLost);
+    held.did(lease(1, at(0)), Outcome::Done);
+    held.did(claim_world(1, 7, at(0)), Outcome::Missing);
+    let claimed = held.takes_world(claim_world(1, 1, at(0)));
+    assert_eq!((claimed.row, claimed.epoch, claimed.snapshot, claimed.claims_version), (hunt(1, None), 1, None, 0));
+    assert_eq!(claimed.rows, []);
+    held.did(lease(2, at(4_000)), Outcome::Done);
+    held.did(claim_world(2, 1, at(4_999)), Outcome::WorldElsewhere { address: "10.0.0.1:4000".to_owned() });
+    let owner = WorldOwner { worker: worker_id(1), address: "10.0.0.1:4000".to_owned() };
+    assert_eq!(held.reader.world(world_id(1), at(4_999)).unwrap().unwrap().owner, Some(owner));
+    assert_eq!(held.reader.world(world_id(1), at(5_000)).unwrap().unwrap().owner, None);
+    assert_eq!(held.takes_world(claim_world(1, 1, at(4_999))).epoch, 2, "its answer was lost, say");
+    assert_eq!(held.takes_world(claim_world(2, 1, at(5_000))).epoch, 3);
+    held.did(release_world(1, 2), Outcome::Fenced);
+    held.did(release_world(1, 3), Outcome::Done);
+    held.did(release_world(1, 3), Outcome::Done);
+    held.did(lease(3, at(5_000)), Outcome::Done);
+    assert_eq!(held.takes_world(claim_world(3, 1, at(5_000))).epoch, 4);
+}
+
+pub(crate) fn claims_are_fenced_and_versioned(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));
+    held.did(claims(1, 0, 0, 1), Outcome::Fenced);
+    held.did(release_world(1, 0), Outcome::Fenced);
+    held.own_world(1, 1);
+    held.did(claims(1, 1, 0, 3), Outcome::Done);
+    held.did(claims(1, 1, 0, 3), Outcome::VersionIs(3));
+    held.did(claims(1, 1, 4, 1), Outcome::VersionIs(3));
+    held.did(claims(1, 2, 3, 1), Outcome::Fenced);
+    held.did(claims(7, 1, 0, 1), Outcome::Fenced);
+    let mut gap = appended(1, 1, 3, 3);
+    gap.rows.remove(1);
+    held.did(Command::World(WorldCommand::Append(gap)), Outcome::VersionIs(3));
+    let shifted = WorldAppend { expected_version: 3, ..appended(1, 1, 4, 1) };
+    held.did(Command::World(WorldCommand::Append(shifted)), Outcome::VersionIs(3));
+    held.did(claims(1, 1, 3, 0), Outcome::Done);
+    held.did(claims(1, 1, 3, 2), Outcome::Done);
+    let claimed = held.takes_world(claim_world(1, 1, at(0)));
+    assert!(claimed.rows.into_iter().eq((0..5).map(claim_row)), "what was refused left nothing");
+    held.did(claims(1, 1, 5, 1), Outcome::Fenced);
+    held.did(snapshot(1, 1, 5, 9), Outcome::Fenced);
+    held.did(claims(1, 2, 5, 1), Outcome::Done);
+}
+
+pub(crate) fn a_snapshot_stays_between_the_one_before_and_the_end(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));
+    held.own_world(1, 1);
+    held.did(snapshot(1, 1, 0, 5), Outcome::Done);
+    held.did(claims(1, 1, 0, 6), Outcome::Done);
+    held.did(snapshot(1, 1, 7, 9), Outcome::VersionIs(6));
+    held.did(snapshot(1, 1, 4, 9), Outcome::Done);
+    held.did(snapshot(1, 1, 3, 9), Outcome::VersionIs(6));
+    held.did(snapshot(1, 1, 4, 300), Outcome::Done);
+    let claimed = held.takes_world(claim_world(1, 1, at(0)));
+    assert_eq!((claimed.claims_version, claimed.snapshot), (4, Some(vec![0x5a; 300])));
+    assert!(claimed.rows.into_iter().eq((4..6).map(claim_row)), "those that the snapshot does not hold");
+}
+
+pub(crate) fn entries_are_kept_while_somebody_needs_them(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));
+    held.own_world(1, 1);
+    held.did(claims(1, 1, 0, 6), Outcome::Done);
+    held.did(snapshot(1, 1, 4, 9), Outcome::Done);
+    held.log_is(1, 0, 9, &[0, 1, 2, 3, 4, 5], (6, 0));
+    held.did(counted(1, 0, 3), Outcome::Done);
+    held.log_is(1, 0, 9, &[3, 4, 5], (6, 3));
+    held.log_is(1, 4, 1, &[4], (6, 3));
+    held.did(counted(1, 3, 6), Outcome::Done);
+    held.log_is(1, 0, 9, &[4, 5], (6, 6));
+    held.did(snapshot(1, 1, 6, 9), Outcome::Done);
+    held.log_is(1, 0, 9, &[], (6, 6));
+    // An empty log still knows how far it is.
+    held.did(claims(1, 1, 0, 1), Outcome::VersionIs(6));
+    held.did(claims(1, 1, 6, 2), Outcome::Done);
+    held.log_is(1, 0, 9, &[6, 7], (8, 6));
+    assert_eq!(held.reader.world_log(world_id(7), 0, 9), Ok(None));
+}
+
+pub(crate) fn players_join_while_there_is_room(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let row = WorldRow { players_max: 2, ..hunt(1, Some(at(1_000))) };
+    held.did(ensure(&row, &[]), world_is(&row));
+    held.did(join(7, 1, at(0)), Outcome::Missing);
+    held.did(join(1, 1, at(0)), Outcome::Done);
+    held.did(join(1, 1, at(0)), Outcome::Done);
+    held.did(join(1, 2, at(0)), Outcome::Done);
+    held.did(join(1, 3, at(0)), Outcome::TooMany);
+    held.did(join(1, 2, at(0)), Outcome::Done);
+    assert_eq!(held.reader.world(row.id, at(0)).unwrap().unwrap().players, 2);
+    assert_eq!(held.reader.members(row.id, 9), Ok(vec![player_id(1), player_id(2)]));
+    assert_eq!(held.reader.members(row.id, 1), Ok(vec![player_id(1)]));
+    held.did(leave(1, 3), Outcome::Missing);
+    held.did(leave(1, 1), Outcome::Done);
+    held.did(leave(1, 1), Outcome::Missing);
+    assert_eq!(held.reader.has_joined(row.id, player_id(1)), Ok(false));
+    held.did(join(1, 3, at(999)), Outcome::Done);
+    assert_eq!(held.reader.has_joined(row.id, player_id(3)), Ok(true));
+    held.did(leave(1, 2), Outcome::Done);
+    held.did(join(1, 2, at(1_000)), Outcome::NotOpen);
+}
+
+pub(crate) fn only_those_matched_are_in_a_match(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let row = WorldRow { admission: Admission::Matched, players_max: 9, ..hunt(1, None) };
+    held.did(ensure(&row, &[1, 2, 1]), world_is(&row));
+    assert_eq!(held.reader.world(row.id, at(0)).unwrap().unwrap().players, 2);
+    held.did(join(1, 3, at(0)), Outcome::NotOpen);
+    assert_eq!(held.reader.members(row.id, 9), Ok(vec![player_id(1), player_id(2)]));
+    held.did(ensure(&plaza(2), &[]), world_is(&plaza(2)));
+    held.did(join(2, 3, at(0)), Outcome::NotOpen);
+}
+
+pub(crate) fn worlds_are_listed_by_id(database: &dyn Database) {
+    let mut held = Held::new(database);
+    for n in [3, 1, 2] {
+        held.did(ensure(&plaza(n), &[]), world_is(&plaza(n)));
+    }
+    held.own_world(1, 2);
+    let mut page = |after: Option<u128>, limit| {
+        let page = held.reader.worlds(after.map(world_id), limit, at(0)).unwrap();
+        page.into_iter().map(|entry| (entry.row.id, entry.owner.is_some())).collect::<Vec<_>>()
+    };
+    assert_eq!(page(None, 2), [(world_id(1), false), (world_id(2), true)]);
+    assert_eq!(page(Some(2), 2), [(world_id(3), false)]);
+    assert_eq!(page(Some(3), 2), []);
+}
+
+pub(crate) fn the_lobby_has_hunts_that_are_not_over(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(ensure(&plaza(9), &[]), world_is(&plaza(9)));
+    for (n, ends_at) in [(1, Some(300)), (2, None), (3, Some(100)), (4, Some(300)), (5, Some(200))] {
+        let row = hunt(n, ends_at.map(at));
+        held.did(ensure(&row, &[]), world_is(&row));
+    }
+    held.did(join(5, 1, at(0)), Outcome::Done);
+    let mut lobby = |before: Option<HuntCursor>, limit, now| {
+        let page = held.reader.hunt_lobby(before, limit, at(now)).unwrap();
+        let cursor = page.last().map(|entry| HuntCursor::of(&entry.row));
+        (page.into_iter().map(|entry| (entry.row.id.0 - world_id(0).0, entry.players)).collect::<Vec<_>>(), cursor)
+    };
+    assert_eq!(lobby(None, 9, 99).0, [(2, 0), (4, 0), (1, 0), (5, 1), (3, 0)]);
+    assert_eq!(lobby(None, 9, 100).0, [(2, 0), (4, 0), (1, 0), (5, 1)]);
+    let (first, cursor) = lobby(None, 2, 100);
+    assert_eq!(first, [(2, 0), (4, 0)]);
+    assert_eq!(lobby(cursor, 9, 100).0, [(1, 0), (5, 1)]);
+    let (first, cursor) = lobby(None, 1, 100);
+    assert_eq!(first, [(2, 0)]);
+    assert_eq!(lobby(cursor, 1, 100).0, [(4, 0)]);
+    assert_eq!(lobby(None, 9, 300).0, [(2, 0)]);
+}
+
+pub(crate) fn worlds_are_forgotten_when_they_are_over_and_counted(database: &dyn Database) {
+    let mut held = Held::new(database);
+    for (n, ends_at) in [(1, Some(0)), (2, Some(100)), (3, Some(50)), (4, None), (5, Some(10))] {
+        let row = WorldRow { creator: None, ..hunt(n, ends_at.map(at)) };
+        held.did(ensure(&row, &[1]), world_is(&row));
+    }
+    held.own_world(1, 1);
+    held.did(claims(1, 1, 0, 2), Outcome::Done);
+    held.did(snapshot(1, 1, 2, 5), Outcome::Done);
+    held.did(retire_worlds(at(100), 40, 9), Outcome::Retired(2));
+    assert_eq!(held.reader.world(world_id(5), at(0)), Ok(None), "over for 90 ms");
+    assert_eq!(held.reader.world(world_id(3), at(0)), Ok(None), "over for 50 ms");
+    assert_eq!(held.reader.has_joined(world_id(3), player_id(1)), Ok(false));
+    held.did(retire_worlds(at(1_000), 0, 1), Outcome::Retired(1));
+    assert_eq!(held.reader.world(world_id(2), at(0)), Ok(None), "the first is still owned");
+    held.did(release_world(1, 1), Outcome::Done);
+    held.did(retire_worlds(at(1_000), 0, 9), Outcome::Retired(0));
+    held.did(counted(1, 0, 2), Outcome::Done);
+    held.did(retire_worlds(at(1_000), 0, 9), Outcome::Retired(1));
+    assert_eq!(held.reader.world_log(world_id(1), 0, 9), Ok(None));
+    assert_eq!(held.reader.hunt_rounds(world_id(1), None, 9), Ok(Vec::new()));
+    held.did(retire_worlds(at(1_000_000), 0, 9), Outcome::Retired(0));
+    // Of the one that comes after it under the same name nothing is known.
+    let again = WorldRow { creator: None, ..hunt(1, Some(at(2_000))) };
+    held.did(ensure(&again, &[]), world_is(&again));
+    held.did(lease(1, at(0)), Outcome::Done);
+    let claimed = held.takes_world(claim_world(1, 1, at(0)));
+    assert_eq!((claimed.epoch, claimed.snapshot, claimed.rows), (1, None, Vec::new()));
+}
