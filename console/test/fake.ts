@@ -168,7 +168,7 @@ export class FakeWorld {
 
   #view(own: Fellow) {
     const near = [...this.fellows.values()].filter((other) => Math.max(Math.abs(other.x - own.x), Math.abs(other.y - own.y)) <= RADIUS);
-    const shown = near.sort((a, b) => a.id - b.id).slice(-200);
+    const shown = near.filter((other) => other !== own).sort((a, b) => a.id - b.id).slice(-200);
     const entered = shown.filter((other) => !own.known.has(other.id)).map(({ id, x, y, indicator, name }) => ({ id, x, y, indicator, name }));
     const moved = shown.filter((other) => (own.known.get(other.id) ?? keyOf(other)) !== keyOf(other)).map(({ id, x, y }) => ({ id, x, y }));
     const left = [...own.known.keys()].filter((id) => !shown.some((other) => other.id === id));
@@ -179,7 +179,7 @@ export class FakeWorld {
     }
     const view = { tick: this.#tick, ...(own.isFresh ? { is_full: true } : {}), x: own.x, y: own.y, entered, moved, left, trees };
     own.isFresh = false;
-    return { ...view, crowd: near.length - shown.length };
+    return { ...view, crowd: near.length - 1 - shown.length };
   }
 }
 

@@ -4,9 +4,9 @@ import { heldStep } from './input.ts';
 import type { Cell, Step } from './grid.ts';
 import { Link, type Phase, type Surroundings } from './link.ts';
 import { approach, follow, headFor, period, place, type Track } from './motion.ts';
-import { AT_REST, isTime, type Pace, stepTaken, tooFast } from './pace.ts';
-import { ITEM_EMOJI, type Round, type ServerFrame } from './protocol.ts';
-import { act, answered, begin, itemBelow, type Mover, moved, ownCell, resequenced, scored, seen, step, type World } from './state.ts';
+import { allowed, AT_REST, isTime, type Pace, stepTaken, tooFast } from './pace.ts';
+import { ITEM_EMOJI, type ServerFrame } from './protocol.ts';
+import { act, answered, begin, hunted, itemBelow, type Mover, moved, ownCell, resequenced, scored, seen, step, type World } from './state.ts';
 
 const VIEW = { radius_x: 13, radius_y: 13, per_s: 5 };
 const CAMERA_HALF_LIFE_MS = 60;
@@ -20,7 +20,6 @@ export interface Power {
 export class Game {
   phase = $state.raw<Phase>({ name: 'connecting', isAgain: false });
   world = $state.raw<World | null>(null);
-  round = $state.raw<Round | null>(null);
   powers = $state.raw<readonly Power[]>([]);
   /** From a step to its answer, lately. */
   ownMoveMs = $state.raw<number | null>(null);
@@ -36,7 +35,6 @@ export class Game {
   camera: Cell = { x: 0, y: 0 };
 
   #own: Track | undefined;
-  #ownLook = OWN_EMOJI;
   #pace: Pace = AT_REST;
   #viewedMs = 0;
   #drawnMs = 0;
@@ -79,7 +77,7 @@ export class Game {
     const own = place(this.#own, nowMs, stepMs);
     this.camera = approach(this.camera, own, nowMs - this.#drawnMs, CAMERA_HALF_LIFE_MS);
     this.#drawnMs = nowMs;
-    return { own, ownLook: this.#ownLook };
+    return { own, ownLook: OWN_EMOJI };
   }
 
   #enter(phase: Phase) {
@@ -98,9 +96,6 @@ export class Game {
         this.#time(frame.seq);
         this.world = moved(world, frame.seq, frame.cell);
         return this.#claimBelow();
-      case 'done':
-        this.world = answered(world, frame.seq);
-        return;
       case 'dug':
         this.world = scored(answered(world, frame.seq), frame.score);
         return;
@@ -113,18 +108,18 @@ export class Game {
         this.world = frame.code === 'out_of_order' ? resequenced(world, frame.expectedSeq) : answered(world, frame.seq);
         return;
       case 'round':
-        return this.#news(world, frame.round);
+        this.world = hunted(world, frame.round);
+        return;
       default:
         return;
     }
   }
 
   #arrive(frame: Extract<ServerFrame, { kind: 'registered' }>) {
-    const isAgain = this.world?.id === frame.resume.id;
-    const score = isAgain ? (this.world?.score ?? 0) : 0;
-    this.world = scored(begin({ ...frame, id: frame.resume.id }), score);
+    this.world = begin({ ...frame, id: frame.resume.id });
+    this.#pace = allowed(frame.moveMinMs);
     this.#claimed = null;
-    if (!isAgain) {
+    if (!frame.isResumed) {
       [this.#own, this.tracks, this.looks] = [undefined, new Map(), new Map()];
       this.camera = frame.cell;
     }
@@ -135,18 +130,11 @@ export class Game {
     this.periodMs = period(this.periodMs, nowMs - this.#viewedMs);
     this.#viewedMs = nowMs;
     this.world = world;
-    this.#ownLook = world.movers.get(world.id)?.emoji ?? this.#ownLook;
-    const others = [...world.movers.values()].filter((mover) => mover.id !== world.id);
+    const others = [...world.movers.values()];
     this.tracks = follow(this.tracks, others, nowMs, this.periodMs);
     // Whoever fades still needs a face.
     const faces = [...this.looks].filter(([id]) => this.tracks.has(id));
     this.looks = new Map([...faces, ...others.map((mover) => [mover.id, mover] as const)]);
-  }
-
-  #news(world: World, round: Round) {
-    this.round = round;
-    const own = round.scores.find((score) => score.id === world.id);
-    this.world = scored(world, own?.score ?? (round.isOver ? world.score : 0));
   }
 
   #walk(nowMs: number) {

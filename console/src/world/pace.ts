@@ -1,4 +1,4 @@
-// How fast to walk while a key is held. A world says how fast is too fast only by refusing, so the pace is found out. Pure.
+// How fast to walk while a key is held: as the world allows, and a little slower where the network is uneven. Pure.
 
 export interface Pace {
   readonly everyMs: number;
@@ -18,7 +18,12 @@ export function stepTaken(pace: Pace, nowMs: number): Pace {
   return { ...pace, lastMs: nowMs };
 }
 
-/** The server said so. */
+/** No faster than the world allows. */
+export function allowed(moveMinMs: number): Pace {
+  return { ...AT_REST, everyMs: Math.min(SLOWEST_MS, Math.max(FASTEST_MS, moveMinMs)) };
+}
+
+/** Steps that were sent apart came close together: the network pushed them. */
 export function tooFast(pace: Pace): Pace {
   return { ...pace, everyMs: Math.min(SLOWEST_MS, Math.ceil(pace.everyMs * 1.3)) };
 }

@@ -32,10 +32,16 @@ export interface Score {
   readonly score: number;
 }
 
+/** How far a hunt is. */
 export interface Round {
   readonly number: number;
-  readonly isOver: boolean;
-  readonly endsAtMs: number;
+  readonly phase: 'waiting' | 'running' | 'over';
+  /** When it ends, or begins at the earliest. */
+  readonly untilMs: number;
+  readonly chestsLeft: number;
+  /** The one that ended just now; 0 when none did. */
+  readonly ended: number;
+  /** Of the one that ended. */
   readonly scores: readonly Score[];
 }
 
@@ -48,11 +54,13 @@ export type ServerFrame =
       readonly nextSeq: number;
       readonly size: { readonly width: number; readonly height: number };
       readonly radius: Cell;
+      readonly moveMinMs: number;
+      readonly score: number;
+      readonly isResumed: boolean;
     }
   | { readonly kind: 'moved'; readonly seq: number; readonly cell: Cell }
   | { readonly kind: 'dug'; readonly seq: number; readonly points: number; readonly score: number }
   | { readonly kind: 'grabbed'; readonly seq: number; readonly item: string; readonly untilMs: number }
-  | { readonly kind: 'done'; readonly seq: number }
   | { readonly kind: 'view'; readonly view: View }
   | { readonly kind: 'refused'; readonly seq: number; readonly code: string; readonly reason: string; readonly expectedSeq: number }
   | { readonly kind: 'round'; readonly round: Round }
@@ -102,6 +110,9 @@ const READERS: Readonly<Record<string, (body: Members, indicators: readonly stri
       nextSeq: number(body, 'next_seq'),
       size: { width: number(body, 'width'), height: number(body, 'height') },
       radius: { x: number(view, 'radius_x'), y: number(view, 'radius_y') },
+      moveMinMs: number(body, 'move_min_ms'),
+      score: number(body, 'score'),
+      isResumed: body['is_resumed'] === true,
     };
   },
   moved: (body) => ({ kind: 'moved', seq: number(body, 'seq'), cell: cell(body) }),
@@ -112,7 +123,6 @@ const READERS: Readonly<Record<string, (body: Members, indicators: readonly stri
     item: itemKind(body, 'item'),
     untilMs: number(body, 'until_ms'),
   }),
-  done: (body) => ({ kind: 'done', seq: number(body, 'seq') }),
   view: (body, indicators) => ({ kind: 'view', view: view(body, indicators) }),
   refused: (body) => ({
     kind: 'refused',
@@ -121,18 +131,7 @@ const READERS: Readonly<Record<string, (body: Members, indicators: readonly stri
     reason: string(body, 'reason'),
     expectedSeq: number(body, 'expected_seq'),
   }),
-  round: (body) => ({
-    kind: 'round',
-    round: {
-      number: number(body, 'number'),
-      isOver: body['is_over'] === true,
-      endsAtMs: number(body, 'ends_at_ms'),
-      scores: list(body, 'scores').map((entry) => {
-        const score = object(entry, 'scores');
-        return { id: number(score, 'id'), name: string(score, 'name'), score: number(score, 'score') };
-      }),
-    },
-  }),
+  round: (body) => ({ kind: 'round', round: round(body) }),
   error: (body) => ({
     kind: 'error',
     code: string(body, 'code'),
@@ -148,6 +147,8 @@ function view(body: Members, indicators: readonly string[]): View {
     isFull: body['is_full'] === true,
     centre: cell(body),
     ...(radius.x > 0 && radius.y > 0 ? { radius } : {}),
+    ...(body['round'] === undefined ? {} : { round: round(object(body['round'], 'round')) }),
+    ...(body['score'] === undefined ? {} : { score: number(body, 'score') }),
     entered: list(body, 'entered').map((entry) => mover(object(entry, 'entered'), indicators)),
     moved: list(body, 'moved').map((entry) => {
       const place = object(entry, 'moved');
@@ -160,6 +161,21 @@ function view(body: Members, indicators: readonly string[]): View {
     itemsGone: pairs(body, 'items_gone'),
     lifeOn: pairs(body, 'life'),
     lifeOff: pairs(body, 'life_gone'),
+  };
+}
+
+function round(body: Members): Round {
+  const phase = string(body, 'phase');
+  return {
+    number: number(body, 'number'),
+    phase: phase === 'running' || phase === 'over' ? phase : 'waiting',
+    untilMs: number(body, 'until_ms'),
+    chestsLeft: number(body, 'chests_left'),
+    ended: number(body, 'ended'),
+    scores: list(body, 'scores').map((entry) => {
+      const score = object(entry, 'scores');
+      return { id: number(score, 'id'), name: string(score, 'name'), score: number(score, 'score') };
+    }),
   };
 }
 

@@ -3,6 +3,7 @@
 // The own mover is shown where it will be if the server agrees: its last confirmed cell and the steps that are on their
 // way. Every answer puts the truth in their place. Refuses to know sockets, clocks and pixels.
 import { type Cell, cellOf, isInside, keyOf, type Size, type Step, stepped } from './grid.ts';
+import type { Round } from './protocol.ts';
 
 export interface Mover {
   readonly id: number;
@@ -24,6 +25,9 @@ export interface View {
   readonly centre: Cell;
   /** How far it reaches, where that differs from before: only full views say so. */
   readonly radius?: Cell;
+  readonly round?: Round;
+  /** The own one. */
+  readonly score?: number;
   readonly entered: readonly Mover[];
   readonly moved: readonly { readonly id: number; readonly at: Cell }[];
   readonly left: readonly number[];
@@ -42,6 +46,7 @@ export interface Registered {
   readonly nextSeq: number;
   readonly size: Size;
   readonly radius: Cell;
+  readonly score: number;
 }
 
 /** Something that was done and not answered yet. */
@@ -65,6 +70,10 @@ export interface World {
   readonly items: ReadonlyMap<number, Item>;
   readonly movers: ReadonlyMap<number, Mover>;
   readonly crowd: number;
+  /** In a hunt. */
+  readonly round: Round | null;
+  /** The round that ended last, with its scores. */
+  readonly lastRound: Round | null;
 }
 
 /** Cells further than the radius that the server tells about all the same, so that one own step shows nothing empty. */
@@ -81,7 +90,7 @@ const NOTHING: Pick<World, 'trees' | 'life' | 'items' | 'movers'> = {
 };
 
 export function begin(registered: Registered): World {
-  const { id, size, radius, cell, nextSeq } = registered;
+  const { id, size, radius, cell, nextSeq, score } = registered;
   return {
     id,
     size,
@@ -89,11 +98,13 @@ export function begin(registered: Registered): World {
     confirmed: cell,
     pending: [],
     nextSeq,
-    score: 0,
+    score,
     centre: cell,
     tick: 0,
     ...NOTHING,
     crowd: 0,
+    round: null,
+    lastRound: null,
   };
 }
 
@@ -135,6 +146,11 @@ export function scored(world: World, score: number): World {
   return { ...world, score };
 }
 
+/** How far the hunt is. */
+export function hunted(world: World, round: Round): World {
+  return { ...world, round, lastRound: round.ended > 0 ? round : world.lastRound };
+}
+
 export function seen(world: World, view: View): World {
   const known = view.isFull ? NOTHING : world;
   const radius = view.radius ?? world.radius;
@@ -142,8 +158,10 @@ export function seen(world: World, view: View): World {
   const isNear = (cell: Cell) =>
     Math.abs(cell.x - view.centre.x) <= radius.x + MARGIN_CELLS &&
     Math.abs(cell.y - view.centre.y) <= radius.y + MARGIN_CELLS;
+  const heard = view.round ? hunted(world, view.round) : world;
   return {
-    ...world,
+    ...heard,
+    score: view.score ?? heard.score,
     radius,
     centre: view.centre,
     tick: view.tick,

@@ -73,7 +73,7 @@ test('a finger walks towards where it points', async () => {
 test('a step into a tree is not even asked for', async () => {
   world.trees.add(keyOf({ x: 501, y: 500 }));
   await open();
-  await until(() => (own()?.known.size ?? 0) > 0);
+  await until(() => own()?.isFresh === false);
   await page.waitForSelector('dd:text("500, 500")');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowDown');

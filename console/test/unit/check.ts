@@ -19,6 +19,6 @@ export const EMPTY: View = {
 /** Ten cells a side, sight of two; the own mover, number 7, in the middle. */
 export function world(view: Partial<View> = {}): World {
   const size = { width: 10, height: 10 };
-  const fresh = begin({ id: 7, cell: { x: 5, y: 5 }, nextSeq: 1, size, radius: { x: 2, y: 2 } });
+  const fresh = begin({ id: 7, cell: { x: 5, y: 5 }, nextSeq: 1, size, radius: { x: 2, y: 2 }, score: 3 });
   return seen(fresh, { ...EMPTY, isFull: true, ...view });
 }

@@ -5,7 +5,7 @@ import { cellPixels, corner } from '../../src/world/draw.ts';
 import { cellOf, keyOf, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
 import { blend, colour, pixels, region, warmth } from '../../src/world/heat.ts';
 import { heldStep, isArrow, pointedStep } from '../../src/world/input.ts';
-import { AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
+import { allowed, AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
 import { DARK, LIGHT } from '../../src/world/theme.ts';
 
 describe('grid', () => {
@@ -48,6 +48,8 @@ describe('pace', () => {
     const pace = stepTaken(AT_REST, 1_000);
     expect([isTime(pace, 1_000 + pace.everyMs - 1), isTime(pace, 1_000 + pace.everyMs)]).toEqual([false, true]);
   });
+  test.each([[0, 110], [50, 110], [250, 250], [9_000, 1_000]])('a world that allows a step in %i ms is walked at %i', (min, want) =>
+    expect(allowed(min).everyMs).toBe(want));
   test('slows down to what is allowed, with an end', () => {
     let pace = tooFast(AT_REST);
     expect(pace.everyMs).toBeGreaterThan(AT_REST.everyMs);

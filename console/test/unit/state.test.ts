@@ -80,6 +80,14 @@ describe('a view', () => {
     expect(seen(wide, EMPTY).trees.size).toBe(1);
     expect(seen(world({ trees: [at(0, 5)] }), EMPTY).trees.size).toBe(0);
   });
+  test('tells the score and the round, where they changed', () => {
+    const round = { number: 2, phase: 'running', untilMs: 9, chestsLeft: 3, ended: 0, scores: [] } as const;
+    const after = seen(world(), { ...EMPTY, score: 5, round: { ...round, ended: 1, scores: [{ id: 7, name: '', score: 4 }] } });
+    expect([world().score, after.score, after.lastRound?.scores.length]).toEqual([3, 5, 1]);
+    const later = seen(after, { ...EMPTY, round: { ...round, chestsLeft: 2 } });
+    expect([later.score, later.round?.chestsLeft, later.lastRound?.ended]).toEqual([5, 2, 1]);
+    expect(seen(later, { ...EMPTY, isFull: true }).round?.number).toBe(2);
+  });
   test('says what lies below', () => {
     expect(itemBelow(world({ itemsIn: [{ at: at(5, 5), kind: 'magnet', emoji: '🧲' }] }))?.kind).toBe('magnet');
     expect(itemBelow(world(before))).toBeUndefined();

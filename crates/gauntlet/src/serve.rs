@@ -64,7 +64,9 @@ fn hello(config: &Config, address: SocketAddr, open_files_max: u64) -> String {
         Serves::Limiter => "only the rate limiter, ",
     };
     let (place, process) = (place(config), std::process::id());
-    format!("gauntlet serves http://{address} ({only}store: {place}, open files: {open_files_max} at most, process: {process})")
+    format!(
+        "gauntlet serves http://{address} ({only}store: {place}, open files: {open_files_max} at most, process: {process})"
+    )
 }
 
 /// Where everything that lasts is kept, for people.

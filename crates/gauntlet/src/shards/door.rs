@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use futures_util::future::join_all;
-use lab::machine::process::{pss_bytes, usage};
+use lab::machine::{pss_bytes, usage};
 use serde_json::{Map, Value, json};
 use server::gateway::listener::{Answer, RequestBody};
 use std::fmt::Write;
@@ -78,7 +78,8 @@ fn silent(answers: &[(Shard, Option<Bytes>)]) -> Vec<usize> {
 /// The worlds of all shards, each with the address of its own; and the shards that could not be asked.
 async fn get_worlds(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
     let answers = ask_all(&house, "/api/worlds").await;
-    let worlds: Vec<Value> = answers.iter().flat_map(|(shard, answer)| worlds_of(shard, answer.as_ref(), &headers)).collect();
+    let worlds: Vec<Value> =
+        answers.iter().flat_map(|(shard, answer)| worlds_of(shard, answer.as_ref(), &headers)).collect();
     axum::Json(json!({ "worlds": worlds, "shards_silent": silent(&answers) })).into_response()
 }
 
@@ -147,13 +148,18 @@ fn own_figures(shards: &[Measured]) -> String {
             }
         }
     };
-    family("gauntlet_shard_up", "gauge", "Whether the shard serves.", |(shard, _)| Some(u64::from(shard.pid.is_some())));
+    family("gauntlet_shard_up", "gauge", "Whether the shard serves.", |(shard, _)| {
+        Some(u64::from(shard.pid.is_some()))
+    });
     family("gauntlet_shard_restarts_total", "counter", "Times that the shard was started again.", |(shard, _)| {
         Some(shard.restarts)
     });
-    family("gauntlet_shard_pss_bytes", "gauge", "Memory of the shard; pages that several processes share are divided among them.", |(_, memory)| {
-        Some(memory.as_ref()?.0)
-    });
+    family(
+        "gauntlet_shard_pss_bytes",
+        "gauge",
+        "Memory of the shard; pages that several processes share are divided among them.",
+        |(_, memory)| Some(memory.as_ref()?.0),
+    );
     family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it shares.", |(_, memory)| {
         Some(memory.as_ref()?.1)
     });

@@ -81,7 +81,12 @@ impl House {
                 let _ = news.send(News::Stillborn(plan.number, how.clone())).await;
             }
             let wait = life.died(began.elapsed());
-            tracing::error!(shard = plan.number, how, wait_ms = wait.as_millis() as u64, "a shard ended; it is started again");
+            tracing::error!(
+                shard = plan.number,
+                how,
+                wait_ms = wait.as_millis() as u64,
+                "a shard ended; it is started again"
+            );
             tokio::select! {
                 () = sleep(wait) => {}
                 () = obey(&mut orders, None) => return,

@@ -74,7 +74,11 @@ async fn supervise(config: &Config, plans: Vec<Plan>) -> Result<(), Failure> {
     opened.map(drop)
 }
 
-fn tend_all(house: &Arc<House>, plans: Vec<Plan>, orders: &watch::Sender<Orders>) -> (JoinSet<()>, mpsc::Receiver<News>) {
+fn tend_all(
+    house: &Arc<House>,
+    plans: Vec<Plan>,
+    orders: &watch::Sender<Orders>,
+) -> (JoinSet<()>, mpsc::Receiver<News>) {
     let (tell, news) = mpsc::channel(plans.len().max(1));
     let mut tending = JoinSet::new();
     for plan in plans {
@@ -104,5 +108,10 @@ async fn all_up(news: &mut mpsc::Receiver<News>, shards: usize) -> Result<(), Fa
 fn hello(address: SocketAddr, house: &House) -> String {
     let shards = house.shards();
     let places: Vec<String> = shards.iter().map(|shard| shard.address.to_string()).collect();
-    format!("gauntlet supervises http://{address} ({} shards: {}; process: {})", shards.len(), places.join(" "), std::process::id())
+    format!(
+        "gauntlet supervises http://{address} ({} shards: {}; process: {})",
+        shards.len(),
+        places.join(" "),
+        std::process::id()
+    )
 }

@@ -44,8 +44,12 @@ pub(super) fn added<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     }
     let mut text = String::new();
     for family in order.iter().filter_map(|name| families.get(name)).filter(|family| !family.series.is_empty()) {
-        family.about.iter().for_each(|line| drop(writeln!(text, "{line}")));
-        family.series.iter().for_each(|(series, value)| drop(writeln!(text, "{series} {value}")));
+        for line in &family.about {
+            let _ = writeln!(text, "{line}");
+        }
+        for (series, value) in &family.series {
+            let _ = writeln!(text, "{series} {value}");
+        }
     }
     text
 }
@@ -82,7 +86,8 @@ fn figure(line: &str) -> Option<(&str, f64)> {
 
 /// Histograms have series of three names.
 fn is_part_of(name: &str, family: &str) -> bool {
-    !family.is_empty() && name.strip_prefix(family).is_some_and(|rest| ["", "_bucket", "_sum", "_count"].contains(&rest))
+    !family.is_empty()
+        && name.strip_prefix(family).is_some_and(|rest| ["", "_bucket", "_sum", "_count"].contains(&rest))
 }
 
 fn can_be_added(name: &str) -> bool {
@@ -126,6 +131,11 @@ mod tests {
 
     #[test]
     fn what_cannot_be_added_is_left_out() {
-        check(&["# TYPE a_start_time_seconds gauge\na_start_time_seconds 9\nb_info{v=\"1\"} 1\nc{quantile=\"0.99\"} 3\nc_count 1\n"], "c_count 1\n");
+        check(
+            &[
+                "# TYPE a_start_time_seconds gauge\na_start_time_seconds 9\nb_info{v=\"1\"} 1\nc{quantile=\"0.99\"} 3\nc_count 1\n",
+            ],
+            "c_count 1\n",
+        );
     }
 }

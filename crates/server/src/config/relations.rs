@@ -81,7 +81,10 @@ fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
         mistakes.push(Mistake { given, expected: expected.to_owned() });
     };
     if config.store_url.is_some() {
-        refuse("store.url is set", "store.url = off: each shard has a data file of its own; servers that share a database are started one by one");
+        refuse(
+            "store.url is set",
+            "store.url = off: each shard has a data file of its own; servers that share a database are started one by one",
+        );
     }
     if config.serves == Serves::Limiter {
         refuse("server.only is limiter", "server.shards = 1: each shard would count for itself alone");
