@@ -214,6 +214,40 @@ pub const WORLDS_MAX: usize = 10_000;
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
 /// Players who may join one hunt.
 pub const HUNT_PLAYERS_MAX: u32 = 100_000;
+/// Players of one party.
+pub const PARTY_MAX: usize = 8;
+/// Fewest players of a match that is made of tickets.
+pub const TICKET_PLAYERS_MIN: u8 = 2;
+/// Most players of one.
+pub const TICKET_PLAYERS_MAX: u8 = 16;
+/// Highest rating that a ticket may bring.
+pub const RATING_MAX: u16 = 5_000;
+/// Longest name of a region, in bytes.
+pub const REGION_BYTES_MAX: usize = 32;
+/// Tickets that wait at one process.
+pub const TICKETS_MAX: usize = 10_000;
+/// Tickets for which one step of the matchmaker looks for others.
+pub const MATCHMAKING_SEARCHES_MAX: usize = 256;
+/// Tickets among which one search chooses.
+pub const MATCHMAKING_CANDIDATES_MAX: usize = 256;
+/// Shortest time after which a ticket gives up.
+pub const TICKET_WAIT_MIN: Duration = Duration::from_secs(1);
+/// Longest, and the usual one.
+pub const TICKET_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// See [`TICKET_WAIT_MAX`].
+pub const TICKET_WAIT_DEFAULT: Duration = Duration::from_secs(60);
+/// How long it can be asked how a ticket ended.
+pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
+/// Tickets that a process knows, those included that have ended and are kept to be asked about.
+pub const TICKETS_KNOWN_MAX: usize = 100_000;
+/// Worlds that may be told to the aggregator at once; more are found by their logs.
+pub const HUNT_NOTICES_MAX: usize = 1_024;
+/// How long a hunt is kept after its end.
+pub const HUNT_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// Shortest and longest time for which a hunt is opened.
+pub const HUNT_OPEN_MIN: Duration = Duration::from_secs(60);
+/// See [`HUNT_OPEN_MIN`].
+pub const HUNT_OPEN_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Entries of a claim log that are counted in one commit.
 pub const AGGREGATE_ROWS_MAX: usize = 4_096;
 /// Movers of one world: a cell counts its own in 24 bits.
@@ -232,10 +266,16 @@ pub const MOVER_GRACE: Duration = Duration::from_secs(10);
 pub const MOVE_BURST: u32 = 4;
 /// Answers to a mover's last inputs that are kept, to be given again.
 pub const MOVER_ANSWERS_KEPT: usize = 4;
-/// Movers that may come into a world between two snapshots: after a crash, numbers go on so much further.
-pub const MOVER_IDS_GAP: u32 = 1 << 20;
+/// Movers that may come into a world between two snapshots: after a crash, their numbers go on so much further.
+pub const MOVER_IDS_GAP: u32 = 1 << 22;
 /// Hunters whose scores the end of a round names, best first.
 pub const ROUND_SCORES_MAX: usize = 100;
+/// Hunters whose scores a picture of a world has, best first.
+pub const PICTURE_SCORES_MAX: usize = 10;
+/// Cells of one section of a world that a reader may ask for.
+pub const SECTION_CELLS_MAX: u32 = 65_536;
+/// Bins of a density on each side.
+pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
@@ -289,3 +329,6 @@ const _: () = assert!(
 const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
+const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
+const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);
+const _: () = assert!(TICKET_PLAYERS_MAX as u32 <= HUNT_PLAYERS_MAX);
