@@ -42,8 +42,13 @@ export class Game {
   #claimed: Cell | null = null;
   readonly #link: Link;
 
-  constructor(private readonly around: Surroundings) {
-    this.#link = new Link(around, { phase: (phase) => this.#enter(phase), frame: (frame) => this.#heed(frame) }, VIEW);
+  /** A newcomer begins at this cell, or anywhere. */
+  constructor(
+    private readonly around: Surroundings,
+    at: Cell | null,
+  ) {
+    const listener = { phase: (phase: Phase) => this.#enter(phase), frame: (frame: ServerFrame) => this.#heed(frame) };
+    this.#link = new Link(around, listener, { view: VIEW, ...(at ? { at } : {}) });
   }
 
   start = () => this.#link.connect();

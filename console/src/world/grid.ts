@@ -41,6 +41,12 @@ export function isInside(cell: Cell, size: Size): boolean {
   return cell.x >= 0 && cell.y >= 0 && cell.x < size.width && cell.y < size.height;
 }
 
+/** A cell as addresses have it: `12,34`. */
+export function readCell(text: string | null): Cell | null {
+  const [, x, y] = /^(\d{1,5}),(\d{1,5})$/.exec(text ?? '') ?? [];
+  return x === undefined || y === undefined ? null : { x: Number(x), y: Number(y) };
+}
+
 /** One number for a cell: coordinates are 16 bits wide. */
 export function keyOf(cell: Cell): number {
   return cell.y * 0x10000 + cell.x;

@@ -2,6 +2,7 @@
 // little longer each time. Decides which endings are worth another try. The socket, the clock and chance are handed in;
 // refuses to know what the frames mean to the world.
 import { waitMs } from './backoff.ts';
+import type { Cell } from './grid.ts';
 import { type ClientFrame, Malformed, readFrame, type Resume, type ServerFrame, VERSION, type ViewOptions, write } from './protocol.ts';
 
 export type Phase =
@@ -52,7 +53,7 @@ export class Link {
   constructor(
     private readonly around: Surroundings,
     private readonly listener: Listener,
-    private readonly view: ViewOptions,
+    private readonly wish: { readonly view: ViewOptions; readonly at?: Cell },
   ) {}
 
   /** Connects now, whatever went before. */
@@ -129,7 +130,7 @@ export class Link {
   #register(resume: Resume | null) {
     this.#isResuming = resume !== null;
     const indicator = Math.max(0, this.#indicators.indexOf(LOOK));
-    this.send({ register: { indicator, view: this.view, ...(resume ? { resume } : {}) } });
+    this.send({ register: { indicator, ...this.wish, ...(resume ? { resume } : {}) } });
   }
 
   #settle(resume: Resume) {

@@ -19,7 +19,14 @@ export interface ViewOptions {
 
 export type ClientFrame =
   | { readonly hello: { readonly version: number; readonly capabilities: readonly string[] } }
-  | { readonly register: { readonly indicator: number; readonly view: ViewOptions; readonly resume?: Resume } }
+  | {
+      readonly register: {
+        readonly indicator: number;
+        readonly at?: Cell;
+        readonly view: ViewOptions;
+        readonly resume?: Resume;
+      };
+    }
   | { readonly watch: { readonly view: ViewOptions } }
   | { readonly move: { readonly seq: number; readonly step: Step } }
   | { readonly dig: { readonly seq: number } }

@@ -54,7 +54,7 @@ test('a held arrow walks on, and stops when it is let go', async () => {
   await page.keyboard.down('ArrowDown');
   await until(() => (own()?.y ?? 0) >= 504);
   await page.keyboard.up('ArrowDown');
-  await page.waitForSelector(`dd:text("500, ${own()?.y}")`);
+  await page.waitForSelector(`dd >> text="500, ${own()?.y}"`);
   const steps = world.said.filter((message) => message['move']).map((message) => message['move']?.['step']);
   expect(new Set(steps)).toEqual(new Set(['s']));
 });
@@ -74,7 +74,7 @@ test('a step into a tree is not even asked for', async () => {
   world.trees.add(keyOf({ x: 501, y: 500 }));
   await open();
   await until(() => own()?.isFresh === false);
-  await page.waitForSelector('dd:text("500, 500")');
+  await page.waitForSelector('dd >> text="500, 500"');
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowDown');
   await until(() => own()?.y === 501);

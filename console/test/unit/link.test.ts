@@ -42,7 +42,7 @@ class Stand {
       remember: (resume) => (this.memory = resume),
     },
     { phase: (phase) => this.phases.push(phase), frame: (frame) => this.frames.push(frame.kind) },
-    { radius_x: 13, radius_y: 13, per_s: 5 },
+    { view: { radius_x: 13, radius_y: 13, per_s: 5 }, at: { x: 2, y: 3 } },
   );
 
   get wire(): Wire {
@@ -76,7 +76,7 @@ test('it introduces itself, registers, and plays', () => {
   const stand = new Stand().play();
   expect(stand.wire.sent).toEqual([
     { hello: { version: 1, capabilities: ['reasons'] } },
-    { register: { indicator: 1, view: { radius_x: 13, radius_y: 13, per_s: 5 } } },
+    { register: { indicator: 1, at: { x: 2, y: 3 }, view: { radius_x: 13, radius_y: 13, per_s: 5 } } },
   ]);
   expect(stand.phases.map(({ name }) => name)).toEqual(['connecting', 'playing']);
   expect([stand.memory, stand.frames, stand.waiting]).toEqual([{ id: 4, key: '99' }, ['registered'], 0]);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { guestName } from '../../src/world/api.ts';
 import { waitMs } from '../../src/world/backoff.ts';
 import { cellPixels, corner } from '../../src/world/draw.ts';
-import { cellOf, keyOf, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
+import { cellOf, keyOf, readCell, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
 import { blend, colour, pixels, region, warmth } from '../../src/world/heat.ts';
 import { heldStep, isArrow, pointedStep } from '../../src/world/input.ts';
 import { allowed, AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
@@ -18,6 +18,16 @@ describe('grid', () => {
   test.each([[0, 0], [65_535, 0], [0, 65_535], [65_535, 65_535], [999, 3]])('cell %i, %i has a key of its own', (x, y) =>
     expect(cellOf(keyOf({ x, y }))).toEqual({ x, y }));
 });
+
+test.each([
+  ['12,34', { x: 12, y: 34 }],
+  ['0,0', { x: 0, y: 0 }],
+  ['1,', null],
+  ['-1,2', null],
+  ['1,2,3', null],
+  ['123456,1', null],
+  [null, null],
+])('the cell %j', (text, want) => expect(readCell(text)).toEqual(want));
 
 describe('input', () => {
   test.each([
