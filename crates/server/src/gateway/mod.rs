@@ -31,6 +31,7 @@ mod stories;
 mod text;
 mod tokens;
 mod trace;
+mod worlds;
 
 pub use front::{AnswerBody, Front};
 
@@ -83,6 +84,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(tokens::routes())
         .merge(session::routes())
         .merge(stories::routes())
+        .merge(worlds::routes())
         .merge(admin::routes())
         .merge(limits::routes())
 }
