@@ -4,9 +4,11 @@
 //! seed), no sockets, no SQL, no JSON and no async: those live in `server`, `store` and `wire`.
 
 pub mod commands;
+pub mod hunts;
 pub mod ids;
 pub mod limits;
 pub mod matches;
+pub mod matchmaking;
 pub mod rows;
 pub mod tables;
 pub mod time;

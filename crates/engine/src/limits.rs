@@ -211,6 +211,40 @@ pub const WORLDS_MAX: usize = 10_000;
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
 /// Players who may join one hunt.
 pub const HUNT_PLAYERS_MAX: u32 = 100_000;
+/// Players of one party.
+pub const PARTY_MAX: usize = 8;
+/// Fewest players of a match that is made of tickets.
+pub const TICKET_PLAYERS_MIN: u8 = 2;
+/// Most players of one.
+pub const TICKET_PLAYERS_MAX: u8 = 16;
+/// Highest rating that a ticket may bring.
+pub const RATING_MAX: u16 = 5_000;
+/// Longest name of a region, in bytes.
+pub const REGION_BYTES_MAX: usize = 32;
+/// Tickets that wait at one process.
+pub const TICKETS_MAX: usize = 10_000;
+/// Tickets for which one step of the matchmaker looks for others.
+pub const MATCHMAKING_SEARCHES_MAX: usize = 256;
+/// Tickets among which one search chooses.
+pub const MATCHMAKING_CANDIDATES_MAX: usize = 256;
+/// Shortest time after which a ticket gives up.
+pub const TICKET_WAIT_MIN: Duration = Duration::from_secs(1);
+/// Longest, and the usual one.
+pub const TICKET_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
+/// See [`TICKET_WAIT_MAX`].
+pub const TICKET_WAIT_DEFAULT: Duration = Duration::from_secs(60);
+/// How long it can be asked how a ticket ended.
+pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
+/// Tickets that a process knows, those included that have ended and are kept to be asked about.
+pub const TICKETS_KNOWN_MAX: usize = 100_000;
+/// Worlds that may be told to the aggregator at once; more are found by their logs.
+pub const HUNT_NOTICES_MAX: usize = 1_024;
+/// How long a hunt is kept after its end.
+pub const HUNT_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// Shortest and longest time for which a hunt is opened.
+pub const HUNT_OPEN_MIN: Duration = Duration::from_secs(60);
+/// See [`HUNT_OPEN_MIN`].
+pub const HUNT_OPEN_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// Entries of a claim log that are counted in one commit.
 pub const AGGREGATE_ROWS_MAX: usize = 4_096;
 /// Movers of one world: a cell counts its own in 24 bits.
@@ -229,17 +263,65 @@ pub const MOVER_GRACE: Duration = Duration::from_secs(10);
 pub const MOVE_BURST: u32 = 4;
 /// Answers to a mover's last inputs that are kept, to be given again.
 pub const MOVER_ANSWERS_KEPT: usize = 4;
-/// Movers that may come into a world between two snapshots: after a crash, numbers go on so much further.
-pub const MOVER_IDS_GAP: u32 = 1 << 20;
+/// Movers that may come into a world between two snapshots: after a crash, their numbers go on so much further.
+pub const MOVER_IDS_GAP: u32 = 1 << 22;
 /// Hunters whose scores the end of a round names, best first.
 pub const ROUND_SCORES_MAX: usize = 100;
+/// Hunters whose scores a picture of a world has, best first.
+pub const PICTURE_SCORES_MAX: usize = 10;
+/// Cells of one section of a world that a reader may ask for.
+pub const SECTION_CELLS_MAX: u32 = 65_536;
+/// Bins of a density on each side.
+pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
+
+/// Worlds that one process may hold in memory at once: a thread each.
+pub const WORLDS_LOADED_MAX: usize = 4_096;
+/// Inputs that may wait for one world's writer; a choice below it decides how long an input may wait before it is refused.
+pub const WORLD_MAILBOX_MAX: usize = 4_000_000;
+/// Orders (who comes in, who watches) that wait for one world's writer; one more is refused as busy.
+pub const WORLD_ORDERS_MAX: usize = 65_536;
+/// Worlds beyond those that may be in memory that visitors may ask for at once.
+pub const WORLD_OPENINGS_MAX: usize = 1_024;
+/// Longest time that a visitor waits until a world is in memory.
+pub const WORLD_VISIT_MAX: Duration = Duration::from_secs(5);
+/// Least time from one round of a writer to the next: what comes meanwhile is served together.
+pub const WORLD_ROUND_MIN: Duration = Duration::from_micros(500);
+/// Views that a writer cuts before moves have their turn again: a few milliseconds' worth at most.
+pub const WORLD_VIEWS_AT_ONCE: usize = 256;
+/// Threads that tell movers what became of them.
+pub const WORLD_TELLERS_MAX: usize = 64;
+/// Notes that may wait for one teller: from half of it on no view is cut, beyond it no input is taken.
+pub const WORLD_UNTOLD_MAX: usize = 65_536;
+/// How often a picture of a world is published while somebody looks: the world's own tick.
+pub const WORLD_PICTURE_EVERY: Duration = Duration::from_millis(200);
+/// How long pictures are published once nobody looks any more.
+pub const WORLD_LOOKED_LATELY: Duration = Duration::from_secs(2);
+/// How often a writer looks whether anybody is there.
+pub const WORLD_IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Pause before claims are handed to a store again that had no room for them.
+pub const WORLD_COMMIT_RETRY: Duration = Duration::from_millis(50);
+/// Bytes that a writer keeps to write snapshots in.
+pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
+/// Actors that may move in one world.
+pub const ACTORS_MAX: u32 = 4_000_000;
+/// Threads that let actors move.
+pub const ACTOR_THREADS_MAX: usize = 64;
+/// Actors of one crew that may be on their way in at once.
+pub const ACTOR_REGISTRATIONS_MAX: usize = 8_192;
+/// Pause before actors whose world left memory visit it again.
+pub const ACTOR_REVISIT: Duration = Duration::from_millis(500);
+/// How often a crew of actors hands in what it counted.
+pub const ACTOR_REPORT_EVERY: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
     2 * (VIEW_RADIUS_MAX as u32 + VIEW_MARGIN_CELLS as u32) < u64::BITS,
     "a row of the largest view, its margin included, fits one word"
 );
+const _: () = assert!(ACTORS_MAX as usize <= MOVERS_MAX);
+const _: () =
+    assert!(ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_ORDERS_MAX, "actors that come in leave room for everybody else");
 const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
 /// Longest first frame of a connection to worlds, in bytes: its length begins no method of HTTP, which are served on the same port.
 pub const WORLD_HELLO_BYTES_MAX: usize = 64;
@@ -312,3 +394,6 @@ const _: () = assert!(
 const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
+const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
+const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);
+const _: () = assert!(TICKET_PLAYERS_MAX as u32 <= HUNT_PLAYERS_MAX);

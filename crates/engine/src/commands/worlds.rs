@@ -126,7 +126,7 @@ pub struct HunterDelta {
     pub chests: u32,
     /// Power-ups grabbed.
     pub power_ups: u32,
-    /// Rounds at whose end he had points.
+    /// Rounds at whose end he was among the best that are named.
     pub rounds: u32,
     /// Rounds of those that nobody had more points in.
     pub rounds_won: u32,

@@ -182,7 +182,7 @@ pub struct HunterRow {
     pub chests: u64,
     /// Power-ups grabbed.
     pub power_ups: u64,
-    /// Rounds at whose end he had points.
+    /// Rounds at whose end he was among the best that are named.
     pub rounds: u64,
     /// Rounds of those that nobody had more points in.
     pub rounds_won: u64,

@@ -21,7 +21,8 @@ pub struct Entered {
 /// What changed for one viewer since his last view.
 ///
 /// A viewer keeps what was told of the cells within his radius plus [`crate::limits::VIEW_MARGIN_CELLS`] around `centre`, and
-/// forgets trees, items and bacteria outside. Movers, his own among them, he keeps until they are named in `left`.
+/// forgets trees, items and bacteria outside. Movers he keeps until they are named in `left`; his own mover, which stands
+/// on `centre`, is never among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewDelta {
     /// Whether everything that was known before is void.
@@ -42,7 +43,7 @@ pub struct ViewDelta {
     pub left: Vec<MoverId>,
     /// Trees on cells that came into sight.
     pub trees: Vec<Cell>,
-    /// Items that came into sight, or appeared.
+    /// Items that came into sight, or appeared. What is gone is to be taken away first: another may lie there now.
     pub items_in: Vec<(Cell, Indicator)>,
     /// Cells in sight whose item is gone.
     pub items_gone: Vec<Cell>,
@@ -59,7 +60,7 @@ pub struct ViewDelta {
     /// When the oldest of these changes came to a door: microseconds, as [`super::Input::at_us`]; `None` when it was nobody else's.
     /// Of a mover who moved more than once, the last move counts.
     pub oldest_change_us: Option<i64>,
-    /// Views that were due since the last one and were not cut, because he was behind.
+    /// Views that were due since the last one and were not cut, because he was behind. Whoever keeps the schedule fills it in.
     pub skipped: u32,
 }
 

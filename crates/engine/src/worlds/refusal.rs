@@ -16,7 +16,7 @@ pub enum Refusal {
     #[error("somebody stands there")]
     Occupied,
     /// Somebody else was faster.
-    #[error("somebody else has taken it")]
+    #[error("it is taken already")]
     Taken,
     /// Nothing of the kind lies within reach.
     #[error("nothing of the kind lies within your reach")]

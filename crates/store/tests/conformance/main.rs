@@ -1,6 +1,8 @@
 //! The contract of a store, law by law, held against all three stores; and random lives held against the memory store, which is
 //! the contract's executable form.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
+
 mod accounts;
 mod claims;
 mod creation;

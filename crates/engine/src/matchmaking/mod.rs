@@ -1,0 +1,15 @@
+//! Matchmaking: parties wait with tickets until others suit them.
+//!
+//! A ticket always ends: it is matched, its time runs out, or it is cancelled. Suits are judged from both sides and for the whole
+//! match: the same size, one region, ratings as near as the most particular of them still asks for, nobody twice. What a ticket asks
+//! for widens while it waits. Nothing here has a clock or makes a hunt: `now` comes in, matches go out.
+
+mod pool;
+mod suit;
+#[cfg(test)]
+mod tests;
+mod ticket;
+
+pub use pool::{Ended, Pool};
+pub use suit::Terms;
+pub use ticket::{BadRegion, Region, Ticket, TicketRefusal};

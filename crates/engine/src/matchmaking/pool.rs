@@ -1,0 +1,199 @@
+//! Those who wait, and how matches are made of them.
+//!
+//! The one who waits longest is looked for first, and gets the nearest ratings that fill his match to the last place. One step looks
+//! for a bounded number of them and goes on with the next ones at the next step, so that it takes milliseconds however many wait.
+
+use super::suit::Terms;
+use super::ticket::{Ticket, TicketRefusal};
+use crate::ids::{PlayerId, TicketId};
+use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_SEARCHES_MAX, TICKETS_MAX};
+use crate::time::UnixMs;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How tickets ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// These play together.
+    Matched(Vec<Ticket>),
+    /// Nobody suited it in time.
+    TimedOut(Ticket),
+}
+
+/// Those who wait.
+#[derive(Clone, Debug, Default)]
+pub struct Pool {
+    terms: Terms,
+    waiting: BTreeMap<TicketId, Ticket>,
+    by_owner: BTreeMap<PlayerId, TicketId>,
+    /// Who may be in one match, by rating: a search walks outwards from its own.
+    by_rating: BTreeSet<(u8, u16, TicketId)>,
+    /// By when they give up.
+    by_end: BTreeSet<(UnixMs, TicketId)>,
+    /// By since when they wait.
+    by_age: BTreeSet<(UnixMs, TicketId)>,
+    /// The last one who was looked for.
+    looked_for: Option<(UnixMs, TicketId)>,
+}
+
+impl Pool {
+    /// A pool without tickets.
+    #[must_use]
+    pub fn new(terms: Terms) -> Self {
+        Self { terms, ..Self::default() }
+    }
+
+    /// Takes a ticket.
+    ///
+    /// # Errors
+    /// [`TicketRefusal`], and nothing has changed.
+    pub fn enter(&mut self, ticket: Ticket) -> Result<(), TicketRefusal> {
+        ticket.check()?;
+        if let Some(id) = self.by_owner.get(&ticket.owner) {
+            return Err(TicketRefusal::Waiting(*id));
+        }
+        if self.waiting.len() >= TICKETS_MAX {
+            return Err(TicketRefusal::Full);
+        }
+        self.insert(ticket);
+        Ok(())
+    }
+
+    /// Takes tickets back whose match did not come about: they wait on as if nothing had happened. Not refused: they were in.
+    pub fn put_back(&mut self, tickets: Vec<Ticket>) {
+        for ticket in tickets {
+            self.insert(ticket);
+        }
+    }
+
+    /// Takes a ticket out; `None` when it does not wait.
+    pub fn cancel(&mut self, id: TicketId) -> Option<Ticket> {
+        self.remove(id)
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether nobody waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Ends what can be ended at `now`: first those whose time is over, then matches.
+    pub fn step(&mut self, now: UnixMs) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        while let Some(&(until, id)) = self.by_end.first()
+            && until <= now
+        {
+            ended.extend(self.remove(id).map(Ended::TimedOut));
+        }
+        for id in self.next_searches() {
+            if let Some(found) = self.search(id, now) {
+                let matched = found.into_iter().filter_map(|id| self.remove(id)).collect();
+                ended.push(Ended::Matched(matched));
+            }
+        }
+        ended
+    }
+
+    /// Who is looked for in this step: in the order of their waiting, after the last one of the step before.
+    fn next_searches(&mut self) -> Vec<TicketId> {
+        let searches = self.by_age.len().min(MATCHMAKING_SEARCHES_MAX);
+        let last = self.looked_for.unwrap_or((UnixMs(i64::MIN), TicketId(0)));
+        let after = self.by_age.range((std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded));
+        let next: Vec<_> = after.chain(&self.by_age).take(searches).copied().collect();
+        // Once around: the next step begins with the oldest again.
+        let is_around = next.last().is_none_or(|last| Some(last) == self.by_age.last());
+        self.looked_for = if is_around { None } else { next.last().copied() };
+        next.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Tickets that fill a match with this one; `None` when there are none, or it does not wait any more.
+    fn search(&self, id: TicketId, now: UnixMs) -> Option<Vec<TicketId>> {
+        let seeker = self.waiting.get(&id)?;
+        let places = usize::from(seeker.players);
+        // For each number of players that some set comes to: the first such set, of tickets that suit each other.
+        let mut sets: Vec<Option<Vec<&Ticket>>> = vec![None; places + 1];
+        sets[seeker.party.len()] = Some(vec![seeker]);
+        for candidate in self.candidates(seeker, now) {
+            let takes = candidate.party.len();
+            for before in (seeker.party.len()..=places.saturating_sub(takes)).rev() {
+                let fits = |set: &&Vec<&Ticket>| set.iter().all(|one| self.terms.suit(one, candidate, now));
+                if sets[before + takes].is_none()
+                    && let Some(set) = sets[before].as_ref().filter(fits)
+                {
+                    let with = set.iter().copied().chain([candidate]).collect();
+                    sets[before + takes] = Some(with);
+                }
+            }
+            if let Some(full) = &sets[places] {
+                return Some(full.iter().map(|ticket| ticket.id).collect());
+            }
+        }
+        None
+    }
+
+    /// Those who suit the seeker, the nearest rating first.
+    fn candidates<'a>(&'a self, seeker: &'a Ticket, now: UnixMs) -> impl Iterator<Item = &'a Ticket> {
+        let window = self.terms.window_of(seeker, now);
+        let own = seeker.rating;
+        let key = |rating, id| (seeker.players, rating, TicketId(id));
+        let lowest = key(own.saturating_sub(window), 0);
+        let highest = key(own.saturating_add(window), u128::MAX);
+        let below = self.by_rating.range(lowest..key(own, 0)).rev();
+        let above = self.by_rating.range(key(own, 0)..=highest);
+        let far = move |at: &(u8, u16, TicketId)| at.1.abs_diff(own);
+        let nearest = Nearest { below: below.peekable(), above: above.peekable(), far };
+        let suiting = nearest
+            .filter_map(|at| self.waiting.get(&at.2))
+            .filter(move |other| other.id != seeker.id && self.terms.suit(seeker, other, now));
+        suiting.take(MATCHMAKING_CANDIDATES_MAX)
+    }
+
+    fn insert(&mut self, ticket: Ticket) {
+        let id = ticket.id;
+        self.by_owner.insert(ticket.owner, id);
+        self.by_rating.insert((ticket.players, ticket.rating, id));
+        self.by_end.insert((ticket.until, id));
+        self.by_age.insert((ticket.since, id));
+        self.waiting.insert(id, ticket);
+    }
+
+    fn remove(&mut self, id: TicketId) -> Option<Ticket> {
+        let ticket = self.waiting.remove(&id)?;
+        if self.by_owner.get(&ticket.owner) == Some(&id) {
+            self.by_owner.remove(&ticket.owner);
+        }
+        self.by_rating.remove(&(ticket.players, ticket.rating, id));
+        self.by_end.remove(&(ticket.until, id));
+        self.by_age.remove(&(ticket.since, id));
+        Some(ticket)
+    }
+}
+
+/// Two walks away from a place, joined by how far they have come.
+struct Nearest<A: Iterator, B: Iterator, F> {
+    below: std::iter::Peekable<A>,
+    above: std::iter::Peekable<B>,
+    far: F,
+}
+
+impl<'a, A, B, F> Iterator for Nearest<A, B, F>
+where
+    A: Iterator<Item = &'a (u8, u16, TicketId)>,
+    B: Iterator<Item = &'a (u8, u16, TicketId)>,
+    F: Fn(&(u8, u16, TicketId)) -> u16,
+{
+    type Item = &'a (u8, u16, TicketId);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match (self.below.peek(), self.above.peek()) {
+            (Some(below), Some(above)) if (self.far)(below) < (self.far)(above) => self.below.next(),
+            (_, Some(_)) => self.above.next(),
+            (_, None) => self.below.next(),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+use super::*;
+use crate::ids::{PlayerId, TicketId};
+use crate::limits::{MATCHMAKING_SEARCHES_MAX, PARTY_MAX, RATING_MAX, TICKETS_MAX};
+use crate::time::UnixMs;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const TERMS: Terms = Terms { window: 100, widens_per_s: 50, window_max: 400 };
+
+/// A ticket of `party` players for a match of `players`; owner and members follow from the id.
+fn ticket(id: u128, party: u128, players: u8, rating: u16) -> Ticket {
+    Ticket {
+        id: TicketId(id),
+        owner: PlayerId(id * 100),
+        party: (0..party).map(|n| PlayerId(id * 100 + n)).collect(),
+        players,
+        region: None,
+        rating,
+        since: UnixMs(0),
+        until: UnixMs(60_000),
+    }
+}
+
+fn within(region: &str, ticket: Ticket) -> Ticket {
+    Ticket { region: Some(region.parse().unwrap()), ..ticket }
+}
+
+fn pool(tickets: impl IntoIterator<Item = Ticket>) -> Pool {
+    let mut pool = Pool::new(TERMS);
+    for ticket in tickets {
+        pool.enter(ticket).unwrap();
+    }
+    pool
+}
+
+/// The ids of those who were matched, match by match, and of those whose time was over.
+fn ids(ended: &[Ended]) -> (Vec<BTreeSet<u128>>, Vec<u128>) {
+    let matched = ended.iter().filter_map(|ended| match ended {
+        Ended::Matched(tickets) => Some(tickets.iter().map(|ticket| ticket.id.0).collect()),
+        Ended::TimedOut(_) => None,
+    });
+    let timed_out = ended.iter().filter_map(|ended| match ended {
+        Ended::TimedOut(ticket) => Some(ticket.id.0),
+        Ended::Matched(_) => None,
+    });
+    (matched.collect(), timed_out.collect())
+}
+
+#[track_caller]
+fn check(tickets: impl IntoIterator<Item = Ticket>, at_ms: i64, want: &[&[u128]]) {
+    let (matched, _) = ids(&pool(tickets).step(UnixMs(at_ms)));
+    let want: Vec<BTreeSet<u128>> = want.iter().map(|ids| ids.iter().copied().collect()).collect();
+    assert_eq!(matched, want);
+}
+
+#[test]
+fn a_match_is_full_to_the_last_place() {
+    check([ticket(1, 1, 2, 0)], 0, &[]);
+    check([ticket(1, 1, 2, 0), ticket(2, 1, 2, 0)], 0, &[&[1, 2]]);
+    check([ticket(1, 1, 3, 0), ticket(2, 1, 3, 0)], 0, &[]);
+    check([ticket(1, 1, 2, 0), ticket(2, 1, 3, 0)], 0, &[]);
+    check([ticket(1, 2, 4, 0), ticket(2, 3, 4, 0), ticket(3, 2, 4, 0)], 0, &[&[1, 3]]);
+    check([ticket(1, 2, 4, 0), ticket(2, 1, 4, 9), ticket(3, 1, 4, 5)], 0, &[&[1, 2, 3]]);
+    // A party that comes first must not stand in the way of those who fill the match.
+    check([ticket(1, 1, 4, 0), ticket(2, 2, 4, 0), ticket(3, 3, 4, 1)], 0, &[&[1, 3]]);
+    check((1..=6).map(|id| ticket(id, 1, 2, 0)), 0, &[&[1, 2], &[3, 4], &[5, 6]]);
+}
+
+#[test]
+fn ratings_are_near_and_the_window_widens_with_the_wait() {
+    let two = |rating| [ticket(1, 1, 2, 1_000), ticket(2, 1, 2, rating)];
+    check(two(1_100), 0, &[&[1, 2]]);
+    check(two(1_101), 0, &[]);
+    check(two(900), 0, &[&[1, 2]]);
+    check(two(1_150), 999, &[]);
+    check(two(1_150), 1_000, &[&[1, 2]]);
+    check(two(1_400), 6_000, &[&[1, 2]]);
+    check(two(1_401), 59_000, &[]);
+    // From both sides: who has just come does not take just anybody.
+    let late = Ticket { since: UnixMs(5_000), ..ticket(2, 1, 2, 1_300) };
+    check([ticket(1, 1, 2, 1_000), late], 5_000, &[]);
+    // The nearest first, and all of a match with each other.
+    check([ticket(1, 1, 2, 500), ticket(2, 1, 2, 560), ticket(3, 1, 2, 450)], 0, &[&[1, 3]]);
+    check([ticket(1, 1, 3, 500), ticket(2, 1, 3, 560), ticket(3, 1, 3, 450)], 0, &[]);
+}
+
+#[test]
+fn a_match_is_in_one_region() {
+    let three = |a: &str, b: &str| [within(a, ticket(1, 1, 2, 0)), within(b, ticket(2, 1, 2, 0))];
+    check(three("eu", "eu"), 0, &[&[1, 2]]);
+    check(three("eu", "us"), 59_000, &[]);
+    check([within("eu", ticket(1, 1, 2, 0)), ticket(2, 1, 2, 0)], 0, &[&[1, 2]]);
+    let mixed = [ticket(1, 1, 3, 0), within("eu", ticket(2, 1, 3, 0)), within("us", ticket(3, 1, 3, 0))];
+    check(mixed.clone(), 59_000, &[]);
+    check(mixed.into_iter().chain([within("us", ticket(4, 1, 3, 0))]), 0, &[&[1, 3, 4]]);
+}
+
+#[test]
+fn nobody_plays_against_himself() {
+    let mut other = ticket(2, 2, 3, 0);
+    other.party[1] = PlayerId(100);
+    check([ticket(1, 1, 3, 0), other], 0, &[]);
+}
+
+#[track_caller]
+fn check_refused(pool: &mut Pool, ticket: Ticket, want: TicketRefusal) {
+    let before = pool.len();
+    assert_eq!(pool.enter(ticket), Err(want));
+    assert_eq!(pool.len(), before);
+}
+
+#[test]
+fn what_cannot_be_matched_is_not_taken() {
+    let mut pool = pool([ticket(1, 1, 2, 0)]);
+    let usual = ticket(2, 2, 4, 0);
+    check_refused(&mut pool, Ticket { owner: PlayerId(7), ..usual.clone() }, TicketRefusal::Party);
+    let twice = vec![PlayerId(200), PlayerId(201), PlayerId(201)];
+    check_refused(&mut pool, Ticket { party: twice, ..usual.clone() }, TicketRefusal::Party);
+    check_refused(&mut pool, ticket(2, PARTY_MAX as u128 + 1, 16, 0), TicketRefusal::Party);
+    check_refused(&mut pool, Ticket { party: Vec::new(), ..usual.clone() }, TicketRefusal::Party);
+    check_refused(&mut pool, Ticket { players: 1, ..ticket(2, 1, 2, 0) }, TicketRefusal::Players);
+    check_refused(&mut pool, Ticket { players: 17, ..usual.clone() }, TicketRefusal::Players);
+    check_refused(&mut pool, Ticket { players: 2, ..usual.clone() }, TicketRefusal::Players);
+    check_refused(&mut pool, Ticket { rating: RATING_MAX + 1, ..usual }, TicketRefusal::Rating);
+    let again = Ticket { id: TicketId(9), ..ticket(1, 1, 3, 0) };
+    check_refused(&mut pool, again.clone(), TicketRefusal::Waiting(TicketId(1)));
+    assert!(pool.cancel(TicketId(1)).is_some());
+    assert!(pool.cancel(TicketId(1)).is_none());
+    assert_eq!(pool.enter(again), Ok(()));
+}
+
+#[test]
+fn time_runs_out_before_a_match_is_made() {
+    let mut pool = pool([ticket(1, 1, 2, 0), Ticket { until: UnixMs(70_000), ..ticket(2, 1, 2, 0) }]);
+    assert_eq!(ids(&pool.clone().step(UnixMs(59_999))), (vec![BTreeSet::from([1, 2])], vec![]));
+    assert_eq!(ids(&pool.step(UnixMs(60_000))), (vec![], vec![1]));
+    assert_eq!(ids(&pool.step(UnixMs(70_000))), (vec![], vec![2]));
+    assert!(pool.is_empty());
+}
+
+#[test]
+fn those_whose_match_came_to_nothing_wait_on() {
+    let mut pool = pool([ticket(1, 1, 2, 0), ticket(2, 1, 2, 0)]);
+    let Some(Ended::Matched(tickets)) = pool.step(UnixMs(0)).pop() else { panic!("they suit") };
+    assert!(pool.is_empty());
+    pool.put_back(tickets);
+    check_refused(&mut pool, Ticket { id: TicketId(9), ..ticket(1, 1, 2, 0) }, TicketRefusal::Waiting(TicketId(1)));
+    assert_eq!(ids(&pool.step(UnixMs(60_000))).1, [1, 2]);
+}
+
+/// However many cannot be matched stand before them: everybody's turn comes.
+#[test]
+fn a_step_is_bounded_and_nobody_is_passed_over() {
+    let lonely = (1..=MATCHMAKING_SEARCHES_MAX as u128 * 2).map(|id| {
+        let rating = (id % 8 * 500) as u16;
+        within(&format!("region-{id}"), ticket(id, 1, 2, rating))
+    });
+    let pair = [9_001, 9_002].map(|id| Ticket { since: UnixMs(1), ..within("eu", ticket(id, 1, 2, 0)) });
+    let mut pool = pool(lonely.chain(pair));
+    let found = (0..3).find_map(|_| ids(&pool.step(UnixMs(1))).0.pop());
+    assert_eq!(found, Some(BTreeSet::from([9_001, 9_002])));
+    assert_eq!(pool.len(), MATCHMAKING_SEARCHES_MAX * 2);
+}
+
+#[test]
+fn the_pool_is_bounded() {
+    let mut pool = pool((1..=TICKETS_MAX as u128).map(|id| ticket(id, 1, 2, 0)));
+    check_refused(&mut pool, ticket(TICKETS_MAX as u128 + 1, 1, 2, 0), TicketRefusal::Full);
+}
+
+fn any_ticket() -> impl Strategy<Value = Ticket> {
+    let about = (1_u128..60, 1_u128..5, 2_u8..6, 0_u16..900, 0_i64..20_000, 0_usize..3);
+    about.prop_map(|(id, party, players, rating, since, region)| {
+        let until = UnixMs(since + 1_000 + i64::from(rating) * 10);
+        let region = ["eu", "us"].get(region).map(|name| name.parse().unwrap());
+        Ticket { since: UnixMs(since), until, region, ..ticket(id, party, players, rating) }
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Enter(Ticket),
+    Cancel(u128),
+    Step(i64),
+    /// The last match that was made came to nothing.
+    PutBack,
+}
+
+fn any_deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        6 => any_ticket().prop_map(Deed::Enter),
+        1 => (1_u128..60).prop_map(Deed::Cancel),
+        4 => (0_i64..3_000).prop_map(Deed::Step),
+        1 => Just(Deed::PutBack),
+    ]
+}
+
+/// Every rule of a match, for every pair in it.
+fn judge(tickets: &[Ticket], now: UnixMs) {
+    let players: Vec<_> = tickets.iter().flat_map(|ticket| &ticket.party).collect();
+    assert_eq!(players.len(), usize::from(tickets[0].players), "it is full: {tickets:?}");
+    assert_eq!(players.iter().collect::<BTreeSet<_>>().len(), players.len(), "nobody twice");
+    let regions: BTreeSet<_> = tickets.iter().filter_map(|ticket| ticket.region.as_ref()).collect();
+    assert!(regions.len() <= 1, "one region: {tickets:?}");
+    let ratings = || tickets.iter().map(|ticket| ticket.rating);
+    let spread = ratings().max().unwrap() - ratings().min().unwrap();
+    let narrowest = tickets.iter().map(|ticket| TERMS.window_of(ticket, now)).min().unwrap();
+    assert!(spread <= narrowest, "{spread} > {narrowest}: {tickets:?}");
+    assert!(tickets.iter().all(|ticket| ticket.players == tickets[0].players && ticket.until > now));
+}
+
+proptest! {
+    /// Each ticket that is taken ends once, in one of three ways, at the latest at the first step after its time; and every match
+    /// keeps every rule.
+    #[test]
+    fn every_ticket_ends(deeds in prop::collection::vec(any_deed(), 1..120)) {
+        let mut pool = Pool::new(TERMS);
+        let (mut open, mut now) = (BTreeMap::<TicketId, UnixMs>::new(), UnixMs(0));
+        let mut last_match = Vec::new();
+        for deed in deeds.into_iter().chain([Deed::Step(1_000_000)]) {
+            match deed {
+                Deed::Enter(ticket) => {
+                    let (id, until) = (ticket.id, ticket.until);
+                    if !open.contains_key(&id) && pool.enter(ticket).is_ok() {
+                        last_match.clear();
+                        open.insert(id, until);
+                    }
+                }
+                Deed::Cancel(id) => {
+                    let was_open = open.remove(&TicketId(id)).is_some();
+                    prop_assert_eq!(pool.cancel(TicketId(id)).is_some(), was_open);
+                }
+                Deed::PutBack => {
+                    let back: Vec<Ticket> = std::mem::take(&mut last_match);
+                    open.extend(back.iter().map(|ticket| (ticket.id, ticket.until)));
+                    pool.put_back(back);
+                }
+                Deed::Step(ms) => {
+                    now = UnixMs(now.0 + ms);
+                    for ended in pool.step(now) {
+                        match ended {
+                            Ended::TimedOut(ticket) => {
+                                prop_assert!(ticket.until <= now);
+                                prop_assert!(open.remove(&ticket.id).is_some(), "ended twice");
+                            }
+                            Ended::Matched(tickets) => {
+                                judge(&tickets, now);
+                                for ticket in &tickets {
+                                    prop_assert!(open.remove(&ticket.id).is_some(), "ended twice");
+                                }
+                                last_match = tickets;
+                            }
+                        }
+                    }
+                    prop_assert!(open.values().all(|until| *until > now), "somebody waits beyond his time");
+                }
+            }
+            prop_assert_eq!(pool.len(), open.len());
+        }
+        prop_assert!(pool.is_empty());
+    }
+
+    /// Whenever nobody's turn was left out, no two are left that would have made a match of two.
+    #[test]
+    fn no_pair_is_left_waiting(tickets in prop::collection::vec(any_ticket(), 2..40), at_ms in 0_i64..30_000) {
+        let now = UnixMs(at_ms);
+        let mut pool = Pool::new(TERMS);
+        let mut left = BTreeMap::new();
+        for ticket in tickets {
+            let ticket = Ticket { players: 2, until: UnixMs(i64::MAX), ..ticket };
+            let ticket = Ticket { party: vec![ticket.owner], ..ticket };
+            if pool.enter(ticket.clone()).is_ok() {
+                left.insert(ticket.id, ticket);
+            }
+        }
+        for ended in pool.step(now) {
+            let Ended::Matched(tickets) = ended else { continue };
+            for ticket in tickets {
+                left.remove(&ticket.id);
+            }
+        }
+        for (id, one) in &left {
+            let other = left.iter().find(|(other, ticket)| *other != id && TERMS.suit(one, ticket, now));
+            prop_assert!(other.is_none(), "{one:?} and {other:?} suit each other");
+        }
+    }
+}

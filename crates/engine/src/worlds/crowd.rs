@@ -1,0 +1,344 @@
+//! Who stands where: movers, and for every cell the list of those who stand on it.
+//!
+//! All that a move needs of a mover is one cache line, and the lists run through the movers themselves: a move allocates nothing
+//! and costs the same in a crowd as alone. Why somebody moves is not known here.
+
+use super::answers::FirstAnswers;
+use super::input::{MoverId, Seat};
+use super::pace::Pace;
+use rules::world::{Bits, Cell, Indicator, Size};
+
+/// No slot: the end of a list.
+const NOBODY: u32 = u32::MAX;
+/// No profile, see [`Looks`].
+const NO_PROFILE: u32 = (1 << 24) - 1;
+/// Bits of a cell's count; the others say what the one on top looks like.
+const COUNT_BITS: u32 = 24;
+const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
+
+/// What a mover looks like, and where the rest of what is known of him is kept: 8 and 24 bits.
+#[derive(Clone, Copy, Debug)]
+struct Looks(u32);
+
+impl Looks {
+    fn new(indicator: Indicator, profile: Option<u32>) -> Self {
+        Self(profile.unwrap_or(NO_PROFILE) << 8 | u32::from(indicator.code()))
+    }
+
+    fn profile(self) -> Option<u32> {
+        Some(self.0 >> 8).filter(|profile| *profile != NO_PROFILE)
+    }
+
+    fn code(self) -> u8 {
+        self.0 as u8
+    }
+}
+
+/// A mover: one cache line.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(super) struct Mover {
+    /// 0: nobody has this slot.
+    id: MoverId,
+    cell: Cell,
+    next: u32,
+    prev: u32,
+    looks: Looks,
+    /// When he last changed, see [`Mover::changed_at`].
+    changed_us: u32,
+    /// The number of his next input.
+    pub(super) next_seq: u32,
+    pub(super) pace: Pace,
+    pub(super) answers: FirstAnswers,
+}
+
+impl Mover {
+    pub(super) fn id(&self) -> MoverId {
+        self.id
+    }
+
+    pub(super) fn cell(&self) -> Cell {
+        self.cell
+    }
+
+    pub(super) fn indicator(&self) -> Indicator {
+        Indicator::from_code(self.looks.code()).unwrap_or(Indicator::PLAYER)
+    }
+
+    pub(super) fn profile(&self) -> Option<u32> {
+        self.looks.profile()
+    }
+
+    /// When he last changed. Kept in 32 bits of microseconds, which is the truth for the last 71 minutes.
+    pub(super) fn changed_at(&self, now_us: i64) -> i64 {
+        now_us - i64::from((now_us as u32).wrapping_sub(self.changed_us))
+    }
+}
+
+/// The movers of a cell: the first of a list, and how many there are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    head: u32,
+    count_and_top: u32,
+}
+
+impl Place {
+    const EMPTY: Self = Self { head: NOBODY, count_and_top: 0 };
+
+    fn count(self) -> u32 {
+        self.count_and_top & COUNT_MASK
+    }
+}
+
+/// What a cell looks like from far away: how many stand there, and what the one on top looks like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heap(u32);
+
+impl Heap {
+    /// How many stand there.
+    #[must_use]
+    pub fn count(self) -> u32 {
+        self.0 & COUNT_MASK
+    }
+
+    /// What the one on top looks like, if somebody is there.
+    #[must_use]
+    pub fn top(self) -> Option<Indicator> {
+        Indicator::from_code((self.0 >> COUNT_BITS) as u8).filter(|_| self.count() > 0)
+    }
+}
+
+/// All movers of a world.
+#[derive(Clone, Debug)]
+pub(super) struct Crowd {
+    size: Size,
+    movers: Vec<Mover>,
+    free: Vec<u32>,
+    places: Vec<Place>,
+    occupied: Bits,
+}
+
+impl Crowd {
+    pub(super) fn new(size: Size) -> Self {
+        let places = vec![Place::EMPTY; size.cells() as usize];
+        Self { size, movers: Vec::new(), free: Vec::new(), places, occupied: Bits::new(size) }
+    }
+
+    /// How many movers there are.
+    pub(super) fn len(&self) -> usize {
+        self.movers.len() - self.free.len()
+    }
+
+    /// All slots that were ever needed at once are below this.
+    pub(super) fn slots(&self) -> usize {
+        self.movers.len()
+    }
+
+    /// Cells on which somebody stands.
+    pub(super) fn occupied(&self) -> &Bits {
+        &self.occupied
+    }
+
+    /// How many stand on a cell of the grid.
+    pub(super) fn count(&self, cell: Cell) -> u32 {
+        self.places[self.size.index(cell)].count()
+    }
+
+    /// All cells, from far away.
+    pub(super) fn heaps(&self, out: &mut Vec<Heap>) {
+        out.clear();
+        out.extend(self.places.iter().map(|place| Heap(place.count_and_top)));
+    }
+
+    /// Whether this seat is somebody's, and the same one's as when it was given.
+    pub(super) fn has(&self, seat: Seat) -> bool {
+        self.movers.get(seat.slot as usize).is_some_and(|mover| mover.id == seat.id && seat.id != MoverId(0))
+    }
+
+    pub(super) fn get(&self, seat: Seat) -> Option<&Mover> {
+        self.has(seat).then(|| self.at(seat.slot))
+    }
+
+    pub(super) fn get_mut(&mut self, seat: Seat) -> Option<&mut Mover> {
+        if self.has(seat) { self.movers.get_mut(seat.slot as usize) } else { None }
+    }
+
+    /// The mover of a slot that is known to be somebody's.
+    pub(super) fn at(&self, slot: u32) -> &Mover {
+        &self.movers[slot as usize]
+    }
+
+    /// The mover of a slot that is known to be somebody's.
+    pub(super) fn at_mut(&mut self, slot: u32) -> &mut Mover {
+        &mut self.movers[slot as usize]
+    }
+
+    /// The slots of those who stand on a cell of the grid.
+    pub(super) fn on(&self, cell: Cell) -> impl Iterator<Item = u32> + '_ {
+        let slot = |slot: u32| (slot != NOBODY).then_some(slot);
+        let first = slot(self.places[self.size.index(cell)].head);
+        std::iter::successors(first, move |at| slot(self.movers[*at as usize].next))
+    }
+
+    /// Somebody new stands on a cell of the grid.
+    pub(super) fn add(
+        &mut self,
+        id: MoverId,
+        cell: Cell,
+        indicator: Indicator,
+        profile: Option<u32>,
+        now_us: i64,
+    ) -> Seat {
+        let mover = Mover {
+            id,
+            cell,
+            next: NOBODY,
+            prev: NOBODY,
+            looks: Looks::new(indicator, profile),
+            changed_us: now_us as u32,
+            next_seq: 1,
+            pace: Pace::new(now_us),
+            answers: FirstAnswers::default(),
+        };
+        let slot = if let Some(slot) = self.free.pop() {
+            self.movers[slot as usize] = mover;
+            slot
+        } else {
+            self.movers.push(mover);
+            (self.movers.len() - 1) as u32
+        };
+        self.link(slot, cell);
+        Seat { slot, id }
+    }
+
+    /// Somebody is gone; his slot is given to somebody else.
+    pub(super) fn remove(&mut self, seat: Seat) {
+        if self.has(seat) {
+            self.unlink(seat.slot);
+            self.movers[seat.slot as usize].id = MoverId(0);
+            self.free.push(seat.slot);
+        }
+    }
+
+    /// Somebody goes to a cell of the grid.
+    pub(super) fn go(&mut self, slot: u32, to: Cell, at_us: i64) {
+        if self.movers[slot as usize].cell != to {
+            self.unlink(slot);
+            self.link(slot, to);
+            self.movers[slot as usize].changed_us = at_us as u32;
+        }
+    }
+
+    fn link(&mut self, slot: u32, cell: Cell) {
+        let place = &mut self.places[self.size.index(cell)];
+        let (below, count) = (place.head, place.count());
+        place.head = slot;
+        let mover = &mut self.movers[slot as usize];
+        (mover.cell, mover.next, mover.prev) = (cell, below, NOBODY);
+        place.count_and_top = u32::from(mover.looks.code()) << COUNT_BITS | (count + 1);
+        if below == NOBODY {
+            self.occupied.set(cell);
+        } else {
+            self.movers[below as usize].prev = slot;
+        }
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Mover { cell, next, prev, .. } = self.movers[slot as usize];
+        if next != NOBODY {
+            self.movers[next as usize].prev = prev;
+        }
+        let place = &mut self.places[self.size.index(cell)];
+        place.count_and_top -= 1;
+        if prev != NOBODY {
+            self.movers[prev as usize].next = next;
+        } else if next != NOBODY {
+            place.head = next;
+            place.count_and_top = u32::from(self.movers[next as usize].looks.code()) << COUNT_BITS | place.count();
+        } else {
+            *place = Place::EMPTY;
+            self.occupied.clear(cell);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SIZE: Size = Size { width: 9, height: 8 };
+
+    #[test]
+    fn a_mover_is_one_cache_line() {
+        assert_eq!(size_of::<Mover>(), 64);
+    }
+
+    /// What a crowd is, said slowly.
+    fn check(crowd: &Crowd, oracle: &[(Seat, Cell, u8)]) {
+        assert_eq!(crowd.len(), oracle.len());
+        for cell in (0..SIZE.cells()).map(|index| SIZE.cell(index)) {
+            let mut have: Vec<Seat> = crowd.on(cell).map(|slot| Seat { slot, id: crowd.at(slot).id() }).collect();
+            have.sort_unstable();
+            let mut want: Vec<Seat> = oracle.iter().filter(|(_, at, _)| *at == cell).map(|(seat, ..)| *seat).collect();
+            want.sort_unstable();
+            assert_eq!(have, want);
+            assert_eq!(crowd.count(cell) as usize, want.len());
+            assert_eq!(crowd.occupied().has(cell), !want.is_empty());
+        }
+        let mut heaps = Vec::new();
+        crowd.heaps(&mut heaps);
+        for (index, heap) in (0..).zip(&heaps) {
+            let top = crowd.on(SIZE.cell(index)).next().map(|slot| crowd.at(slot).indicator());
+            assert_eq!((heap.top(), heap.count()), (top, crowd.count(SIZE.cell(index))));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lists_hold_exactly_those_who_stand_there(
+            steps in proptest::collection::vec((0_u8..4, any::<prop::sample::Index>(), 0_u32..SIZE.cells(), 8_u8..20), 0..80),
+        ) {
+            let mut crowd = Crowd::new(SIZE);
+            let mut oracle: Vec<(Seat, Cell, u8)> = Vec::new();
+            for (number, (kind, which, index, face)) in (1..).zip(steps) {
+                let cell = SIZE.cell(index);
+                if kind == 0 || oracle.is_empty() {
+                    let indicator = Indicator::from_code(face).unwrap();
+                    oracle.push((crowd.add(MoverId(number), cell, indicator, None, 0), cell, face));
+                } else if kind == 1 {
+                    let (seat, ..) = oracle.swap_remove(which.index(oracle.len()));
+                    crowd.remove(seat);
+                    prop_assert!(!crowd.has(seat));
+                } else {
+                    let at = which.index(oracle.len());
+                    crowd.go(oracle[at].0.slot, cell, 0);
+                    oracle[at].1 = cell;
+                }
+                check(&crowd, &oracle);
+            }
+        }
+    }
+
+    #[test]
+    fn a_stale_seat_finds_nobody() {
+        let mut crowd = Crowd::new(SIZE);
+        let cell = Cell { x: 1, y: 1 };
+        let first = crowd.add(MoverId(1), cell, Indicator::PLAYER, None, 0);
+        crowd.remove(first);
+        let second = crowd.add(MoverId(2), cell, Indicator::PLAYER, None, 0);
+        assert_eq!(second.slot, first.slot);
+        assert!(crowd.get(first).is_none() && crowd.get(second).is_some());
+        assert!(crowd.get(Seat { slot: 7, id: MoverId(1) }).is_none());
+        assert!(crowd.get(Seat { slot: first.slot, id: MoverId(0) }).is_none());
+    }
+
+    #[test]
+    fn a_change_is_dated_back_over_the_turn_of_its_clock() {
+        let mut crowd = Crowd::new(SIZE);
+        let at = (1_i64 << 32) * 400_000 - 5;
+        let seat = crowd.add(MoverId(1), Cell { x: 1, y: 1 }, Indicator::PLAYER, Some(3), at);
+        let mover = crowd.get(seat).unwrap();
+        assert_eq!((mover.changed_at(at + 20), mover.profile()), (at, Some(3)));
+    }
+}

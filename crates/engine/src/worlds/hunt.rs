@@ -1,0 +1,330 @@
+//! A hunt in memory: what is committed of it, and what is decided and waits for its commit.
+//!
+//! Two views of one state: what *counts* for the next decision (an item that somebody has claimed is gone), and what may be
+//! *shown* (it lies there until the claim is committed). Facts are folded by one path, live and read from the log.
+
+use super::facts::{Claim, Fact, Hunter, Scored};
+use super::profiles::HunterKey;
+use super::rounds::{News, RoundPhase, RoundShown};
+use crate::limits::ROUND_SCORES_MAX;
+use crate::time::UnixMs;
+use rules::chance::Seed;
+use rules::world::{Bits, Cell, HuntSettings, Item, MAGNET_REACH, Placed, Size, place};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What has become of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ItemState {
+    /// Anybody may claim it.
+    Lying,
+    /// Somebody has claimed it; the claim waits for this commit.
+    Claimed {
+        /// Which.
+        group: u32,
+    },
+    /// It is somebody's.
+    Gone,
+}
+
+/// What somebody has in the round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Score {
+    pub(super) hunter: Hunter,
+    /// Committed.
+    pub(super) shown: u32,
+    /// With what waits for its commit.
+    pub(super) decided: u32,
+}
+
+/// What a claim finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// This item, free.
+    Free(u32),
+    /// Only what others have claimed; the claim waits for this commit.
+    Claimed {
+        /// Which.
+        group: u32,
+    },
+    /// What lay here is somebody's.
+    Gone,
+    /// Nothing.
+    Nothing,
+}
+
+/// The hunt of a world.
+#[derive(Clone, Debug)]
+pub(super) struct Hunt {
+    pub(super) settings: HuntSettings,
+    seed: Seed,
+    trees: Arc<Bits>,
+    pub(super) number: u32,
+    pub(super) phase: RoundPhase,
+    /// When the phase ends, or may end.
+    pub(super) until: UnixMs,
+    /// The commit that the next round or the end of this one waits for.
+    pub(super) turning: Option<u32>,
+    placed: Arc<[Placed]>,
+    states: Vec<ItemState>,
+    /// Cells with an item, as shown.
+    lying: Bits,
+    chests_left: u32,
+    scores: BTreeMap<HunterKey, Score>,
+    pub(super) news: Vec<News>,
+}
+
+impl Hunt {
+    pub(super) fn new(settings: HuntSettings, seed: Seed, trees: Arc<Bits>) -> Self {
+        Self {
+            settings,
+            seed,
+            number: 1,
+            phase: RoundPhase::Waiting,
+            until: UnixMs(0),
+            turning: None,
+            placed: Arc::new([]),
+            states: Vec::new(),
+            lying: Bits::new(trees.size()),
+            trees,
+            chests_left: 0,
+            scores: BTreeMap::new(),
+            news: Vec::new(),
+        }
+    }
+
+    /// What everybody may know of the round.
+    pub(super) fn shown(&self) -> RoundShown {
+        RoundShown { number: self.number, phase: self.phase, until: self.until, chests_left: self.chests_left }
+    }
+
+    /// Cells with an item, as shown.
+    pub(super) fn lying(&self) -> &Bits {
+        &self.lying
+    }
+
+    /// The items of the round, in the order of their cells.
+    pub(super) fn placed(&self) -> &Arc<[Placed]> {
+        &self.placed
+    }
+
+    /// What lies, or lay, on a cell in this round.
+    pub(super) fn item_at(&self, cell: Cell) -> Option<(u32, Item)> {
+        item_at(&self.placed, self.trees.size(), cell)
+    }
+
+    /// An item of the round by its number.
+    pub(super) fn item(&self, number: u32) -> Option<Item> {
+        self.placed.get(number as usize).map(|placed| placed.item)
+    }
+
+    /// What somebody finds who looks for items of a kind at a cell, and with a magnet around it: the nearest free one.
+    pub(super) fn find(&self, at: Cell, has_magnet: bool, is_wanted: impl Fn(Item) -> bool) -> Found {
+        let reach = if has_magnet { MAGNET_REACH } else { 0 };
+        let mut best = Found::Nothing;
+        let mut best_distance = u16::MAX;
+        for y in at.y.saturating_sub(reach)..=at.y.saturating_add(reach) {
+            for x in at.x.saturating_sub(reach)..=at.x.saturating_add(reach) {
+                let cell = Cell { x, y };
+                let Some((number, _)) = self.item_at(cell).filter(|(_, item)| is_wanted(*item)) else { continue };
+                let distance = cell.distance(at);
+                match self.states[number as usize] {
+                    ItemState::Lying if distance < best_distance => {
+                        (best, best_distance) = (Found::Free(number), distance);
+                    }
+                    ItemState::Claimed { group } if !matches!(best, Found::Free(_)) => best = Found::Claimed { group },
+                    ItemState::Gone if distance == 0 && best == Found::Nothing => best = Found::Gone,
+                    _ => {}
+                }
+            }
+        }
+        best
+    }
+
+    /// Somebody has claimed an item; nobody else may, and nobody sees it before this commit.
+    pub(super) fn claim(&mut self, number: u32, group: u32) {
+        self.states[number as usize] = ItemState::Claimed { group };
+    }
+
+    /// Adds points that wait for their commit, and gives the score with them.
+    pub(super) fn decide_points(&mut self, hunter: &Hunter, points: u32) -> u32 {
+        let score = self.score_mut(hunter);
+        score.decided = score.decided.saturating_add(points);
+        score.decided
+    }
+
+    /// What somebody has, as shown.
+    pub(super) fn score(&self, key: HunterKey) -> u32 {
+        self.scores.get(&key).map_or(0, |score| score.shown)
+    }
+
+    fn score_mut(&mut self, hunter: &Hunter) -> &mut Score {
+        let key = HunterKey::of(hunter.mover, hunter.player);
+        self.scores.entry(key).or_insert_with(|| Score { hunter: hunter.clone(), shown: 0, decided: 0 })
+    }
+
+    /// The best of the round, best first; of equals, who came first by his number.
+    pub(super) fn best(&self, max: usize) -> Vec<Scored> {
+        let mut all: Vec<&Score> = self.scores.values().filter(|score| score.shown > 0).collect();
+        let rank = |score: &&Score| (u32::MAX - score.shown, score.hunter.mover);
+        if all.len() > max {
+            all.select_nth_unstable_by_key(max, rank);
+            all.truncate(max);
+        }
+        all.sort_unstable_by_key(rank);
+        all.into_iter().map(|score| Scored { hunter: score.hunter.clone(), points: score.shown }).collect()
+    }
+
+    /// When the round is to begin or to end; `None` while nothing is to happen, or is on its way.
+    pub(super) fn next_due(&self, is_anybody_here: bool) -> Option<UnixMs> {
+        let is_coming = match self.phase {
+            RoundPhase::Waiting => is_anybody_here,
+            RoundPhase::Running => true,
+            RoundPhase::Over => false,
+        };
+        (is_coming && self.turning.is_none()).then_some(self.until)
+    }
+
+    /// The fact that is due, if the round is to begin or to end now: the caller has it committed.
+    pub(super) fn due(&self, now: UnixMs, is_anybody_here: bool) -> Option<Fact> {
+        if self.turning.is_some() || now < self.until {
+            return None;
+        }
+        match self.phase {
+            RoundPhase::Waiting if is_anybody_here => {
+                Some(Fact::RoundBegan { number: self.number, at: now, until: now.after(self.settings.round) })
+            }
+            RoundPhase::Running => Some(self.end(now)),
+            RoundPhase::Waiting | RoundPhase::Over => None,
+        }
+    }
+
+    /// The end of the round. Claims that wait for their commit come before it in the log, so they count.
+    fn end(&self, at: UnixMs) -> Fact {
+        let mut counted = self.clone_scores();
+        let all: Vec<&Scored> = counted.iter().filter(|scored| scored.points > 0).collect();
+        let (hunters, points) = (all.len() as u32, all.iter().map(|scored| u64::from(scored.points)).sum());
+        counted.sort_unstable_by_key(|scored| (u32::MAX - scored.points, scored.hunter.mover));
+        counted.truncate(ROUND_SCORES_MAX.min(hunters as usize));
+        Fact::RoundEnded { number: self.number, at, scores: counted, hunters, points }
+    }
+
+    fn clone_scores(&self) -> Vec<Scored> {
+        self.scores.values().map(|score| Scored { hunter: score.hunter.clone(), points: score.decided }).collect()
+    }
+
+    /// Takes a committed fact in: from here on it is shown.
+    pub(super) fn fold(&mut self, fact: &Fact) -> Result<(), &'static str> {
+        match fact {
+            Fact::RoundBegan { number, until, .. } => self.begin(*number, *until),
+            Fact::Dug { claim, score, .. } => {
+                self.take(claim)?;
+                let entry = self.score_mut(&claim.hunter);
+                entry.shown = entry.shown.max(*score);
+                entry.decided = entry.decided.max(*score);
+                Ok(())
+            }
+            Fact::Grabbed { claim, .. } => self.take(claim),
+            Fact::RoundEnded { number, at, scores, .. } => self.ended(*number, *at, scores),
+        }
+    }
+
+    fn begin(&mut self, number: u32, until: UnixMs) -> Result<(), &'static str> {
+        if number != self.number || self.phase != RoundPhase::Waiting {
+            return Err("a round begins that is not the next one");
+        }
+        self.lay_out();
+        (self.phase, self.until, self.turning) = (RoundPhase::Running, until, None);
+        self.scores.clear();
+        self.news.push(News::Began(self.shown()));
+        Ok(())
+    }
+
+    /// Lays the items of the round out as its seed says.
+    fn lay_out(&mut self) {
+        self.placed = place(self.seed, self.number, &self.settings, &self.trees).into();
+        self.states = vec![ItemState::Lying; self.placed.len()];
+        self.lying = Bits::new(self.trees.size());
+        self.placed.iter().for_each(|placed| self.lying.set(placed.cell));
+        self.chests_left = self.placed.iter().map(|placed| u32::from(matches!(placed.item, Item::Chest { .. }))).sum();
+    }
+
+    fn take(&mut self, claim: &Claim) -> Result<(), &'static str> {
+        if claim.round != self.number || self.phase != RoundPhase::Running {
+            return Err("something is claimed in a round that is not running");
+        }
+        let state =
+            self.states.get_mut(claim.item as usize).ok_or("an item is claimed that the round does not have")?;
+        if *state == ItemState::Gone {
+            return Err("an item is claimed twice");
+        }
+        *state = ItemState::Gone;
+        let placed = self.placed[claim.item as usize];
+        self.lying.clear(placed.cell);
+        self.chests_left -= u32::from(matches!(placed.item, Item::Chest { .. }));
+        Ok(())
+    }
+
+    fn ended(&mut self, number: u32, at: UnixMs, scores: &[Scored]) -> Result<(), &'static str> {
+        if number != self.number || self.phase != RoundPhase::Running {
+            return Err("a round ends that is not running");
+        }
+        self.clear_away();
+        self.turning = None;
+        let is_last = self.settings.rounds != 0 && number >= self.settings.rounds;
+        self.phase = if is_last { RoundPhase::Over } else { RoundPhase::Waiting };
+        self.until = if is_last { at } else { at.after(self.settings.pause) };
+        self.number = if is_last { number } else { number.saturating_add(1) };
+        self.news.push(News::Ended { number, scores: scores.to_vec(), next: self.shown() });
+        Ok(())
+    }
+
+    fn clear_away(&mut self) {
+        self.placed = Arc::new([]);
+        self.states = Vec::new();
+        self.lying = Bits::new(self.trees.size());
+        self.chests_left = 0;
+    }
+
+    /// Everything that is committed, for a snapshot: scores, and which items are gone.
+    pub(super) fn kept(&self) -> (Vec<Scored>, Vec<u32>) {
+        let scores = self.scores.values().filter(|score| score.shown > 0);
+        let scores = scores.map(|score| Scored { hunter: score.hunter.clone(), points: score.shown }).collect();
+        let gone = (0_u32..).zip(&self.states).filter(|(_, state)| **state == ItemState::Gone).map(|(at, _)| at);
+        (scores, gone.collect())
+    }
+
+    /// The hunt as a snapshot has it.
+    pub(super) fn resume(
+        &mut self,
+        round: (u32, RoundPhase, UnixMs),
+        scores: Vec<Scored>,
+        gone: &[u32],
+    ) -> Result<(), &'static str> {
+        (self.number, self.phase, self.until) = round;
+        if self.phase == RoundPhase::Running {
+            self.lay_out();
+        }
+        for number in gone {
+            let state = self.states.get_mut(*number as usize).filter(|state| **state != ItemState::Gone);
+            *state.ok_or("an item is gone that the round does not have")? = ItemState::Gone;
+            let placed = self.placed[*number as usize];
+            self.lying.clear(placed.cell);
+            self.chests_left -= u32::from(matches!(placed.item, Item::Chest { .. }));
+        }
+        for Scored { hunter, points } in scores {
+            let score = self.score_mut(&hunter);
+            (score.shown, score.decided) = (points, points);
+        }
+        Ok(())
+    }
+}
+
+/// What lies, or lay, on a cell, among items in the order of their cells.
+pub(super) fn item_at(placed: &[Placed], size: Size, cell: Cell) -> Option<(u32, Item)> {
+    if !size.contains(cell) {
+        return None;
+    }
+    let at = placed.binary_search_by_key(&size.index(cell), |placed| size.index(placed.cell)).ok()?;
+    Some((at as u32, placed[at].item))
+}

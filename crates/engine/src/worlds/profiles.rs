@@ -1,0 +1,88 @@
+//! What is known of a mover beyond where he stands: only of those who have a name, a score or a view.
+
+use super::facts::Hunter;
+use super::input::{MoverId, Seat};
+use super::viewer::Viewer;
+use crate::ids::PlayerId;
+use rules::world::PowerUp;
+use std::sync::Arc;
+
+/// The rest of a mover.
+#[derive(Clone, Debug)]
+pub(super) struct Profile {
+    /// Whose it is.
+    pub(super) seat: Seat,
+    pub(super) player: Option<PlayerId>,
+    pub(super) name: Option<Arc<str>>,
+    /// Whether he may come back, see [`super::Registration::is_lasting`].
+    pub(super) is_lasting: bool,
+    /// Since when nobody speaks for him.
+    pub(super) lost_us: Option<i64>,
+    /// Until when each power-up helps: microseconds.
+    pub(super) helped_until_us: [i64; PowerUp::ALL.len()],
+    pub(super) viewer: Option<Box<Viewer>>,
+}
+
+impl Profile {
+    /// Whether a power-up helps him now.
+    pub(super) fn has(&self, kind: PowerUp, now_us: i64) -> bool {
+        now_us < self.helped_until_us[usize::from(kind.code())]
+    }
+
+    /// As the log names him.
+    pub(super) fn hunter(&self) -> Hunter {
+        Hunter { mover: self.seat.id, player: self.player, name: self.name.as_deref().unwrap_or("").into() }
+    }
+}
+
+/// Under which name a score is kept: the player's, whichever mover he has; else the mover's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum HunterKey {
+    Player(PlayerId),
+    Mover(MoverId),
+}
+
+impl HunterKey {
+    pub(super) fn of(mover: MoverId, player: Option<PlayerId>) -> Self {
+        player.map_or(Self::Mover(mover), Self::Player)
+    }
+}
+
+/// All profiles of a world.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Profiles {
+    profiles: Vec<Option<Profile>>,
+    free: Vec<u32>,
+}
+
+impl Profiles {
+    pub(super) fn add(&mut self, profile: Profile) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.profiles[at as usize] = Some(profile);
+            at
+        } else {
+            self.profiles.push(Some(profile));
+            (self.profiles.len() - 1) as u32
+        }
+    }
+
+    pub(super) fn remove(&mut self, at: u32) -> Option<Profile> {
+        let gone = self.profiles.get_mut(at as usize)?.take();
+        if gone.is_some() {
+            self.free.push(at);
+        }
+        gone
+    }
+
+    pub(super) fn get(&self, at: Option<u32>) -> Option<&Profile> {
+        self.profiles.get(at? as usize)?.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, at: Option<u32>) -> Option<&mut Profile> {
+        self.profiles.get_mut(at? as usize)?.as_mut()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Profile> {
+        self.profiles.iter().flatten()
+    }
+}

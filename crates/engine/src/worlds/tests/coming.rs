@@ -1,0 +1,109 @@
+//! Coming and going: graces, keys, and that nobody leaves a ghost.
+
+use super::fixture::*;
+use super::views::{Client, look};
+use crate::limits::{MOVER_GRACE, MOVER_IDS_GAP};
+use crate::worlds::{MoverId, Refusal, Registration, Seat, What, World};
+use rules::world::{Settings, Sharing, Step};
+
+const GRACE_US: i64 = MOVER_GRACE.as_micros() as i64;
+
+fn gone(world: &mut World, now_us: i64) -> Vec<Seat> {
+    let mut gone = Vec::new();
+    world.tick(now_us, &mut gone);
+    gone
+}
+
+#[test]
+fn who_comes_back_in_time_goes_on_where_he_was() {
+    let mut world = world(meadow(20, 20), 1);
+    let came = come(&mut world, &walker(Some(cell(4, 4))));
+    ask(&mut world, came.seat, 1, What::Step(Step::E));
+    world.lost(came.seat, START_US);
+    assert_eq!(world.next_due(), Some(START_US + GRACE_US));
+    assert_eq!(gone(&mut world, START_US + GRACE_US - 1), []);
+    let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
+    let again = world.register(&back, START_US).unwrap();
+    assert_eq!((again.seat, again.cell, again.next_seq, again.is_resumed), (came.seat, cell(5, 4), 2, true));
+    assert_eq!(gone(&mut world, START_US + 10 * GRACE_US), []);
+    assert_eq!(world.stats().lost, 0);
+}
+
+#[test]
+fn who_does_not_come_back_is_gone_and_no_ghost_is_seen() {
+    let mut world = world(meadow(20, 20), 1);
+    let viewer = come(&mut world, &watcher(Some(cell(4, 4)), 5)).seat;
+    let came = come(&mut world, &walker(Some(cell(5, 4))));
+    let mut client = Client::default();
+    assert_eq!(look(&mut world, viewer, &mut client).unwrap().entered.len(), 1);
+    world.lost(came.seat, START_US);
+    assert_eq!((look(&mut world, viewer, &mut client), world.stats().lost), (None, 1));
+    assert_eq!(gone(&mut world, START_US + GRACE_US), [came.seat]);
+    assert_eq!(look(&mut world, viewer, &mut client).unwrap().left, [came.seat.id]);
+    assert_eq!((world.has_seat(came.seat), world.stats().movers, world.stats().lost), (false, 1, 0));
+    let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
+    let again = world.register(&back, START_US).unwrap();
+    assert_eq!((again.seat.id, again.is_resumed, again.next_seq), (came.seat.id, false, 1));
+}
+
+#[test]
+fn a_grace_begins_anew_with_every_loss() {
+    let mut world = world(meadow(20, 20), 1);
+    let came = come(&mut world, &walker(None));
+    world.lost(came.seat, START_US);
+    world.register(&Registration { resume: Some((came.seat.id, came.key)), ..walker(None) }, START_US).unwrap();
+    world.lost(came.seat, START_US + GRACE_US / 2);
+    assert_eq!(gone(&mut world, START_US + GRACE_US), []);
+    assert_eq!(gone(&mut world, START_US + GRACE_US + GRACE_US / 2), [came.seat]);
+}
+
+#[test]
+fn a_wrong_key_makes_a_newcomer() {
+    let mut world = world(meadow(20, 20), 1);
+    let came = come(&mut world, &walker(None));
+    for (id, key) in [(came.seat.id, came.key ^ 1), (MoverId(99), came.key), (came.seat.id, 0)] {
+        let other = world.register(&Registration { resume: Some((id, key)), ..walker(None) }, START_US).unwrap();
+        assert!(other.seat.id != came.seat.id && !other.is_resumed);
+    }
+}
+
+#[test]
+fn an_actor_has_no_grace_and_no_key() {
+    let mut world = world(meadow(20, 20), 1);
+    let actor = come(&mut world, &Registration { is_lasting: false, ..walker(None) });
+    assert_eq!(actor.key, 0);
+    world.lost(actor.seat, START_US);
+    assert!(!world.has_seat(actor.seat) && !world.has_movers());
+}
+
+#[test]
+fn who_finds_no_cell_is_refused() {
+    let mut world = world(Settings { sharing: Sharing::One, ..meadow(8, 8) }, 1);
+    let seats: Vec<Seat> =
+        (0..64).map(|at| come(&mut world, &walker((at % 2 == 0).then(|| cell(1, 1)))).seat).collect();
+    assert_eq!(world.register(&walker(None), START_US), Err(Refusal::Full));
+    assert_eq!(world.register(&walker(Some(cell(3, 3))), START_US), Err(Refusal::Full));
+    world.leave(seats[10]);
+    assert!(world.register(&walker(Some(cell(60_000, 60_000))), START_US).is_ok());
+}
+
+#[test]
+fn numbers_go_on_over_a_crash_and_wait_for_a_snapshot() {
+    let mut first = world(meadow(8, 8), 1);
+    let one = come(&mut first, &walker(None)).seat.id;
+    let mut bytes = Vec::new();
+    first.snapshot(false, &mut bytes);
+    let two = come(&mut first, &walker(None)).seat.id;
+    assert_eq!((one, two), (MoverId(1), MoverId(2)));
+    let mut crashed = World::open(opening(meadow(8, 8), 1, 2), Some(&bytes), &[], START_US).unwrap();
+    assert_eq!(come(&mut crashed, &walker(None)).seat.id, MoverId(2 + MOVER_IDS_GAP));
+    bytes.clear();
+    crashed.snapshot(true, &mut bytes);
+    let mut left = World::open(opening(meadow(8, 8), 1, 3), Some(&bytes), &[], START_US).unwrap();
+    assert_eq!(come(&mut left, &walker(None)).seat.id, MoverId(3 + MOVER_IDS_GAP));
+    left.ids_next = left.ids_end;
+    assert_eq!(left.register(&walker(None), START_US), Err(Refusal::Full));
+    left.snapshot(false, &mut bytes);
+    left.snapshot(false, &mut bytes);
+    assert!(left.register(&walker(None), START_US).is_ok());
+}

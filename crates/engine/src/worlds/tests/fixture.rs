@@ -1,0 +1,102 @@
+//! Small worlds to test with, and what they are asked.
+
+use crate::ids::{PlayerId, WorldId};
+use crate::limits::MOVER_NAME_CHARS_MAX;
+use crate::worlds::{
+    Answer, Done, Input, MoverId, Opening, Refusal, Registered, Registration, Seat, ViewOptions, What, World,
+};
+use rules::chance::Seed;
+use rules::world::{Cell, HuntSettings, Indicator, Settings, Size};
+use std::time::Duration;
+
+/// When tests begin: some moment in microseconds.
+pub(super) const START_US: i64 = 1_800_000_000_000_000;
+
+/// A meadow without trees, with no limit on moves.
+pub(super) fn meadow(width: u16, height: u16) -> Settings {
+    let size = Size { width, height };
+    Settings { size, tree_permille: 0, move_min: Duration::ZERO, ..Settings::default() }
+}
+
+/// A meadow on which a hunt goes on, with so many chests and power-ups.
+pub(super) fn hunt(width: u16, height: u16, chests: u32, power_ups: u32) -> Settings {
+    let hunt = HuntSettings { chests, power_ups, round: Duration::from_secs(60), ..HuntSettings::default() };
+    Settings { hunt: Some(hunt), ..meadow(width, height) }
+}
+
+pub(super) fn opening(settings: Settings, seed: u64, epoch: u32) -> Opening {
+    Opening { id: WorldId(1), settings, seed: Seed(seed), epoch }
+}
+
+pub(super) fn world(settings: Settings, seed: u64) -> World {
+    World::open(opening(settings, seed, 1), None, &[], START_US).unwrap()
+}
+
+pub(super) fn cell(x: u16, y: u16) -> Cell {
+    Cell { x, y }
+}
+
+/// Somebody without a view who may come back.
+pub(super) fn walker(at: Option<Cell>) -> Registration {
+    Registration {
+        indicator: Indicator::PLAYER,
+        at,
+        view: None,
+        player: None,
+        name: None,
+        is_lasting: true,
+        resume: None,
+    }
+}
+
+/// Somebody who looks around.
+pub(super) fn watcher(at: Option<Cell>, radius: u8) -> Registration {
+    Registration { view: Some(ViewOptions { radius_x: radius, radius_y: radius, per_s: 5 }), ..walker(at) }
+}
+
+/// Somebody whom the house knows.
+pub(super) fn member(at: Option<Cell>, player: u128, name: &str) -> Registration {
+    assert!(name.chars().count() <= MOVER_NAME_CHARS_MAX);
+    Registration { player: Some(PlayerId(player)), name: Some(name.into()), ..walker(at) }
+}
+
+pub(super) fn come(world: &mut World, registration: &Registration) -> Registered {
+    world.register(registration, START_US).unwrap()
+}
+
+pub(super) fn input(seat: Seat, seq: u32, what: What) -> Input {
+    Input { seat, seq, tag: u64::from(seat.slot) << 32 | u64::from(seq), at_us: START_US, what }
+}
+
+pub(super) fn apply(world: &mut World, batch: &[Input]) -> Vec<Answer> {
+    let mut out = Vec::new();
+    world.apply(batch, START_US, &mut out);
+    out
+}
+
+/// One input alone: its answer, if it is given at once.
+pub(super) fn ask(world: &mut World, seat: Seat, seq: u32, what: What) -> Option<Result<Done, Refusal>> {
+    let answers = apply(world, &[input(seat, seq, what)]);
+    assert!(answers.len() <= 1 && answers.iter().all(|answer| (answer.seat, answer.seq) == (seat, seq)));
+    answers.first().map(|answer| answer.result)
+}
+
+/// Saves everything that waits, and gives the answers that were kept back.
+pub(super) fn save(world: &mut World, now_us: i64) -> Vec<Answer> {
+    let mut out = Vec::new();
+    while let Some(pending) = world.take_claims() {
+        world.committed(pending.version(), now_us, &mut out).unwrap();
+    }
+    out
+}
+
+/// A hunt whose first round is running.
+pub(super) fn running_hunt(settings: Settings, seed: u64) -> (World, Seat) {
+    let mut world = world(settings, seed);
+    let first = come(&mut world, &walker(Some(cell(0, 0)))).seat;
+    world.tick(START_US, &mut Vec::new());
+    save(&mut world, START_US);
+    (world, first)
+}
+
+pub(super) const NOBODY: Seat = Seat { slot: 1_000_000, id: MoverId(1) };

@@ -1,0 +1,9 @@
+//! What a world promises, as rows and laws.
+
+mod claims;
+mod coming;
+mod fixture;
+mod life;
+mod moves;
+mod restore;
+mod views;

@@ -1,0 +1,135 @@
+//! Moves: what stops them, in which order they are heard, and that nobody is heard twice.
+
+use super::fixture::*;
+use crate::worlds::{Done, Input, Refusal, Seat, What, World};
+use proptest::prelude::*;
+use rules::world::{Cell, Settings, Sharing, Step};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+#[track_caller]
+fn check(world: &mut World, seat: Seat, seq: u32, step: Step, want: Result<Cell, Refusal>) {
+    assert_eq!(ask(world, seat, seq, What::Step(step)), Some(want.map(Done::Moved)), "{step:?}");
+}
+
+#[test]
+fn a_step_leads_to_the_neighbour_and_not_off_the_grid() {
+    let mut world = world(meadow(8, 8), 1);
+    let seat = come(&mut world, &walker(Some(cell(0, 0)))).seat;
+    check(&mut world, seat, 1, Step::N, Err(Refusal::Bounds));
+    check(&mut world, seat, 2, Step::Se, Ok(cell(1, 1)));
+    check(&mut world, seat, 3, Step::Stay, Ok(cell(1, 1)));
+    check(&mut world, seat, 4, Step::W, Ok(cell(0, 1)));
+    assert_eq!(world.cell_of(seat), Some(cell(0, 1)));
+}
+
+#[test]
+fn a_repeated_input_gets_its_first_answer_and_does_nothing() {
+    let mut world = world(meadow(8, 8), 1);
+    let seat = come(&mut world, &walker(Some(cell(0, 0)))).seat;
+    check(&mut world, seat, 1, Step::E, Ok(cell(1, 0)));
+    check(&mut world, seat, 2, Step::N, Err(Refusal::Bounds));
+    check(&mut world, seat, 3, Step::E, Ok(cell(2, 0)));
+    check(&mut world, seat, 1, Step::S, Ok(cell(1, 0)));
+    check(&mut world, seat, 2, Step::S, Err(Refusal::Bounds));
+    check(&mut world, seat, 3, Step::S, Ok(cell(2, 0)));
+    assert_eq!(world.cell_of(seat), Some(cell(2, 0)));
+    check(&mut world, seat, 5, Step::S, Err(Refusal::OutOfOrder { expected: 4 }));
+    check(&mut world, seat, 0, Step::S, Err(Refusal::OutOfOrder { expected: 4 }));
+    for seq in 4..=8 {
+        check(&mut world, seat, seq, Step::Stay, Ok(cell(2, 0)));
+    }
+    check(&mut world, seat, 4, Step::Stay, Err(Refusal::OutOfOrder { expected: 9 }));
+    check(&mut world, seat, 5, Step::S, Ok(cell(2, 0)));
+}
+
+#[test]
+fn a_seat_that_is_nobodys_is_answered_too() {
+    let mut world = world(meadow(8, 8), 1);
+    let seat = come(&mut world, &walker(None)).seat;
+    world.leave(seat);
+    check(&mut world, seat, 1, Step::Stay, Err(Refusal::Unknown));
+    check(&mut world, NOBODY, 1, Step::Stay, Err(Refusal::Unknown));
+}
+
+#[test]
+fn who_moves_too_fast_waits() {
+    let settings = Settings { move_min: Duration::from_millis(100), ..meadow(8, 8) };
+    let mut world = world(settings, 1);
+    let seat = come(&mut world, &walker(Some(cell(0, 0)))).seat;
+    for seq in 1..=4 {
+        check(&mut world, seat, seq, Step::Stay, Ok(cell(0, 0)));
+    }
+    check(&mut world, seat, 5, Step::E, Err(Refusal::TooFast));
+    let later = Input { at_us: START_US + 100_000, ..input(seat, 6, What::Step(Step::E)) };
+    assert_eq!(apply(&mut world, &[later])[0].result, Ok(Done::Moved(cell(1, 0))));
+}
+
+#[test]
+fn one_on_a_cell_when_that_is_the_rule() {
+    let mut world = world(Settings { sharing: Sharing::One, ..meadow(8, 8) }, 1);
+    let one = come(&mut world, &walker(Some(cell(3, 3)))).seat;
+    let other = come(&mut world, &walker(Some(cell(3, 3))));
+    assert_eq!(other.cell.distance(cell(3, 3)), 1);
+    let step =
+        Step::ALL.into_iter().find(|step| world.settings().size.neighbour(other.cell, *step) == Some(cell(3, 3)));
+    check(&mut world, other.seat, 1, step.unwrap(), Err(Refusal::Occupied));
+    world.leave(one);
+    check(&mut world, other.seat, 2, step.unwrap(), Ok(cell(3, 3)));
+}
+
+#[test]
+fn a_contested_cell_goes_to_everybody_now_and_then() {
+    let mut wins = [0_u32; 2];
+    let mut world = world(Settings { sharing: Sharing::One, ..meadow(8, 8) }, 3);
+    for _ in 0..400 {
+        let left = come(&mut world, &walker(Some(cell(2, 2)))).seat;
+        let right = come(&mut world, &walker(Some(cell(4, 2)))).seat;
+        let answers = apply(&mut world, &[input(left, 1, What::Step(Step::E)), input(right, 1, What::Step(Step::W))]);
+        let winners: Vec<Seat> =
+            answers.iter().filter(|answer| answer.result.is_ok()).map(|answer| answer.seat).collect();
+        assert_eq!(winners.len(), 1, "{answers:?}");
+        wins[usize::from(winners[0] == right)] += 1;
+        world.leave(left);
+        world.leave(right);
+    }
+    // Standard deviation of 400 fair draws: 10.
+    assert!(wins.iter().all(|wins| wins.abs_diff(200) < 50), "{wins:?}");
+}
+
+proptest! {
+    /// Whatever is asked, nobody leaves the grid, stands in a tree, or is somewhere that no answer named.
+    #[test]
+    fn nobody_is_where_he_may_not_be(
+        seed in any::<u64>(), trees in 0_u16..600, is_one in any::<bool>(),
+        moves in proptest::collection::vec((0_usize..6, 0_u8..9), 1..300),
+    ) {
+        let sharing = if is_one { Sharing::One } else { Sharing::Many };
+        let mut world = world(Settings { tree_permille: trees, sharing, ..meadow(9, 11) }, seed);
+        let seats: Vec<Seat> = (0..6).map(|_| come(&mut world, &walker(None)).seat).collect();
+        let mut places: BTreeMap<Seat, Cell> = seats.iter().map(|seat| (*seat, world.cell_of(*seat).unwrap())).collect();
+        let mut next = [1_u32; 6];
+        for batch in moves.chunks(7) {
+            let inputs: Vec<Input> = batch.iter().map(|(who, step)| {
+                next[*who] += 1;
+                input(seats[*who], next[*who] - 1, What::Step(Step::from_code(*step).unwrap()))
+            }).collect();
+            let answers = apply(&mut world, &inputs);
+            prop_assert_eq!(answers.len(), inputs.len());
+            for answer in answers {
+                if let Ok(Done::Moved(to)) = answer.result {
+                    prop_assert!(to.distance(places[&answer.seat]) <= 1);
+                    places.insert(answer.seat, to);
+                }
+            }
+            for (seat, place) in &places {
+                prop_assert_eq!(world.cell_of(*seat), Some(*place));
+                prop_assert!(world.settings().size.contains(*place) && !world.trees.has(*place));
+            }
+            let mut cells: Vec<Cell> = places.values().copied().collect();
+            cells.sort_unstable();
+            cells.dedup();
+            prop_assert!(!is_one || cells.len() == places.len());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A restart: snapshot and the rows behind it give what was.
+
+use super::fixture::*;
+use crate::rows::WorldLogRow;
+use crate::worlds::{Corrupt, Done, Input, Registration, Seat, What, World};
+use proptest::prelude::*;
+use rules::world::{Cell, LifeSettings, Settings, Step};
+use std::collections::BTreeMap;
+
+/// What is hard, and where everybody is.
+fn state(world: &World) -> (Option<crate::worlds::RoundShown>, Vec<crate::worlds::Scored>, Vec<Cell>, u32, Vec<Cell>) {
+    let hunt = world.hunt.as_ref().unwrap();
+    let life = world.life.as_ref().map(|life| life.alive().iter().collect()).unwrap_or_default();
+    (world.round(), hunt.best(1_000), hunt.lying().iter().collect(), world.stats().claims_version, life)
+}
+
+fn settings() -> Settings {
+    Settings { life: Some(LifeSettings { start_permille: 100, ..LifeSettings::default() }), ..hunt(14, 14, 40, 9) }
+}
+
+proptest! {
+    #[test]
+    fn a_world_comes_back_from_any_snapshot_and_its_rows(
+        seed in any::<u64>(), deeds in proptest::collection::vec((0_usize..5, 0_u8..13), 1..150),
+        snapshot_at in any::<prop::sample::Index>(),
+    ) {
+        let mut world = world(settings(), seed);
+        let seats: Vec<_> = (0..5).map(|at| come(&mut world, &member(None, at, "Somebody"))).collect();
+        let mut next = [1_u32; 5];
+        let (mut bytes, mut rows, mut base) = (Vec::new(), Vec::new(), 0);
+        let snapshot_at = snapshot_at.index(deeds.len());
+        let mut answered: BTreeMap<(Seat, u32), Answer> = BTreeMap::new();
+        let mut places = BTreeMap::new();
+        for (at, (who, deed)) in deeds.iter().enumerate() {
+            let seat = seats[*who].seat;
+            let mut out = Vec::new();
+            match deed {
+                0..=8 => world.apply(&[input(seat, next[*who], What::Step(Step::from_code(*deed).unwrap()))], START_US, &mut out),
+                9 | 10 => world.apply(&[input(seat, next[*who], if *deed == 9 { What::Dig } else { What::Grab })], START_US, &mut out),
+                11 => world.tick(START_US, &mut Vec::new()),
+                _ => if let Some(pending) = world.take_claims() {
+                    rows.extend(pending.rows.clone());
+                    world.committed(pending.version(), START_US, &mut out).unwrap();
+                },
+            }
+            next[*who] += u32::from(*deed <= 10);
+            for answer in out {
+                answered.insert((answer.seat, answer.seq), (answer.result, at));
+            }
+            if at == snapshot_at {
+                base = world.snapshot(false, &mut bytes);
+                places = seats.iter().map(|came| (came.seat.id, world.cell_of(came.seat).unwrap())).collect();
+            }
+        }
+        let behind: Vec<WorldLogRow> = rows.iter().filter(|row| row.version >= base).cloned().collect();
+        let mut again = World::open(opening(settings(), seed, 2), Some(&bytes), &behind, START_US).unwrap();
+        let mut all = World::open(opening(settings(), seed, 2), None, &rows, START_US).unwrap();
+        prop_assert_eq!(&state(&again).0, &state(&all).0);
+        prop_assert_eq!(state(&again).1, state(&world).1);
+        prop_assert_eq!(&state(&again).2, &state(&world).2);
+        prop_assert_eq!(state(&all).2, state(&world).2);
+        prop_assert_eq!(state(&again).3, state(&world).3);
+        prop_assert_eq!(again.stats().lost, 5);
+        for came in &seats {
+            let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
+            let resumed = again.register(&back, START_US).unwrap();
+            prop_assert!(resumed.is_resumed);
+            prop_assert_eq!(resumed.cell, places[&came.seat.id]);
+            // Every claim that was won is answered as it was, if it is among the last.
+            for ((_, seq), (result, _)) in answered.iter().filter(|((seat, _), _)| *seat == came.seat) {
+                let is_won = matches!(result, Ok(Done::Dug { .. } | Done::Grabbed { .. }));
+                if is_won && resumed.next_seq - seq <= 4 {
+                    prop_assert_eq!(ask(&mut again, resumed.seat, *seq, What::Dig), Some(*result));
+                }
+                prop_assert!(!is_won || *seq < resumed.next_seq, "a claim that was won is not heard again");
+            }
+        }
+        prop_assert!(all.register(&walker(None), START_US).is_ok());
+    }
+
+    /// A snapshot says the same when it is read and written again, and no shortened or changed one is taken for another world's.
+    #[test]
+    fn a_snapshot_is_read_whole_or_not_at_all(seed in any::<u64>(), cut in any::<prop::sample::Index>(), flip in 0_u8..8) {
+        let (mut world, first) = running_hunt(settings(), seed);
+        come(&mut world, &member(None, 8, "Eve"));
+        ask(&mut world, first, 1, What::Step(Step::Se));
+        let mut bytes = Vec::new();
+        world.snapshot(true, &mut bytes);
+        let reopen = |bytes: &[u8]| World::open(opening(settings(), seed, 2), Some(bytes), &[], START_US);
+        let mut again = Vec::new();
+        reopen(&bytes).unwrap().snapshot(true, &mut again);
+        let epoch_two = |bytes: &[u8]| bytes.len();
+        prop_assert_eq!(epoch_two(&bytes), epoch_two(&again));
+        let at = cut.index(bytes.len());
+        prop_assert!(matches!(reopen(&bytes[..at]), Err(Corrupt::Snapshot(_))));
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << flip;
+        let _ = reopen(&changed);
+    }
+}
+
+type Answer = (Result<Done, crate::worlds::Refusal>, usize);
+
+#[test]
+fn rows_that_do_not_follow_are_refused() {
+    let (mut world, _) = running_hunt(settings(), 3);
+    let place = world
+        .hunt
+        .as_ref()
+        .unwrap()
+        .placed()
+        .iter()
+        .find(|at| matches!(at.item, rules::world::Item::Chest { .. }))
+        .unwrap()
+        .cell;
+    let seat = come(&mut world, &walker(Some(place))).seat;
+    let mut bytes = Vec::new();
+    world.snapshot(false, &mut bytes);
+    apply(&mut world, &[Input { tag: 1, ..input(seat, 1, What::Dig) }]);
+    let row = world.take_claims().unwrap().rows.remove(0);
+    let open = |rows: &[WorldLogRow]| World::open(opening(settings(), 3, 2), Some(&bytes), rows, START_US).map(|_| ());
+    assert_eq!(open(std::slice::from_ref(&row)), Ok(()));
+    let twice = [row.clone(), WorldLogRow { version: row.version + 1, ..row.clone() }];
+    assert_eq!(open(&twice), Err(Corrupt::Log { version: 2, why: "an item is claimed twice" }));
+    let gap = WorldLogRow { version: 7, ..row.clone() };
+    assert_eq!(open(&[gap]), Err(Corrupt::Log { version: 7, why: "it is not the next one" }));
+    let broken = WorldLogRow { bytes: row.bytes[1..].to_vec(), ..row };
+    assert!(matches!(open(&[broken]), Err(Corrupt::Row { version: 1, .. })));
+}
+
+#[test]
+fn who_came_after_the_snapshot_keeps_what_he_won() {
+    let (mut world, _) = running_hunt(settings(), 3);
+    let mut bytes = Vec::new();
+    world.snapshot(false, &mut bytes);
+    let place = world
+        .hunt
+        .as_ref()
+        .unwrap()
+        .placed()
+        .iter()
+        .find(|at| matches!(at.item, rules::world::Item::Chest { .. }))
+        .unwrap()
+        .cell;
+    let came = come(&mut world, &walker(Some(place)));
+    ask(&mut world, came.seat, 1, What::Dig);
+    let rows = world.take_claims().unwrap().rows;
+    let mut again = World::open(opening(settings(), 3, 2), Some(&bytes), &rows, START_US).unwrap();
+    let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
+    let resumed = again.register(&back, START_US).unwrap();
+    assert_eq!((resumed.is_resumed, resumed.cell, resumed.next_seq), (true, place, 2));
+    assert!(resumed.score > 0);
+    let repeated = ask(&mut again, resumed.seat, 1, What::Dig);
+    assert!(matches!(repeated, Some(Ok(Done::Dug { score, .. })) if score == resumed.score), "{repeated:?}");
+}

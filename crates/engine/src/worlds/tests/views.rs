@@ -1,0 +1,237 @@
+//! Views: who applies every delta has what a fresh view would show, however many he skips.
+
+use super::fixture::*;
+use crate::limits::{VIEW_MARGIN_CELLS, VIEW_MOVERS_MAX};
+use crate::worlds::{Done, MoverId, Refusal, Seat, ViewDelta, ViewOptions, What, World};
+use proptest::prelude::*;
+use rules::world::{Cell, Indicator, LifeSettings, Settings, Step};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// What a client has that does as [`ViewDelta`] says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Client {
+    movers: BTreeMap<MoverId, Cell>,
+    trees: BTreeSet<Cell>,
+    items: BTreeMap<Cell, Indicator>,
+    life: BTreeSet<Cell>,
+}
+
+impl Client {
+    pub(super) fn apply(&mut self, delta: &ViewDelta) {
+        if delta.is_full {
+            *self = Self::default();
+        }
+        let margin = VIEW_MARGIN_CELLS;
+        let knows = |cell: &Cell| {
+            cell.is_within(delta.centre, u16::from(delta.radius_x + margin), u16::from(delta.radius_y + margin))
+        };
+        self.trees.retain(knows);
+        self.items.retain(|cell, _| knows(cell));
+        self.life.retain(knows);
+        for id in &delta.left {
+            assert!(self.movers.remove(id).is_some(), "{id:?} left who was not there");
+        }
+        for entered in &delta.entered {
+            assert!(self.movers.insert(entered.id, entered.cell).is_none(), "{entered:?} was there");
+        }
+        for (id, cell) in &delta.moved {
+            assert!(self.movers.insert(*id, *cell).is_some_and(|before| before != *cell), "{id:?} was not there");
+        }
+        for cell in &delta.trees {
+            assert!(self.trees.insert(*cell), "a tree is told twice");
+        }
+        for cell in &delta.items_gone {
+            assert!(self.items.remove(cell).is_some(), "an item is gone that was not there");
+        }
+        for (cell, indicator) in &delta.items_in {
+            assert!(self.items.insert(*cell, *indicator).is_none(), "an item is told twice");
+        }
+        for cell in &delta.life_off {
+            assert!(self.life.remove(cell), "a bacterium is gone that was not there");
+        }
+        for cell in &delta.life_on {
+            assert!(self.life.insert(*cell), "a bacterium is told twice");
+        }
+    }
+}
+
+pub(super) fn look(world: &mut World, seat: Seat, client: &mut Client) -> Option<ViewDelta> {
+    let mut delta = ViewDelta::default();
+    let is_news = world.view(seat, START_US + 1_000, &mut delta);
+    client.apply(&delta);
+    is_news.then_some(delta)
+}
+
+/// What is in sight, said slowly.
+fn truth(world: &World, seats: &[Seat], own: Seat, radius: u16) -> Client {
+    let centre = world.cell_of(own).unwrap();
+    let near = |cell: Cell, radius: u16| cell.is_within(centre, radius, radius);
+    let ground = |cell: &Cell| near(*cell, radius + u16::from(VIEW_MARGIN_CELLS));
+    let others = seats.iter().filter(|seat| **seat != own).filter_map(|seat| Some((seat.id, world.cell_of(*seat)?)));
+    let items = world.hunt.as_ref().map(|hunt| {
+        let placed = hunt.placed().iter().filter(|placed| hunt.lying().has(placed.cell) && ground(&placed.cell));
+        placed.map(|placed| (placed.cell, placed.item.into())).collect()
+    });
+    Client {
+        movers: others.filter(|(_, cell)| near(*cell, radius)).collect(),
+        trees: world.trees.iter().filter(ground).collect(),
+        items: items.unwrap_or_default(),
+        life: world.life.as_ref().map(|life| life.alive().iter().filter(ground).collect()).unwrap_or_default(),
+    }
+}
+
+#[track_caller]
+fn check(world: &World, seats: &[Seat], own: Seat, radius: u16, client: &Client) {
+    let want = truth(world, seats, own, radius);
+    assert_eq!((&client.trees, &client.items, &client.life), (&want.trees, &want.items, &want.life));
+    for (id, cell) in &want.movers {
+        assert_eq!(client.movers.get(id), Some(cell), "within the radius everybody is known");
+    }
+    let centre = world.cell_of(own).unwrap();
+    let edge = radius + u16::from(VIEW_MARGIN_CELLS);
+    for (id, cell) in &client.movers {
+        let is_there = seats.iter().any(|seat| seat.id == *id && world.cell_of(*seat) == Some(*cell));
+        assert!(is_there && cell.is_within(centre, edge, edge) && *id != own.id, "{id:?} is a ghost");
+    }
+}
+
+#[test]
+fn a_mover_comes_into_sight_moves_and_goes() {
+    let mut world = world(meadow(40, 40), 1);
+    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
+    let other = come(&mut world, &walker(Some(cell(14, 10)))).seat;
+    let mut client = Client::default();
+    let first = look(&mut world, own, &mut client).unwrap();
+    assert!(first.is_full && first.entered.is_empty(), "{first:?}");
+    assert_eq!(look(&mut world, own, &mut client), None);
+    ask(&mut world, other, 1, What::Step(Step::W));
+    let delta = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((delta.entered.len(), delta.entered[0].cell, delta.oldest_change_us), (1, cell(13, 10), Some(START_US)));
+    for (seq, step, want) in [(2, Step::E, 1), (3, Step::E, 1), (4, Step::E, 0)] {
+        ask(&mut world, other, seq, What::Step(step));
+        look(&mut world, own, &mut client).unwrap();
+        assert_eq!(client.movers.len(), want, "leaves beyond the margin, after step {seq}");
+    }
+}
+
+#[test]
+fn what_came_into_sight_because_the_viewer_moved_is_not_late() {
+    let mut world = world(meadow(40, 40), 1);
+    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
+    come(&mut world, &walker(Some(cell(14, 10))));
+    let mut client = Client::default();
+    look(&mut world, own, &mut client);
+    ask(&mut world, own, 1, What::Step(Step::E));
+    let delta = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((delta.entered.len(), delta.oldest_change_us), (1, None));
+}
+
+#[test]
+fn a_view_that_is_too_large_is_refused() {
+    let mut world = world(meadow(40, 40), 1);
+    let ask = |radius_x, radius_y, per_s| {
+        let view = Some(ViewOptions { radius_x, radius_y, per_s });
+        let mut registration = walker(None);
+        registration.view = view;
+        world.register(&registration, START_US).map(|_| ()).map_err(Refusal::code)
+    };
+    let mut ask = ask;
+    assert_eq!(ask(29, 29, 60), Ok(()));
+    for (radius_x, radius_y, per_s) in
+        [(30, 1, 5), (1, 30, 5), (0, 5, 5), (5, 0, 5), (5, 5, 0), (5, 5, 61), (255, 255, 255)]
+    {
+        assert_eq!(ask(radius_x, radius_y, per_s), Err("view_too_large"), "{radius_x} {radius_y} {per_s}");
+    }
+}
+
+#[test]
+fn of_a_crowd_the_nearest_are_told_and_it_is_not_told_anew() {
+    let mut world = world(meadow(40, 40), 1);
+    let own = come(&mut world, &watcher(Some(cell(20, 20)), 5)).seat;
+    let near: Vec<Seat> = (0..5).map(|_| come(&mut world, &walker(Some(cell(21, 20)))).seat).collect();
+    let heap: Vec<Seat> =
+        (0..VIEW_MOVERS_MAX + 100).map(|_| come(&mut world, &walker(Some(cell(23, 20)))).seat).collect();
+    come(&mut world, &walker(Some(cell(25, 20))));
+    let mut client = Client::default();
+    let first = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((client.movers.len() + 1, first.crowd as usize), (VIEW_MOVERS_MAX, 100 + 5 + 1 + 1));
+    assert!(near.iter().all(|seat| client.movers.contains_key(&seat.id)));
+    assert_eq!(look(&mut world, own, &mut client), None);
+    let hidden: Vec<Seat> = heap.iter().copied().filter(|seat| !client.movers.contains_key(&seat.id)).collect();
+    for seat in &hidden {
+        ask(&mut world, *seat, 1, What::Step(Step::E));
+        ask(&mut world, *seat, 2, What::Step(Step::W));
+    }
+    assert_eq!(look(&mut world, own, &mut client), None, "those on top are others now, and nobody is told");
+    for seat in heap {
+        world.leave(seat);
+    }
+    let after = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((client.movers.len(), after.crowd), (6, 0));
+}
+
+#[test]
+fn farsight_shows_more_for_a_while_and_says_so_with_a_full_view() {
+    let (mut world, _) = running_hunt(hunt(60, 60, 1, 12), 5);
+    let own = come(&mut world, &watcher(Some(cell(30, 30)), 4)).seat;
+    let mut client = Client::default();
+    look(&mut world, own, &mut client);
+    let until = crate::time::UnixMs(START_US / 1_000 + 5_000);
+    world.help(own, rules::world::PowerUp::Farsight, until, START_US);
+    let more = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((more.is_full, more.radius_x, more.radius_y), (true, 10, 10));
+    let mut later = ViewDelta::default();
+    assert!(world.view(own, START_US + 5_000_000, &mut later));
+    assert_eq!((later.is_full, later.radius_x), (true, 4));
+}
+
+proptest! {
+    #[test]
+    fn who_applies_every_delta_has_what_is(
+        seed in any::<u64>(), radius in 1_u8..7,
+        deeds in proptest::collection::vec((0_usize..8, 0_u8..14, any::<bool>()), 1..200),
+    ) {
+        let life = LifeSettings { generation: Duration::from_millis(50), start_permille: 300 };
+        let settings = Settings { tree_permille: 100, life: Some(life), ..hunt(30, 24, 60, 20) };
+        let (mut world, first) = running_hunt(settings, seed);
+        let own = come(&mut world, &watcher(None, radius)).seat;
+        let mut seats = vec![first, own];
+        let mut next: BTreeMap<Seat, u32> = seats.iter().map(|seat| (*seat, 1)).collect();
+        let mut client = Client::default();
+        let mut now_us = START_US;
+        for (who, deed, is_looking) in deeds {
+            now_us += 10_000;
+            let seat = seats[who % seats.len()];
+            let seq = next[&seat];
+            match deed {
+                0..=8 => { next.insert(seat, seq + 1); ask(&mut world, seat, seq, What::Step(Step::from_code(deed).unwrap())); }
+                9 => { next.insert(seat, seq + 1); ask(&mut world, seat, seq, What::Dig); }
+                10 => { save(&mut world, START_US); }
+                11 => { let came = come(&mut world, &walker(None)).seat; next.insert(came, 1); seats.push(came); }
+                12 if seats.len() > 2 && seat != own => { world.leave(seat); seats.retain(|other| *other != seat); }
+                _ => world.tick(now_us, &mut Vec::new()),
+            }
+            if is_looking {
+                look(&mut world, own, &mut client);
+                check(&world, &seats, own, u16::from(radius), &client);
+            }
+        }
+        look(&mut world, own, &mut client);
+        check(&world, &seats, own, u16::from(radius), &client);
+    }
+}
+
+#[test]
+fn nothing_is_shown_to_who_does_not_look() {
+    let mut world = world(meadow(9, 9), 1);
+    let own = come(&mut world, &watcher(None, 3)).seat;
+    world.watch(own, None).unwrap();
+    assert!(!world.view(own, START_US, &mut ViewDelta::default()));
+    assert!(!world.view(NOBODY, START_US, &mut ViewDelta::default()));
+    assert_eq!(ask(&mut world, own, 1, What::Step(Step::Stay)).map(|result| result.is_ok()), Some(true));
+    world.watch(own, Some(ViewOptions { radius_x: 2, radius_y: 3, per_s: 1 })).unwrap();
+    let mut delta = ViewDelta::default();
+    assert!(world.view(own, START_US, &mut delta) && delta.is_full);
+    let _ = Done::Moved(delta.centre);
+}

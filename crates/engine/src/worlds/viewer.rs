@@ -1,0 +1,54 @@
+//! What one viewer knows: all that the world keeps for him, and what his next view is measured against.
+
+use super::area::{Area, KnownRows};
+use super::input::MoverId;
+use super::registration::ViewOptions;
+use super::rounds::RoundShown;
+use rules::world::Cell;
+
+/// A mover as he was last told to the viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KnownMover {
+    pub(super) slot: u32,
+    pub(super) id: MoverId,
+    pub(super) cell: Cell,
+}
+
+/// A viewer.
+#[derive(Clone, Debug)]
+pub(super) struct Viewer {
+    pub(super) options: ViewOptions,
+    /// What he saw last, without the margin; `None`: he knows nothing, and gets a full view.
+    pub(super) area: Option<Area>,
+    /// By slot.
+    pub(super) movers: Vec<KnownMover>,
+    pub(super) items: KnownRows,
+    pub(super) life: KnownRows,
+    pub(super) crowd: u32,
+    pub(super) round: Option<RoundShown>,
+    pub(super) score: u32,
+}
+
+impl Viewer {
+    pub(super) fn new(options: ViewOptions) -> Self {
+        Self {
+            options,
+            area: None,
+            movers: Vec::new(),
+            items: KnownRows::default(),
+            life: KnownRows::default(),
+            crowd: 0,
+            round: None,
+            score: 0,
+        }
+    }
+
+    /// From here on he knows nothing.
+    pub(super) fn forget(&mut self) {
+        self.area = None;
+        self.movers.clear();
+        self.items.forget();
+        self.life.forget();
+        (self.crowd, self.round, self.score) = (0, None, 0);
+    }
+}

@@ -1,0 +1,297 @@
+//! A world in memory: what it is made of, how it is opened, and what time does to it.
+
+use super::crowd::Crowd;
+use super::hunt::Hunt;
+use super::input::{MoverId, Seat};
+use super::log::Log;
+use super::order::Order;
+use super::profiles::Profiles;
+use super::rounds::{News, RoundShown};
+use super::view::Scratch;
+use crate::ids::WorldId;
+use crate::limits::MOVER_GRACE;
+use crate::matches::entry::BadEntry;
+use crate::time::UnixMs;
+use rules::Mistake;
+use rules::chance::Seed;
+use rules::world::{Bits, Cell, Life, Settings, sown, trees};
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a world is opened with: how its row has it, and the epoch of the claim under which this process has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// Which.
+    pub id: WorldId,
+    /// How it is laid out.
+    pub settings: Settings,
+    /// What chance did.
+    pub seed: Seed,
+    /// Rises with every claim.
+    pub epoch: u32,
+}
+
+/// A world that cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Corrupt {
+    /// A world cannot have these settings.
+    #[error("a world cannot be laid out by its settings: {0:?}")]
+    Settings(Vec<Mistake>),
+    /// The snapshot cannot be read.
+    #[error("the world's snapshot cannot be read: {0}")]
+    Snapshot(BadEntry),
+    /// A row of the log cannot be read.
+    #[error("row {version} of the world's log cannot be read: {why}")]
+    Row {
+        /// Its place in the log.
+        version: u32,
+        /// What is wrong with it.
+        why: BadEntry,
+    },
+    /// A row of the log does not follow on what was before.
+    #[error("row {version} of the world's log does not follow: {why}")]
+    Log {
+        /// Its place in the log.
+        version: u32,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+}
+
+/// What a world counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorldStats {
+    /// How often the world has ticked since it was opened.
+    pub tick: u32,
+    /// Movers that are here.
+    pub movers: usize,
+    /// Of those, movers that may come back.
+    pub lasting: usize,
+    /// Of those, movers whose client is gone and whose grace is not over.
+    pub lost: usize,
+    /// Movers that are shown what is around them.
+    pub viewers: usize,
+    /// Batches since the world was opened.
+    pub batches: u64,
+    /// Inputs since then, whatever became of them.
+    pub inputs: u64,
+    /// Inputs since then that were refused; those that were answered again do not count.
+    pub refused: u64,
+    /// Rows of the log.
+    pub claims_version: u32,
+    /// Facts that are decided and not committed.
+    pub claims_pending: usize,
+    /// Bacteria.
+    pub bacteria: u32,
+}
+
+/// One world.
+///
+/// Its `Debug` says which it is and no more: the seed alone would tell where everything will lie.
+#[derive(Clone)]
+pub struct World {
+    pub(super) id: WorldId,
+    pub(super) settings: Settings,
+    pub(super) seed: Seed,
+    pub(super) epoch: u32,
+    pub(super) trees: Arc<Bits>,
+    pub(super) trees_count: u32,
+    pub(super) life: Option<Life>,
+    pub(super) hunt: Option<Hunt>,
+    pub(super) crowd: Crowd,
+    pub(super) profiles: Profiles,
+    /// Where those are who may come back.
+    pub(super) lasting: BTreeMap<MoverId, u32>,
+    /// Whose client is gone, and since when; in the order of time. Who has come back meanwhile stands here still.
+    pub(super) lost: VecDeque<(i64, Seat)>,
+    pub(super) log: Log,
+    pub(super) ids_next: u32,
+    /// What `ids_next` was at the last snapshot.
+    pub(super) ids_snapshot: u32,
+    /// The numbers from which on nobody may come in before the next snapshot: one may be on its way.
+    pub(super) ids_end: u32,
+    pub(super) generation_due_us: Option<i64>,
+    pub(super) batch: u32,
+    pub(super) tick: u32,
+    pub(super) has_changed: bool,
+    pub(super) stats: WorldStats,
+    pub(super) order: Order,
+    pub(super) scratch: Scratch,
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World").field("id", &self.id).field("movers", &self.crowd.len()).finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// A world as it is laid out, before anybody came.
+    pub(super) fn new(opening: Opening) -> Result<Self, Corrupt> {
+        let Opening { id, settings, seed, epoch } = opening;
+        let mistakes = settings.mistakes();
+        if !mistakes.is_empty() {
+            return Err(Corrupt::Settings(mistakes));
+        }
+        let trees = Arc::new(trees(seed, settings.size, settings.tree_permille));
+        Ok(Self {
+            id,
+            settings,
+            seed,
+            epoch,
+            trees_count: trees.count(),
+            life: settings.life.map(|life| Life::new(sown(seed, &trees, life.start_permille))),
+            hunt: settings.hunt.map(|hunt| Hunt::new(hunt, seed, Arc::clone(&trees))),
+            trees,
+            crowd: Crowd::new(settings.size),
+            profiles: Profiles::default(),
+            lasting: BTreeMap::new(),
+            lost: VecDeque::new(),
+            log: Log::new(0),
+            ids_next: 1,
+            ids_snapshot: 1,
+            ids_end: 1,
+            generation_due_us: None,
+            batch: 0,
+            tick: 0,
+            has_changed: false,
+            stats: WorldStats::default(),
+            order: Order::default(),
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Which world it is.
+    #[must_use]
+    pub fn id(&self) -> WorldId {
+        self.id
+    }
+
+    /// How it is laid out.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The slots of seats are below this: as many as there ever were movers at once.
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.crowd.slots()
+    }
+
+    /// Whether anybody is here, with a client or within his grace.
+    #[must_use]
+    pub fn has_movers(&self) -> bool {
+        self.crowd.len() > 0
+    }
+
+    /// Whether this seat is somebody's.
+    #[must_use]
+    pub fn has_seat(&self, seat: Seat) -> bool {
+        self.crowd.has(seat)
+    }
+
+    /// Where somebody stands.
+    #[must_use]
+    pub fn cell_of(&self, seat: Seat) -> Option<Cell> {
+        self.crowd.get(seat).map(super::crowd::Mover::cell)
+    }
+
+    /// The round, as everybody may know it; `None` in a world without a hunt.
+    #[must_use]
+    pub fn round(&self) -> Option<RoundShown> {
+        self.hunt.as_ref().map(Hunt::shown)
+    }
+
+    /// What the world counts.
+    #[must_use]
+    pub fn stats(&self) -> WorldStats {
+        WorldStats {
+            tick: self.tick,
+            movers: self.crowd.len(),
+            claims_version: self.log.committed(),
+            claims_pending: self.log.pending(),
+            bacteria: self.life.as_ref().map_or(0, |life| life.alive().count()),
+            lasting: self.lasting.len(),
+            ..self.stats
+        }
+    }
+
+    /// Puts bacteria on free cells; gives how many there are that were put.
+    pub fn sow(&mut self, cells: &[Cell]) -> usize {
+        let Some(life) = &mut self.life else { return 0 };
+        let (trees, crowd, size) = (&self.trees, &self.crowd, self.settings.size);
+        let free = cells.iter().filter(|cell| size.contains(**cell) && !trees.has(**cell) && crowd.count(**cell) == 0);
+        self.has_changed = true;
+        free.map(|cell| life.sow(*cell)).count()
+    }
+
+    /// What time brings: movers whose grace is over go (and are named in `gone`), bacteria grow and die, rounds begin and end.
+    pub fn tick(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
+        self.tick = self.tick.wrapping_add(1);
+        self.end_graces(now_us, gone);
+        self.grow(now_us);
+        self.turn_round(now_us);
+    }
+
+    /// When [`World::tick`] has something to do beside counting: microseconds, perhaps in the past.
+    #[must_use]
+    pub fn next_due(&self) -> Option<i64> {
+        let grace = self.lost.front().map(|(since, _)| since + span_us(MOVER_GRACE));
+        let life = self.life.as_ref().and(self.generation_due_us);
+        let round =
+            self.hunt.as_ref().and_then(|hunt| hunt.next_due(self.has_movers())).map(|at| at.0.saturating_mul(1_000));
+        [grace, life, round].into_iter().flatten().min()
+    }
+
+    fn end_graces(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
+        while let Some((since, seat)) = self.lost.front().copied() {
+            if now_us - since < span_us(MOVER_GRACE) {
+                break;
+            }
+            self.lost.pop_front();
+            let profile = self.crowd.get(seat).and_then(super::crowd::Mover::profile);
+            if self.profiles.get(profile).is_some_and(|profile| profile.lost_us == Some(since)) {
+                self.leave(seat);
+                gone.push(seat);
+            }
+        }
+    }
+
+    /// One generation, if it is due. One that comes late is not made up for.
+    fn grow(&mut self, now_us: i64) {
+        let (Some(life), Some(settings)) = (&mut self.life, self.settings.life) else { return };
+        let due = *self.generation_due_us.get_or_insert(now_us + span_us(settings.generation));
+        if now_us < due {
+            return;
+        }
+        let (trees, occupied) = (self.trees.words(), self.crowd.occupied().words());
+        life.generation(|word| trees[word] | occupied[word]);
+        self.generation_due_us = Some((due + span_us(settings.generation)).max(now_us + 1));
+        self.has_changed = true;
+    }
+
+    /// Decides that the round begins or ends, if it is time. It is shown when it is committed.
+    fn turn_round(&mut self, now_us: i64) {
+        let is_anybody_here = self.has_movers();
+        let Some(hunt) = &mut self.hunt else { return };
+        if let Some(fact) = hunt.due(UnixMs(now_us.div_euclid(1_000)), is_anybody_here) {
+            hunt.turning = Some(self.log.next_group());
+            self.log.decide(fact, None);
+        }
+    }
+
+    /// What there is to tell everybody of the hunt since the last call.
+    pub fn take_news(&mut self, out: &mut Vec<News>) {
+        if let Some(hunt) = &mut self.hunt {
+            out.append(&mut hunt.news);
+        }
+    }
+}
+
+/// A span of time in microseconds.
+pub(super) fn span_us(span: Duration) -> i64 {
+    i64::try_from(span.as_micros()).unwrap_or(i64::MAX / 4)
+}
