@@ -15,6 +15,7 @@ mod forward;
 mod front;
 mod games;
 pub mod guests;
+mod hunts;
 mod idempotency;
 mod limits;
 pub mod listener;
@@ -85,6 +86,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(session::routes())
         .merge(stories::routes())
         .merge(worlds::routes())
+        .merge(hunts::routes())
         .merge(admin::routes())
         .merge(limits::routes())
 }
