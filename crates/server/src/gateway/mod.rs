@@ -33,6 +33,7 @@ mod stories;
 mod text;
 mod tokens;
 mod trace;
+mod worlds;
 
 pub use front::{AnswerBody, Front};
 
@@ -85,6 +86,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(tokens::routes())
         .merge(session::routes())
         .merge(stories::routes())
+        .merge(worlds::routes())
         .merge(hunts::routes())
         .merge(admin::routes())
         .merge(limits::routes())
