@@ -10,6 +10,7 @@ use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
 use engine::limits::WORLD_ORDERS_MAX;
+use engine::rows::Admission;
 use engine::worlds::{Input, Refusal, Registered, Registration, Seat, ViewOptions};
 use rules::world::Settings;
 use std::sync::{Arc, OnceLock};
@@ -25,6 +26,8 @@ pub struct Facts {
     pub name: WorldName,
     /// Its rules.
     pub settings: Settings,
+    /// Who may come in: whoever stands at its doors asks.
+    pub admission: Admission,
 }
 
 /// The way into a world in this process's memory. Cheap to clone; while one is held, the world stays in memory.

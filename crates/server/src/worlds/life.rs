@@ -401,7 +401,8 @@ fn make<O: Outside>(
         tracing::error!(world = %row.name, ?error, "a world cannot be made of what is kept of it, by a defect of this program");
         VisitError::Broken
     })?;
-    let facts = Facts { id: row.id, name: row.name.clone(), settings: *world.settings() };
+    let (id, name, admission) = (row.id, row.name.clone(), row.admission);
+    let facts = Facts { id, name, settings: *world.settings(), admission };
     let inside = Inside {
         facts,
         mailbox: Arc::new(Mailbox::new(shared.settings.mailbox_max)),

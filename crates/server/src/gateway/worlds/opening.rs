@@ -10,8 +10,10 @@ use super::register::{self, NotSo, in_force};
 use super::say::put_refusal;
 use crate::app::App;
 use crate::gateway::auth::Anybody;
-use crate::worlds::{Ending, RegisterError};
-use engine::ids::WorldName;
+use crate::gateway::hunts::HuntRefusal;
+use crate::gateway::problem::ApiError;
+use crate::worlds::{Ending, Facts, RegisterError};
+use engine::ids::{PlayerId, WorldName};
 use engine::limits::WORLD_OPENING_MAX;
 use rules::world::INDICATORS;
 use std::future::poll_fn;
@@ -128,6 +130,7 @@ impl Opening {
         };
         let view = registration.view.map(in_force);
         let door = self.app.worlds.visit(&name).await.map_err(Farewell::from)?;
+        self.check_admission(door.facts(), registration.player).await?;
         // What the world tells from here on must not overtake the answer.
         self.line.hold();
         let outcome = door.register(registration, self.line.clone()).await;
@@ -157,6 +160,16 @@ impl Opening {
             is_resumed: registered.is_resumed,
         }));
         Ok(Ok((door, place)))
+    }
+
+    /// Hunts may be for those who joined them, or were matched.
+    async fn check_admission(&self, facts: &Facts, player: Option<PlayerId>) -> Result<(), Parting> {
+        let may_enter = self.app.hunts.may_enter(&self.app.store, facts.id, facts.admission, player).await;
+        match may_enter {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Farewell::refused(&ApiError::Hunt(HuntRefusal::NotJoined)).into()),
+            Err(error) => Err(Farewell::refused(&error.into()).into()),
+        }
     }
 
     fn refuse(&self, not_so: NotSo) {
