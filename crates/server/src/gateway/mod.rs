@@ -15,6 +15,7 @@ mod forward;
 mod front;
 mod games;
 pub mod guests;
+mod hunts;
 mod idempotency;
 mod limits;
 pub mod listener;
@@ -83,6 +84,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(tokens::routes())
         .merge(session::routes())
         .merge(stories::routes())
+        .merge(hunts::routes())
         .merge(admin::routes())
         .merge(limits::routes())
 }
