@@ -3,14 +3,13 @@
 use super::actors::desk::Desk;
 use super::outlet::{Ending, Outlet};
 use super::pictures::Pictures;
-use super::stub::Picture;
 use super::teller::Tellers;
 use super::tray::{Refused, Tray};
 use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
 use engine::limits::WORLD_ORDERS_MAX;
-use engine::worlds::{Input, Refusal, Registered, Registration, Seat, ViewOptions};
+use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
 use rules::world::Settings;
 use std::sync::{Arc, OnceLock};
 use store::StoreError;
