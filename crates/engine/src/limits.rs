@@ -276,10 +276,52 @@ pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
+/// Worlds that one process may hold in memory at once: a thread each.
+pub const WORLDS_LOADED_MAX: usize = 4_096;
+/// Inputs that may wait for one world's writer; a choice below it decides how long an input may wait before it is refused.
+pub const WORLD_MAILBOX_MAX: usize = 4_000_000;
+/// Orders (who comes in, who watches) that wait for one world's writer; one more is refused as busy.
+pub const WORLD_ORDERS_MAX: usize = 65_536;
+/// Worlds beyond those that may be in memory that visitors may ask for at once.
+pub const WORLD_OPENINGS_MAX: usize = 1_024;
+/// Longest time that a visitor waits until a world is in memory.
+pub const WORLD_VISIT_MAX: Duration = Duration::from_secs(5);
+/// Least time from one round of a writer to the next: what comes meanwhile is served together.
+pub const WORLD_ROUND_MIN: Duration = Duration::from_micros(500);
+/// Views that a writer cuts before moves have their turn again: a few milliseconds' worth at most.
+pub const WORLD_VIEWS_AT_ONCE: usize = 256;
+/// Threads that tell movers what became of them.
+pub const WORLD_TELLERS_MAX: usize = 64;
+/// Notes that may wait for one teller: from half of it on no view is cut, beyond it no input is taken.
+pub const WORLD_UNTOLD_MAX: usize = 65_536;
+/// How often a picture of a world is published while somebody looks: the world's own tick.
+pub const WORLD_PICTURE_EVERY: Duration = Duration::from_millis(200);
+/// How long pictures are published once nobody looks any more.
+pub const WORLD_LOOKED_LATELY: Duration = Duration::from_secs(2);
+/// How often a writer looks whether anybody is there.
+pub const WORLD_IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Pause before claims are handed to a store again that had no room for them.
+pub const WORLD_COMMIT_RETRY: Duration = Duration::from_millis(50);
+/// Bytes that a writer keeps to write snapshots in.
+pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
+/// Actors that may move in one world.
+pub const ACTORS_MAX: u32 = 4_000_000;
+/// Threads that let actors move.
+pub const ACTOR_THREADS_MAX: usize = 64;
+/// Actors of one crew that may be on their way in at once.
+pub const ACTOR_REGISTRATIONS_MAX: usize = 8_192;
+/// Pause before actors whose world left memory visit it again.
+pub const ACTOR_REVISIT: Duration = Duration::from_millis(500);
+/// How often a crew of actors hands in what it counted.
+pub const ACTOR_REPORT_EVERY: Duration = Duration::from_secs(1);
+
 const _: () = assert!(
     2 * (VIEW_RADIUS_MAX as u32 + VIEW_MARGIN_CELLS as u32) < u64::BITS,
     "a row of the largest view, its margin included, fits one word"
 );
+const _: () = assert!(ACTORS_MAX as usize <= MOVERS_MAX);
+const _: () =
+    assert!(ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_ORDERS_MAX, "actors that come in leave room for everybody else");
 const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),

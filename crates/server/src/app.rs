@@ -9,6 +9,7 @@ use crate::gateway::shed::Shedder;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
+use crate::worlds::{self, Worlds};
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -44,6 +45,8 @@ pub struct Shared {
     pub guests: Guests,
     /// The card tables.
     pub tables: Tables,
+    /// The worlds.
+    pub worlds: Worlds,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
@@ -82,6 +85,7 @@ impl Shared {
         let forward_waits = Arc::new(Semaphore::new((config.stories_waiters_max / FORWARD_WAITS_SHARE).max(1)));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
+        let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         Self {
             store,
@@ -95,6 +99,7 @@ impl Shared {
             bootstrap,
             guests: Guests::default(),
             tables,
+            worlds,
             spectators,
             forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
             forward_waits,

@@ -19,3 +19,4 @@ pub mod rls;
 pub mod runner;
 pub mod spectate;
 pub mod tables;
+pub mod worlds;

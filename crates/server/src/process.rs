@@ -19,7 +19,7 @@ use crate::gateway::listener;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::rls;
-use crate::{chores, runner, tables};
+use crate::{chores, runner, tables, worlds};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::DRAIN_MAX;
@@ -143,6 +143,9 @@ pub async fn serve(
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
     chores::correct_clock(&app).await?;
     end_leases_of_the_dead(&app).await?;
+    if app.config.serves == Serves::All {
+        worlds::ensure(&app).await?;
+    }
     let keeper = keeper(&app).await?;
     let left = stay(&app, (listener, grpc), keeper, reloads, shutdown).await;
     let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs("the store"));
@@ -209,6 +212,7 @@ async fn stay(
     let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let tables = tokio::spawn(keep_tables(app.clone()));
+    let worlds = tokio::spawn(keep_worlds(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
     let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
     let ended = tokio::select! {
@@ -217,7 +221,7 @@ async fn stay(
     };
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
-    let left = leave(gateway, proxies, runner, tables).await;
+    let left = leave(gateway, proxies, runner, tables, worlds).await;
     // Both are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     chores.abort();
     rules.abort();
@@ -229,21 +233,24 @@ async fn leave(
     proxies: JoinHandle<()>,
     runner: JoinHandle<()>,
     tables: JoinHandle<()>,
+    worlds: JoinHandle<()>,
 ) -> Result<(), ServeError> {
     let gateway = async {
         if !gateway.is_finished() {
             let _ = gateway.await;
         }
     };
-    let (gateway, proxies, runner, tables) = tokio::join!(
+    let (gateway, proxies, runner, tables, worlds) = tokio::join!(
         timeout(LEAVE_MAX, gateway),
         timeout(LEAVE_MAX, proxies),
         timeout(LEAVE_MAX, runner),
-        timeout(LEAVE_MAX, tables)
+        timeout(LEAVE_MAX, tables),
+        timeout(LEAVE_MAX, worlds)
     );
     proxies.map_err(|_| ServeError::Hangs("the gRPC service"))?.ok();
     runner.map_err(|_| ServeError::Hangs("the runner"))?.ok();
     tables.map_err(|_| ServeError::Hangs("the card tables"))?.ok();
+    worlds.map_err(|_| ServeError::Hangs("the worlds"))?.ok();
     gateway.map_err(|_| ServeError::Hangs("the gateway"))
 }
 
@@ -280,6 +287,18 @@ async fn keep_tables(app: App) {
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
             tracing::error!(why, "the card tables' life ended, by a defect of this program; it begins again");
+            sleep(RUNNER_PAUSE).await;
+        }
+    }
+}
+
+/// Keeps worlds until the drain, where games are served. Should it end by a defect, its lease ends, and a new one takes over.
+async fn keep_worlds(app: App) {
+    while app.config.serves == Serves::All && !app.drain.has_begun() {
+        let ended = tokio::spawn(worlds::run(app.clone())).await;
+        if !app.drain.has_begun() {
+            let why = ended.err().map(|error| error.to_string());
+            tracing::error!(why, "the worlds' life ended, by a defect of this program; it begins again");
             sleep(RUNNER_PAUSE).await;
         }
     }

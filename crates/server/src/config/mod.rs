@@ -116,6 +116,22 @@ pub struct Config {
     pub stories_claim_period: Duration,
     /// How long ended games of cards are kept; `None` for ever.
     pub stories_keep_for: Option<Duration>,
+    /// Worlds in memory at once.
+    pub worlds_loaded_max: usize,
+    /// Inputs that wait for one world.
+    pub worlds_mailbox_max: usize,
+    /// Threads that tell movers what became of them.
+    pub worlds_tellers: usize,
+    /// How often a world's soft state is kept.
+    pub worlds_snapshot_every: Duration,
+    /// How long a world stays in memory when nobody is in it.
+    pub worlds_idle: Duration,
+    /// Actors that move in the first world from the start.
+    pub worlds_actors: u32,
+    /// From one move of an actor to its next.
+    pub worlds_actor_period: Duration,
+    /// Threads that let actors move.
+    pub worlds_actor_threads: usize,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How much the archives of ended matches may take; `None` without bound.
@@ -244,6 +260,14 @@ impl Config {
             stories_next_storyteller_timeout: Duration::ZERO,
             stories_claim_period: Duration::ZERO,
             stories_keep_for: None,
+            worlds_loaded_max: 0,
+            worlds_mailbox_max: 0,
+            worlds_tellers: 0,
+            worlds_snapshot_every: Duration::ZERO,
+            worlds_idle: Duration::ZERO,
+            worlds_actors: 0,
+            worlds_actor_period: Duration::ZERO,
+            worlds_actor_threads: 0,
             keep_for: None,
             keep_archive_bytes: None,
             bootstrap_token: None,

@@ -51,6 +51,9 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     if is_auto("stories.waiters_max") {
         config.stories_waiters_max = config.http_connections_max.min(engine::limits::TABLE_WAITERS_MAX);
     }
+    if is_auto("worlds.tellers") {
+        config.worlds_tellers = (config.threads / 2).clamp(1, engine::limits::WORLD_TELLERS_MAX);
+    }
     if is_auto("spectators.max") {
         config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);
     }

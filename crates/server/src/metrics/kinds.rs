@@ -51,6 +51,12 @@ impl Gauge {
         self.0.fetch_sub(i64::try_from(count).unwrap_or(i64::MAX), Relaxed);
     }
 
+    /// Whoever counts for himself had so many there before, and has so many now.
+    pub fn change(&self, before: usize, now: usize) {
+        self.add(now as u64);
+        self.sub(before);
+    }
+
     /// How many are there.
     #[must_use]
     pub fn get(&self) -> i64 {
@@ -118,6 +124,13 @@ impl Histogram {
         self.sum_ns.fetch_add(took_ns, Relaxed);
     }
 
+    /// So many more things took this long each.
+    pub fn observe_many(&self, took: Duration, count: u64) {
+        let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.buckets[self.bounds_ns.partition_point(|bound| *bound < took_ns)].fetch_add(count, Relaxed);
+        self.sum_ns.fetch_add(took_ns.saturating_mul(count), Relaxed);
+    }
+
     /// What was recorded so far.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
@@ -126,6 +139,38 @@ impl Histogram {
             buckets: std::array::from_fn(|at| self.buckets[at].load(Relaxed)),
             sum_ns: self.sum_ns.load(Relaxed),
         }
+    }
+}
+
+/// Bounds of the buckets of sizes: powers of four from 1 to a million.
+const SIZE_BOUNDS: [u64; 11] = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
+
+/// How many things there were, each time somebody looked.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    buckets: [AtomicU64; SIZE_BOUNDS.len() + 1],
+    sum: AtomicU64,
+}
+
+impl Sizes {
+    /// Once more somebody looked, and there were so many.
+    pub fn observe(&self, size: usize) {
+        let size = size as u64;
+        self.buckets[SIZE_BOUNDS.partition_point(|bound| *bound < size)].fetch_add(1, Relaxed);
+        self.sum.fetch_add(size, Relaxed);
+    }
+
+    /// Bounds with how many did not exceed them, then how many there were, and their sum.
+    #[must_use]
+    pub fn cumulative(&self) -> (Vec<(u64, u64)>, u64, u64) {
+        let mut count = 0;
+        let mut below = |bucket: &AtomicU64| {
+            count += bucket.load(Relaxed);
+            count
+        };
+        let bounds = SIZE_BOUNDS.iter().zip(&self.buckets).map(|(bound, bucket)| (*bound, below(bucket))).collect();
+        let all = below(&self.buckets[SIZE_BOUNDS.len()]);
+        (bounds, all, self.sum.load(Relaxed))
     }
 }
 
@@ -217,6 +262,17 @@ mod tests {
         check(&[1_000], Some(1.0), Some(1.0));
         check(&[1_000, 1_000, 1_000, 100_000], Some(0.8 + 0.2 * 2.0 / 3.0), Some(80.0 + 20.0 * 0.96));
         check(&[u64::MAX / 1_000], Some(100_000.0), Some(100_000.0));
+    }
+
+    #[test]
+    fn sizes_fall_into_the_bucket_that_bounds_them() {
+        let sizes = Sizes::default();
+        [0, 1, 2, 4, 5, 2_000_000].into_iter().for_each(|size| sizes.observe(size));
+        let (bounds, count, sum) = sizes.cumulative();
+        assert_eq!(
+            (&bounds[..3], bounds[10], count, sum),
+            ([(1, 2), (4, 4), (16, 5)].as_slice(), (1_048_576, 5), 6, 2_000_012)
+        );
     }
 
     #[test]

@@ -9,16 +9,19 @@ mod labelled;
 mod own;
 mod recent;
 mod shed;
+mod table;
 mod text;
+mod worlds;
 
 pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
-pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
+pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
 pub use labelled::ByStatus;
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
+pub use worlds::WorldFigures;
 
 use engine::matches::entry::Class;
 use labelled::{ByClass, ByRoute};
@@ -27,25 +30,11 @@ use shed::ByOverload;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::Observer;
+use table::figures;
 use text::Exposed;
 
-/// Defines the table: the fields, and how the page lists them. A figure that is not in it does not exist.
-macro_rules! figures {
-    ($($field:ident: $kind:ident = $name:literal, $help:literal;)*) => {
-        #[derive(Debug, Default)]
-        struct Figures {
-            $(#[doc = $help] $field: $kind,)*
-        }
-
-        impl Figures {
-            fn expose(&self, page: &mut Page) {
-                $(self.$field.expose(page, $name, $help);)*
-            }
-        }
-    };
-}
-
 figures! {
+    Figures;
     turns: Counter = "gauntlet_turns_total", "Turns that were played and saved.";
     late_moves: Counter = "gauntlet_late_moves_total", "Moves that came after their deadline or never.";
     broken_moves: ByClass = "gauntlet_broken_moves_total", "Answers to /move that came in time and were no move, by class.";
@@ -115,6 +104,7 @@ figures! {
 pub struct Metrics {
     begun: Instant,
     figures: Figures,
+    worlds: WorldFigures,
     recent: Mutex<Recent>,
 }
 
@@ -162,7 +152,12 @@ pub struct Waits {
 impl Default for Metrics {
     fn default() -> Self {
         let begun = Instant::now();
-        Self { begun, figures: Figures::default(), recent: Mutex::new(Recent::new(begun)) }
+        Self {
+            begun,
+            figures: Figures::default(),
+            worlds: WorldFigures::default(),
+            recent: Mutex::new(Recent::new(begun)),
+        }
     }
 }
 
@@ -346,6 +341,15 @@ impl Metrics {
     }
 }
 
+/// What the worlds tell.
+impl Metrics {
+    /// The figures of all worlds of this process together.
+    #[must_use]
+    pub fn worlds(&self) -> &WorldFigures {
+        &self.worlds
+    }
+}
+
 /// What the card tables tell.
 impl Metrics {
     /// A table came into memory, or is on its way there.
@@ -504,6 +508,7 @@ impl Metrics {
     pub fn page(&self) -> Page {
         let mut page = Page::default();
         self.figures.expose(&mut page);
+        self.worlds.expose(&mut page);
         page
     }
 

@@ -1,6 +1,6 @@
 //! The Prometheus text format (version 0.0.4): a page of families, each with its help, its kind and its samples.
 
-use super::kinds::{Counter, FineHistogram, Gauge, Histogram, Snapshot};
+use super::kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
 use std::fmt::{Display, Write};
 
 /// The content type of a page.
@@ -93,6 +93,20 @@ impl Exposed for Histogram {
 impl Exposed for FineHistogram {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         self.0.expose(page, name, help);
+    }
+}
+
+impl Exposed for Sizes {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "histogram");
+        let bucket = format!("{name}_bucket");
+        let (bounds, count, sum) = self.cumulative();
+        for (bound, count) in bounds {
+            page.sample(&bucket, &[("le", &bound.to_string())], count);
+        }
+        page.sample(&bucket, &[("le", "+Inf")], count);
+        page.sample(&format!("{name}_sum"), &[], sum);
+        page.sample(&format!("{name}_count"), &[], count);
     }
 }
 

@@ -1,0 +1,150 @@
+//! What a crew has counted: written by its thread now and then, read by whoever asks.
+
+use super::plan::{ActorStats, MoveTime};
+use hdrhistogram::Histogram;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Digits of a time that are kept.
+const DIGITS: u8 = 2;
+/// Longest time that is told apart from longer ones, in microseconds.
+const MOVE_US_MAX: u64 = 60_000_000;
+/// Reports of which a window consists.
+const WINDOW_REPORTS: usize = 5;
+
+/// Counts of a crew since its last report.
+pub(super) struct Report {
+    pub(super) times: Histogram<u64>,
+    pub(super) refused: u64,
+    pub(super) missed: u64,
+    pub(super) delayed: u64,
+    pub(super) mailbox_max: u64,
+    /// As they are, not since the last report.
+    pub(super) registered: u32,
+    pub(super) moving: u32,
+}
+
+/// What one crew comes to.
+pub(super) struct Tally {
+    wanted: AtomicU32,
+    counted: Mutex<Counted>,
+}
+
+struct Counted {
+    run: Histogram<u64>,
+    /// The last reports' times, the oldest first.
+    window: VecDeque<Histogram<u64>>,
+    stats: ActorStats,
+}
+
+impl Report {
+    pub(super) fn new() -> Self {
+        Self { times: histogram(), refused: 0, missed: 0, delayed: 0, mailbox_max: 0, registered: 0, moving: 0 }
+    }
+
+    /// A move took so long.
+    pub(super) fn moved(&mut self, took_us: u64) {
+        self.times.saturating_record(took_us);
+    }
+}
+
+impl Tally {
+    pub(super) fn new(wanted: u32) -> Self {
+        let counted = Counted { run: histogram(), window: VecDeque::new(), stats: ActorStats::default() };
+        Self { wanted: AtomicU32::new(wanted), counted: Mutex::new(counted) }
+    }
+
+    /// Actors that are wanted.
+    pub(super) fn wanted(&self) -> u32 {
+        self.wanted.load(Ordering::Relaxed)
+    }
+
+    /// So many are wanted from now on.
+    pub(super) fn want(&self, count: u32) {
+        self.wanted.store(count, Ordering::Relaxed);
+    }
+
+    /// Takes over what was counted; the report begins anew.
+    pub(super) fn take(&self, report: &mut Report) {
+        let times = std::mem::replace(&mut report.times, histogram());
+        let mut counted = self.lock();
+        counted.run += &times;
+        counted.window.push_back(times);
+        if counted.window.len() > WINDOW_REPORTS {
+            counted.window.pop_front();
+        }
+        let stats = &mut counted.stats;
+        stats.refused += std::mem::take(&mut report.refused);
+        stats.missed += std::mem::take(&mut report.missed);
+        stats.delayed += std::mem::take(&mut report.delayed);
+        stats.mailbox_max = stats.mailbox_max.max(std::mem::take(&mut report.mailbox_max));
+        (stats.registered, stats.moving) = (report.registered, report.moving);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counted> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Several crews' counts together.
+pub(super) fn stats(tallies: &[Arc<Tally>]) -> ActorStats {
+    let (mut run, mut window, mut all) = (histogram(), histogram(), ActorStats::default());
+    for tally in tallies {
+        all.planned += tally.wanted();
+        let counted = tally.lock();
+        run += &counted.run;
+        counted.window.iter().for_each(|times| window += times);
+        let stats = &counted.stats;
+        all.registered += stats.registered;
+        all.moving += stats.moving;
+        all.refused += stats.refused;
+        all.missed += stats.missed;
+        all.delayed += stats.delayed;
+        all.mailbox_max = all.mailbox_max.max(stats.mailbox_max);
+    }
+    (all.run, all.window) = (move_time(&run), move_time(&window));
+    all
+}
+
+fn move_time(times: &Histogram<u64>) -> MoveTime {
+    let is_any = !times.is_empty();
+    let quantile = |q: f64| is_any.then(|| times.value_at_quantile(q) as f64 / 1e3);
+    MoveTime {
+        moves: times.len(),
+        p50_ms: quantile(0.5),
+        p99_ms: quantile(0.99),
+        p999_ms: quantile(0.999),
+        max_ms: is_any.then(|| times.max() as f64 / 1e3),
+    }
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(MOVE_US_MAX, DIGITS).expect("the bounds are constants that the histogram takes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crews_are_counted_together_and_the_window_forgets() {
+        let tallies = [Arc::new(Tally::new(3)), Arc::new(Tally::new(2))];
+        let mut report = Report::new();
+        report.moved(50_000);
+        (report.registered, report.moving, report.missed, report.mailbox_max) = (3, 1, 2, 9);
+        tallies[0].take(&mut report);
+        for _ in 0..WINDOW_REPORTS {
+            report.moved(1_000);
+            tallies[0].take(&mut report);
+        }
+        (report.registered, report.moving) = (2, 2);
+        tallies[1].take(&mut report);
+        let stats = stats(&tallies);
+        assert_eq!((stats.planned, stats.registered, stats.moving), (5, 5, 3));
+        assert_eq!((stats.missed, stats.mailbox_max), (2, 9));
+        assert_eq!((stats.run.moves, stats.window.moves), (6, 5));
+        assert!(stats.run.max_ms.is_some_and(|max| (49.0..51.0).contains(&max)), "{stats:?}");
+        assert!(stats.window.max_ms.is_some_and(|max| max < 1.1), "{stats:?}");
+    }
+}

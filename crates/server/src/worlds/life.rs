@@ -1,0 +1,436 @@
+//! The life of a process's worlds: brings a world into memory for whoever visits it, under one lease for all of them, and takes it
+//! out in order. There is a lease while there is a world: a process that nobody visits writes nothing.
+//!
+//! Knows how a world is claimed, kept and given up; what happens in it is its writer's business.
+
+use super::door::{Door, Facts, Inside, Mailbox, Order};
+use super::outlet::Ending;
+use super::outside::Outside;
+use super::pictures::Pictures;
+use super::stub::World;
+use super::writer::{Charge, Writer};
+use super::{Shared, VisitError, Worlds};
+use crate::app::Drain;
+use crate::lease::{self, Lease};
+use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
+use engine::ids::{WorkerId, WorldId, WorldName};
+use engine::rows::{WorldEntry, WorldRow};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use store::StoreError;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::AbortHandle;
+
+/// What a life is told.
+pub(super) enum Message {
+    /// Somebody visits a world that is not here.
+    Visit(WorldName),
+    /// A world is in memory, or cannot be made of what is kept.
+    Ready { name: WorldName, ready: Result<Door, VisitError> },
+    /// A writer has ended.
+    Ended(Ended),
+    /// The lease was written for the first time.
+    Held(WorkerId, Lease),
+    /// The lease of this worker has ended.
+    Lost(WorkerId),
+}
+
+/// What a writer leaves behind.
+pub(super) struct Ended {
+    pub(super) id: WorldId,
+    pub(super) name: WorldName,
+    pub(super) epoch: u32,
+    /// Entries of the claim log in it, and what is to be kept.
+    pub(super) snapshot: Option<(u32, Vec<u8>)>,
+}
+
+/// Something that was asked of the store, and is answered.
+enum Landed {
+    Found { name: WorldName, found: Result<Option<WorldEntry>, StoreError> },
+    Claimed { name: WorldName, worker: WorkerId, claimed: Result<Outcome, StoreError> },
+    Released(WorldName),
+}
+
+type Flight = Pin<Box<dyn Future<Output = Landed> + Send>>;
+
+/// Whether worlds may be owned.
+enum Tenure {
+    None,
+    /// The lease is being written.
+    Asked {
+        worker: WorkerId,
+        task: AbortHandle,
+    },
+    Held {
+        worker: WorkerId,
+        lease: Lease,
+        task: AbortHandle,
+    },
+}
+
+struct Life<O: Outside> {
+    outside: O,
+    shared: Arc<Shared>,
+    tenure: Tenure,
+    /// Worlds to be claimed once there is a lease.
+    waiting: Vec<WorldRow>,
+    /// Worlds that are claimed, coming in, here, or going, with the fencing token of the claim; 0 of one that is under way.
+    owned: BTreeMap<WorldName, u32>,
+    flights: FuturesUnordered<Flight>,
+}
+
+/// Keeps worlds until the drain.
+pub async fn run<O: Outside>(outside: O, worlds: Worlds, drain: Drain) {
+    let shared = worlds.shared;
+    let mut inbox = shared.inbox.clone().lock_owned().await;
+    let flights = FuturesUnordered::new();
+    let mut life = Life { outside, shared, tenure: Tenure::None, waiting: Vec::new(), owned: BTreeMap::new(), flights };
+    life.live(&mut inbox, &drain).await;
+    life.leave(&mut inbox).await;
+}
+
+impl<O: Outside> Life<O> {
+    async fn live(&mut self, inbox: &mut UnboundedReceiver<Message>, drain: &Drain) {
+        loop {
+            tokio::select! {
+                biased;
+                () = drain.begun() => return,
+                Some(message) = inbox.recv() => self.hear(message),
+                Some(landed) = self.flights.next(), if !self.flights.is_empty() => self.land(landed),
+            }
+            self.rest();
+        }
+    }
+
+    /// The drain. No world comes in any more; each ends what is under way, and is given up.
+    async fn leave(&mut self, inbox: &mut UnboundedReceiver<Message>) {
+        self.shared.is_leaving.store(true, Ordering::Release);
+        self.give_up_waiting(&VisitError::Draining);
+        self.tell_all(|| Order::Leaving);
+        while !self.owned.is_empty() || !self.flights.is_empty() {
+            tokio::select! {
+                Some(message) = inbox.recv() => self.hear(message),
+                Some(landed) = self.flights.next(), if !self.flights.is_empty() => self.land(landed),
+            }
+        }
+        while let Ok(message) = inbox.try_recv() {
+            self.hear(message);
+        }
+        self.end_tenure().await;
+    }
+
+    fn hear(&mut self, message: Message) {
+        match message {
+            Message::Visit(name) => self.find(name),
+            Message::Ready { name, ready } => self.ready(&name, ready),
+            Message::Ended(ended) => self.ended(ended),
+            Message::Held(worker, lease) => self.held(worker, lease),
+            Message::Lost(worker) => self.lost(worker),
+        }
+    }
+
+    fn land(&mut self, landed: Landed) {
+        match landed {
+            Landed::Found { name, found } => match found {
+                Ok(found) => self.found(&name, found),
+                Err(why) => self.shared.settle(&name, Err(why.into())),
+            },
+            Landed::Claimed { name, worker, claimed } => self.claimed(&name, worker, claimed),
+            Landed::Released(name) => {
+                self.owned.remove(&name);
+                self.shared.gone(&name);
+            }
+        }
+    }
+
+    /// Who answers for a world? Most that are asked for and are not here are somebody else's, or nobody ever knew them.
+    fn find(&mut self, name: WorldName) {
+        if self.is_leaving() {
+            return self.shared.settle(&name, Err(VisitError::Draining));
+        }
+        let outside = self.outside.clone();
+        self.flights.push(Box::pin(async move {
+            let found = outside.find(name.clone()).await;
+            Landed::Found { name, found }
+        }));
+    }
+
+    fn found(&mut self, name: &WorldName, found: Option<WorldEntry>) {
+        let refused = match found {
+            None => VisitError::NoSuchWorld,
+            Some(entry) if entry.row.is_over(self.outside.now()) => VisitError::Over,
+            Some(WorldEntry { owner: Some(owner), .. }) if !self.is_ours(owner.worker) => {
+                VisitError::Elsewhere { address: owner.address }
+            }
+            Some(_) if self.is_leaving() => VisitError::Draining,
+            Some(_) if self.owned.len() >= self.shared.settings.loaded_max => VisitError::Busy,
+            Some(entry) => return self.claim(entry.row),
+        };
+        self.shared.settle(name, Err(refused));
+    }
+
+    /// Claims a world, once there is a lease.
+    fn claim(&mut self, row: WorldRow) {
+        match &self.tenure {
+            Tenure::Held { worker, .. } => {
+                let (outside, worker, name) = (self.outside.clone(), *worker, row.name);
+                let claim = WorldCommand::Claim { id: row.id, worker, now: outside.now() };
+                self.owned.insert(name.clone(), 0);
+                self.flights.push(Box::pin(async move {
+                    let claimed = outside.commit(Command::World(claim)).await;
+                    Landed::Claimed { name, worker, claimed }
+                }));
+            }
+            Tenure::Asked { .. } => self.waiting.push(row),
+            Tenure::None => {
+                self.waiting.push(row);
+                self.ask_for_lease();
+            }
+        }
+    }
+
+    fn claimed(&mut self, name: &WorldName, asked_by: WorkerId, claimed: Result<Outcome, StoreError>) {
+        let refused = match claimed {
+            Ok(Outcome::WorldClaimed(claimed)) if self.is_leaving() => {
+                return self.release(claimed.row.id, name, claimed.epoch);
+            }
+            Ok(Outcome::WorldClaimed(claimed)) => match &self.tenure {
+                Tenure::Held { worker, lease, .. } if *worker == asked_by => {
+                    return self.bring_in(*claimed, lease.clone());
+                }
+                // The lease under which it was claimed is lost: so is the world.
+                _ => VisitError::Busy,
+            },
+            Ok(Outcome::WorldElsewhere { address }) => VisitError::Elsewhere { address },
+            Ok(Outcome::Missing) => VisitError::NoSuchWorld,
+            Ok(Outcome::LeaseLost) => {
+                self.lost(asked_by);
+                VisitError::Busy
+            }
+            Ok(other) => {
+                tracing::error!(world = %name, outcome = ?other, "the store answered a claim of a world with something else");
+                VisitError::Broken
+            }
+            // It may be ours, and nobody knows: whoever asks next claims it again.
+            Err(why) => why.into(),
+        };
+        self.owned.remove(name);
+        self.shared.settle(name, Err(refused));
+    }
+
+    /// Starts a world's writer; it makes the world of what was kept, and says when it is ready.
+    fn bring_in(&mut self, claimed: ClaimedWorld, lease: Lease) {
+        let name = claimed.row.name.clone();
+        let (outside, shared, runtime) = (self.outside.clone(), self.shared.clone(), Handle::current());
+        let (id, epoch) = (claimed.row.id, claimed.epoch);
+        self.owned.insert(name.clone(), epoch);
+        let thread = std::thread::Builder::new().name(format!("world-{name}"));
+        let started = self.shared.tellers().and_then(|tellers| {
+            thread.spawn(move || match make(&outside, &claimed, &shared, tellers) {
+                Ok((world, inside)) => serve(outside, world, inside, epoch, lease, shared, runtime),
+                Err(why) => {
+                    let _ = shared.to_life.send(Message::Ready { name: claimed.row.name.clone(), ready: Err(why) });
+                    let (name, snapshot) = (claimed.row.name, None);
+                    let _ = shared.to_life.send(Message::Ended(Ended { id, name, epoch, snapshot }));
+                }
+            })
+        });
+        if let Err(error) = started {
+            tracing::error!(world = %name, %error, "the thread of a world cannot be started");
+            self.shared.settle(&name, Err(VisitError::Busy));
+            self.release(id, &name, epoch);
+        }
+    }
+
+    fn ready(&self, name: &WorldName, ready: Result<Door, VisitError>) {
+        match ready {
+            Ok(door) if self.is_leaving() => {
+                // It was brought in while the drain began.
+                let _ = door.inside.mailbox.tray.order(Order::Leaving);
+                self.shared.settle(name, Err(VisitError::Draining));
+            }
+            ready => self.shared.settle(name, ready),
+        }
+    }
+
+    /// Keeps what a writer left, and gives the world up: both only if it is still ours, as the store knows.
+    fn ended(&mut self, ended: Ended) {
+        // A writer of an earlier life: its world may be here again.
+        if self.owned.get(&ended.name) != Some(&ended.epoch) {
+            return;
+        }
+        self.shared.going(&ended.name);
+        let Ended { id, name, epoch, snapshot } = ended;
+        if !matches!(self.tenure, Tenure::Held { .. }) {
+            return self.flights.push(Box::pin(async move { Landed::Released(name) }));
+        }
+        let outside = self.outside.clone();
+        self.flights.push(Box::pin(async move {
+            if let Some((claims_version, bytes)) = snapshot {
+                let keep = WorldCommand::Snapshot { id, epoch, claims_version, bytes };
+                let kept = outside.commit(Command::World(keep)).await;
+                if !matches!(kept, Ok(Outcome::Done)) {
+                    tracing::warn!(world = %name, outcome = ?kept, "the last snapshot of a world was not kept");
+                }
+            }
+            // Should it not be saved, the lease ends.
+            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch })).await;
+            Landed::Released(name)
+        }));
+    }
+
+    fn release(&self, id: WorldId, name: &WorldName, epoch: u32) {
+        let (outside, name) = (self.outside.clone(), name.clone());
+        self.shared.settle(&name, Err(VisitError::Draining));
+        self.flights.push(Box::pin(async move {
+            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch })).await;
+            Landed::Released(name)
+        }));
+    }
+
+    /// Gives the lease up when nothing is owned under it.
+    fn rest(&mut self) {
+        let is_idle = self.owned.is_empty() && self.waiting.is_empty() && self.flights.is_empty();
+        if is_idle && matches!(self.tenure, Tenure::Held { .. }) {
+            let Tenure::Held { worker, task, .. } = std::mem::replace(&mut self.tenure, Tenure::None) else { return };
+            task.abort();
+            let outside = self.outside.clone();
+            // Should it not be saved, the lease ends by itself.
+            tokio::spawn(async move { drop(outside.commit(Command::EndLease { worker }).await) });
+        }
+    }
+
+    fn ask_for_lease(&mut self) {
+        let worker = WorkerId::new(self.outside.now(), self.outside.random());
+        let (keeper, lease) = lease::Keeper::new(self.outside.clone(), worker);
+        let to_life = self.shared.to_life.clone();
+        let task = tokio::spawn(async move {
+            if keeper.acquire().await {
+                let _ = to_life.send(Message::Held(worker, lease));
+                keeper.keep().await;
+            }
+            let _ = to_life.send(Message::Lost(worker));
+        });
+        self.tenure = Tenure::Asked { worker, task: task.abort_handle() };
+    }
+
+    fn held(&mut self, holder: WorkerId, lease: Lease) {
+        let Tenure::Asked { worker, task } = &self.tenure else { return };
+        if *worker != holder {
+            return;
+        }
+        self.tenure = Tenure::Held { worker: holder, lease, task: task.clone() };
+        tracing::info!(worker.id = %holder, "worlds are owned under a lease");
+        for row in std::mem::take(&mut self.waiting) {
+            self.claim(row);
+        }
+    }
+
+    /// Everything that was owned under this lease is dropped, and everybody comes again.
+    fn lost(&mut self, loser: WorkerId) {
+        let (Tenure::Asked { worker, task } | Tenure::Held { worker, task, .. }) = &self.tenure else { return };
+        if *worker != loser {
+            return;
+        }
+        tracing::warn!(worker.id = %loser, "the lease of worlds is lost; all of them leave memory");
+        task.abort();
+        self.shared.metrics.lease_lost(0);
+        self.tenure = Tenure::None;
+        self.give_up_waiting(&VisitError::Busy);
+        self.tell_all(|| Order::Drop(Ending::WorldMoved));
+    }
+
+    fn give_up_waiting(&mut self, why: &VisitError) {
+        for row in std::mem::take(&mut self.waiting) {
+            self.shared.settle(&row.name, Err(why.clone()));
+        }
+    }
+
+    fn tell_all(&self, order: impl Fn() -> Order) {
+        let doors = Worlds { shared: self.shared.clone() }.all_here();
+        for door in doors {
+            // A writer that has ended is on its way out already.
+            let _ = door.inside.mailbox.tray.order(order());
+        }
+    }
+
+    async fn end_tenure(&mut self) {
+        match std::mem::replace(&mut self.tenure, Tenure::None) {
+            Tenure::Held { worker, task, .. } => {
+                task.abort();
+                let _ = self.outside.commit(Command::EndLease { worker }).await;
+            }
+            Tenure::Asked { task, .. } => task.abort(),
+            Tenure::None => {}
+        }
+    }
+
+    fn is_ours(&self, owner: WorkerId) -> bool {
+        matches!(&self.tenure, Tenure::Held { worker, .. } if *worker == owner)
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.shared.is_leaving.load(Ordering::Acquire)
+    }
+}
+
+/// A life that is cut short leaves nobody waiting, and no world without an owner in memory.
+impl<O: Outside> Drop for Life<O> {
+    fn drop(&mut self) {
+        if let Tenure::Asked { task, .. } | Tenure::Held { task, .. } = &self.tenure {
+            task.abort();
+        }
+        self.tell_all(|| Order::Drop(Ending::WorldMoved));
+        self.shared.entries().clear();
+    }
+}
+
+/// Makes a world of what is kept of it.
+fn make<O: Outside>(
+    outside: &O,
+    claimed: &ClaimedWorld,
+    shared: &Arc<Shared>,
+    tellers: super::teller::Tellers,
+) -> Result<(World, Arc<Inside>), VisitError> {
+    let row = &claimed.row;
+    let world = World::restore(row, claimed.snapshot.as_deref(), claimed.claims_version, &claimed.rows).map_err(|error| {
+        tracing::error!(world = %row.name, ?error, "a world cannot be made of what is kept of it, by a defect of this program");
+        VisitError::Broken
+    })?;
+    let facts = Facts { id: row.id, name: row.name.clone(), settings: *world.settings() };
+    let inside = Inside {
+        facts,
+        mailbox: Arc::new(Mailbox::new(shared.settings.mailbox_max)),
+        pictures: Arc::new(Pictures::default()),
+        tellers,
+        metrics: shared.metrics.clone(),
+        now_us: {
+            let outside = outside.clone();
+            Box::new(move || outside.now_us())
+        },
+    };
+    Ok((world, Arc::new(inside)))
+}
+
+/// Runs a world's writer to its end, on this thread.
+fn serve<O: Outside>(
+    outside: O,
+    world: World,
+    inside: Arc<Inside>,
+    epoch: u32,
+    lease: Lease,
+    shared: Arc<Shared>,
+    runtime: Handle,
+) {
+    let (name, life, settings) = (inside.facts.name.clone(), shared.to_life.clone(), shared.settings);
+    let door = Door { inside: inside.clone() };
+    let _ = life.send(Message::Ready { name: name.clone(), ready: Ok(door) });
+    // The list's door and the writer's own inside; whatever is more is somebody's.
+    let retire = Box::new(move || shared.retire(&name, 1));
+    let (snapshot_every, idle) = (settings.snapshot_every, settings.idle);
+    Writer::new(Charge { outside, world, epoch, lease, inside, life, runtime, snapshot_every, idle, retire }).run();
+}

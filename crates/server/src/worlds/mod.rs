@@ -1,0 +1,272 @@
+//! The worlds of this process: each has one writer, a thread behind a bounded mailbox of inputs in batches, and whoever moves in it
+//! talks to that mailbox: connections, actors, everybody alike.
+//!
+//! `life` owns them under one lease and brings them into memory for whoever visits; `writer` is the thread of one world; `teller`
+//! encodes and sends what writers hand over; `door` is the way in; `pictures` is what everybody else reads; `actors` are movers of our
+//! own. What a world may do, `engine::worlds` decides. A world that nobody visits is not in memory.
+
+pub mod actors;
+mod door;
+mod house;
+mod life;
+mod outlet;
+mod outside;
+mod pictures;
+mod posts;
+mod real;
+mod ring;
+mod settings;
+mod stub;
+mod teller;
+#[cfg(test)]
+mod tests;
+mod tray;
+mod writer;
+
+pub use door::{Door, Facts, Place, RegisterError, SendError};
+pub use house::{HUNT, PLAZA, ensure};
+pub use life::run as run_with;
+pub use outlet::{Ending, Outlet, Tiding};
+pub use outside::Outside;
+pub use settings::Settings;
+pub use stub::Picture;
+
+use crate::app::App;
+use crate::metrics::Metrics;
+use engine::ids::WorldName;
+use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
+use life::Message;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use store::StoreError;
+use teller::Tellers;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+/// Owns worlds until the process drains, then gives them up and returns. Actors that the configuration wants move from the start.
+pub async fn run(app: App) {
+    let plan = actors::Plan { period: app.config.worlds_actor_period, ..actors::Plan::of(app.config.worlds_actors) };
+    if plan.count > 0 {
+        let worlds = app.worlds.clone();
+        tokio::spawn(async move {
+            let plaza = PLAZA.parse().expect("the house names its worlds as worlds are named");
+            if let Err(why) = worlds.set_actors(&plaza, plan).await {
+                tracing::error!(error = %why, "the actors of the configuration cannot move");
+            }
+        });
+    }
+    life::run(real::Real::new(&app), app.worlds.clone(), app.drain.clone()).await;
+}
+
+/// The worlds of this process, for everybody who visits one. Cheap to clone.
+#[derive(Clone)]
+pub struct Worlds {
+    shared: Arc<Shared>,
+}
+
+/// What the handles, the life and the writers share.
+struct Shared {
+    settings: Settings,
+    metrics: Arc<Metrics>,
+    entries: Mutex<BTreeMap<WorldName, Entry>>,
+    to_life: mpsc::UnboundedSender<Message>,
+    /// Held by the life that goes on.
+    inbox: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Message>>>,
+    tellers: OnceLock<Tellers>,
+    actors: actors::Register,
+    /// Whether this process is leaving: no world is brought in any more.
+    is_leaving: AtomicBool,
+}
+
+/// A world that is here, or on its way in or out.
+enum Entry {
+    /// Somebody visits it, and it is being brought in.
+    Opening(watch::Sender<Option<Result<Door, VisitError>>>),
+    Here(Door),
+    /// It goes: whoever visits it waits until it has gone.
+    Going(watch::Sender<()>),
+}
+
+/// Why a world cannot be had.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum VisitError {
+    /// No world has this name.
+    #[error("no world has this name")]
+    NoSuchWorld,
+    /// It is over: nobody comes in any more.
+    #[error("this world is over")]
+    Over,
+    /// Another node owns it: visit it there.
+    #[error("another node has this world: ask at {address}")]
+    Elsewhere {
+        /// Where: `host:port`.
+        address: String,
+    },
+    /// The process is leaving.
+    #[error("this node is leaving: ask another one")]
+    Draining,
+    /// Too many worlds are in memory, or it took too long to bring it in.
+    #[error("this node cannot take this world in at the moment: ask again")]
+    Busy,
+    /// The store did not answer as it should.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What is kept of it breaks an invariant of ours. It is left as it is, for study.
+    #[error("this world is broken, by a defect of this program: its log says more")]
+    Broken,
+}
+
+impl Worlds {
+    /// The worlds of a process that begins now; none comes in before [`run`].
+    #[must_use]
+    pub fn new(settings: Settings, metrics: Arc<Metrics>) -> Self {
+        let (to_life, inbox) = mpsc::unbounded_channel();
+        let shared = Shared {
+            settings,
+            metrics,
+            entries: Mutex::default(),
+            to_life,
+            inbox: Arc::new(tokio::sync::Mutex::new(inbox)),
+            tellers: OnceLock::new(),
+            actors: actors::Register::default(),
+            is_leaving: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The way into a world. The first who visits it brings it into memory; who comes meanwhile waits for the same.
+    ///
+    /// # Errors
+    /// See [`VisitError`].
+    pub async fn visit(&self, name: &WorldName) -> Result<Door, VisitError> {
+        timeout(WORLD_VISIT_MAX, self.visit_patiently(name)).await.unwrap_or(Err(VisitError::Busy))
+    }
+
+    /// The way into a world that is in this process's memory.
+    #[must_use]
+    pub fn here(&self, name: &WorldName) -> Option<Door> {
+        match self.shared.entries().get(name) {
+            Some(Entry::Here(door)) => Some(door.clone()),
+            Some(Entry::Opening(..) | Entry::Going(..)) | None => None,
+        }
+    }
+
+    /// The worlds that are in this process's memory.
+    #[must_use]
+    pub fn all_here(&self) -> Vec<Door> {
+        let entries = self.shared.entries();
+        entries
+            .values()
+            .filter_map(|entry| if let Entry::Here(door) = entry { Some(door.clone()) } else { None })
+            .collect()
+    }
+
+    /// What is in force.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+
+    async fn visit_patiently(&self, name: &WorldName) -> Result<Door, VisitError> {
+        loop {
+            let mut opening = match self.shared.look(name)? {
+                Look::Here(door) => return Ok(door),
+                Look::Opening(opening) => opening,
+                Look::Going(mut gone) => {
+                    // An error says that it has gone.
+                    let _ = gone.changed().await;
+                    continue;
+                }
+            };
+            // The sender lives until it has said something: an error is a life that ended by a defect of ours.
+            let settled = opening.wait_for(Option::is_some).await;
+            return settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)));
+        }
+    }
+}
+
+/// What a visitor finds.
+enum Look {
+    Here(Door),
+    Opening(watch::Receiver<Option<Result<Door, VisitError>>>),
+    Going(watch::Receiver<()>),
+}
+
+impl Shared {
+    /// What there is of a world; the life is told to bring it in if there is nothing.
+    fn look(&self, name: &WorldName) -> Result<Look, VisitError> {
+        let mut entries = self.entries();
+        match entries.get(name) {
+            Some(Entry::Here(door)) => return Ok(Look::Here(door.clone())),
+            Some(Entry::Opening(opening)) => return Ok(Look::Opening(opening.subscribe())),
+            Some(Entry::Going(gone)) => return Ok(Look::Going(gone.subscribe())),
+            None => {}
+        }
+        if self.is_leaving.load(Ordering::Acquire) {
+            return Err(VisitError::Draining);
+        }
+        if entries.len() >= self.settings.loaded_max + WORLD_OPENINGS_MAX {
+            return Err(VisitError::Busy);
+        }
+        let (sender, opening) = watch::channel(None);
+        entries.insert(name.clone(), Entry::Opening(sender));
+        // The receiver lives as long as this.
+        let _ = self.to_life.send(Message::Visit(name.clone()));
+        Ok(Look::Opening(opening))
+    }
+
+    /// Says what came of bringing a world in.
+    fn settle(&self, name: &WorldName, settled: Result<Door, VisitError>) {
+        let mut entries = self.entries();
+        let entry = match &settled {
+            Ok(door) => entries.insert(name.clone(), Entry::Here(door.clone())),
+            Err(_) => entries.remove(name),
+        };
+        drop(entries);
+        if let Some(Entry::Opening(sender)) = entry {
+            sender.send_replace(Some(settled));
+        }
+    }
+
+    /// Lets a world go if nobody holds a door but this list and `others`; from then on nobody finds it.
+    fn retire(&self, name: &WorldName, others: usize) -> bool {
+        let mut entries = self.entries();
+        let Some(Entry::Here(door)) = entries.get(name) else { return false };
+        if Arc::strong_count(&door.inside) > 1 + others {
+            return false;
+        }
+        entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
+        true
+    }
+
+    /// A world goes, whoever is in it: who visits it now waits until it has gone.
+    fn going(&self, name: &WorldName) {
+        let mut entries = self.entries();
+        if let Some(Entry::Here(_)) = entries.get(name) {
+            entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
+        }
+    }
+
+    /// A world has gone.
+    fn gone(&self, name: &WorldName) {
+        let mut entries = self.entries();
+        if let Some(Entry::Going(..)) = entries.get(name) {
+            entries.remove(name);
+        }
+    }
+
+    /// The tellers, started with the first world.
+    fn tellers(&self) -> std::io::Result<Tellers> {
+        if let Some(tellers) = self.tellers.get() {
+            return Ok(tellers.clone());
+        }
+        let tellers = Tellers::start(self.settings.tellers, &self.metrics)?;
+        Ok(self.tellers.get_or_init(|| tellers).clone())
+    }
+
+    /// The map is whole even if a holder of the lock panicked: no change spans two entries.
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<WorldName, Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

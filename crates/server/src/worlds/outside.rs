@@ -1,0 +1,17 @@
+//! All that worlds touch of the world outside, as one trait: so that the same writers run on a real store and on one that a test
+//! holds back.
+
+use crate::lease::Tenant;
+use engine::ids::{WorldId, WorldName};
+use engine::rows::WorldEntry;
+use store::StoreError;
+
+/// The outside of worlds, beyond what their lease needs.
+pub trait Outside: Tenant {
+    /// The world of this name, and who answers for it.
+    fn find(&self, name: WorldName) -> impl Future<Output = Result<Option<WorldEntry>, StoreError>> + Send;
+    /// Now, in microseconds since the Unix epoch, on the clock that all nodes share.
+    fn now_us(&self) -> i64;
+    /// The claim log of a world is saved up to this version: whoever counts may look. Never waits.
+    fn claimed(&self, id: WorldId, version: u32);
+}

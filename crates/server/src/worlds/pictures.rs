@@ -1,0 +1,118 @@
+//! The published picture of a world, from which everybody reads who is not in it. Readers never wait for the writer while pictures
+//! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one.
+
+use super::stub::Picture;
+use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// A picture, and when it was made.
+#[derive(Clone)]
+struct Published {
+    picture: Arc<Picture>,
+    at: Instant,
+}
+
+/// What a writer publishes and others read.
+pub(super) struct Pictures {
+    newest: watch::Sender<Option<Published>>,
+    /// Somebody has looked since the last picture.
+    is_wanted: AtomicBool,
+    /// The one before the newest: made anew in the same memory once nobody reads it any more.
+    spare: Mutex<Option<Arc<Picture>>>,
+}
+
+impl Default for Pictures {
+    fn default() -> Self {
+        Self { newest: watch::channel(None).0, is_wanted: AtomicBool::new(false), spare: Mutex::new(None) }
+    }
+}
+
+impl Pictures {
+    /// The newest picture, if it is fresh; otherwise the next one, for which `ask` asks. `None` when it cannot be asked for.
+    pub(super) async fn get(&self, ask: impl FnOnce() -> bool) -> Option<Arc<Picture>> {
+        let mut news = self.newest.subscribe();
+        self.is_wanted.store(true, Ordering::Relaxed);
+        if let Some(published) = &*news.borrow_and_update()
+            && published.at.elapsed() < WORLD_PICTURE_EVERY * 2
+        {
+            return Some(published.picture.clone());
+        }
+        if !ask() {
+            return None;
+        }
+        // An error, or nothing, says that the writer is gone.
+        news.changed().await.ok()?;
+        let published = news.borrow_and_update();
+        published.as_ref().map(|published| published.picture.clone())
+    }
+
+    /// Whether somebody has looked since this was asked last.
+    pub(super) fn take_wanted(&self) -> bool {
+        self.is_wanted.swap(false, Ordering::Relaxed)
+    }
+
+    /// Publishes what `draw` draws, over an old picture if there is one that nobody reads.
+    pub(super) fn publish(&self, draw: impl FnOnce(&mut Picture)) {
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut picture = spare.take().unwrap_or_default();
+        match Arc::get_mut(&mut picture) {
+            Some(old) => draw(old),
+            None => {
+                let mut fresh = Picture::default();
+                draw(&mut fresh);
+                picture = Arc::new(fresh);
+            }
+        }
+        let published = Published { picture, at: Instant::now() };
+        *spare = self.newest.send_replace(Some(published)).map(|old| old.picture);
+    }
+
+    /// There are no more pictures: the memory is given back, and who waits is told.
+    pub(super) fn end(&self) {
+        *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.newest.send_replace(None);
+    }
+}
+
+/// When a writer publishes: once a tick while somebody looks.
+pub(super) struct Exposure {
+    last: Option<Instant>,
+    looked_at: Option<Instant>,
+}
+
+impl Exposure {
+    pub(super) fn new() -> Self {
+        Self { last: None, looked_at: None }
+    }
+
+    /// Somebody asks for a picture, because there is no fresh one.
+    pub(super) fn look(&mut self, now: Instant) {
+        self.looked_at = Some(now);
+    }
+
+    /// When the next one is due, if anybody has looked lately.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let looked_at = self.looked_at?;
+        Some(self.last.map_or(looked_at, |last| last + WORLD_PICTURE_EVERY))
+    }
+
+    /// Whether to publish now.
+    pub(super) fn is_due(&mut self, now: Instant, pictures: &Pictures) -> bool {
+        if self.due().is_none_or(|due| now < due) {
+            return false;
+        }
+        if pictures.take_wanted() {
+            self.looked_at = Some(now);
+        }
+        let is_looked_at = self.looked_at.is_some_and(|at| now.duration_since(at) < WORLD_LOOKED_LATELY);
+        if is_looked_at {
+            self.last = Some(now);
+        } else {
+            *self = Self::new();
+        }
+        is_looked_at
+    }
+}

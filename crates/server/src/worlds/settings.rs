@@ -1,0 +1,36 @@
+//! How much the worlds of one process take on.
+
+use crate::config::Config;
+use std::time::Duration;
+
+/// The settings of a process's worlds.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Worlds in memory at once: a thread each.
+    pub loaded_max: usize,
+    /// Inputs that wait for one world's writer.
+    pub mailbox_max: usize,
+    /// Threads that encode what movers are told, and send it.
+    pub tellers: usize,
+    /// How often soft state is kept, if it changed.
+    pub snapshot_every: Duration,
+    /// How long a world stays in memory when nobody is in it.
+    pub idle: Duration,
+    /// Threads that let actors move.
+    pub actor_threads: usize,
+}
+
+impl Settings {
+    /// The settings in force.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self {
+            loaded_max: config.worlds_loaded_max,
+            mailbox_max: config.worlds_mailbox_max,
+            tellers: config.worlds_tellers,
+            snapshot_every: config.worlds_snapshot_every,
+            idle: config.worlds_idle,
+            actor_threads: config.worlds_actor_threads,
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! The writer of a world: one thread that alone changes it. It takes what has come, in batches, lets the world decide, hands answers
+//! and views to those who tell them, and claims to the store; it never waits for any of them.
+//!
+//! Save, then tell: a claim is held by the world until its commit is heard of here. When that fails, or somebody else has the
+//! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved.
+
+pub(super) mod crews;
+mod obey;
+mod saving;
+
+use super::door::{Inside, Order};
+use super::life::{Ended, Message};
+use super::outlet::Ending;
+use super::outside::Outside;
+use super::pictures::Exposure;
+use super::posts::Posts;
+use super::stub::World;
+use super::teller::Pen;
+use crate::lease::Lease;
+use crews::Crews;
+use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_ROUND_MIN, WORLD_VIEWS_AT_ONCE};
+use engine::time::UnixMs;
+use engine::worlds::{Answer, Input, News};
+use saving::Saving;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// What a writer is given to begin with.
+pub(super) struct Charge<O> {
+    pub(super) outside: O,
+    pub(super) world: World,
+    pub(super) epoch: u32,
+    pub(super) lease: Lease,
+    pub(super) inside: Arc<Inside>,
+    pub(super) life: UnboundedSender<Message>,
+    pub(super) runtime: Handle,
+    pub(super) snapshot_every: Duration,
+    pub(super) idle: Duration,
+    /// Whether the world may leave memory now: nobody holds a door. From then on nobody finds it here.
+    pub(super) retire: Box<dyn Fn() -> bool + Send>,
+}
+
+/// How a writer goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    Serving,
+    /// Takes nothing new; ends when no claim is under way.
+    Leaving,
+    /// Over, in order: what is here is what is so.
+    Ended(Ending),
+    /// Over, and nobody knows whether what is here is so.
+    Lost(Ending),
+}
+
+pub(super) struct Writer<O: Outside> {
+    outside: O,
+    world: World,
+    inside: Arc<Inside>,
+    lease: Lease,
+    posts: Posts,
+    crews: Crews,
+    pen: Pen,
+    saving: Saving,
+    exposure: Exposure,
+    inputs: Vec<Input>,
+    orders: Vec<Order>,
+    answers: Vec<Answer>,
+    news: Vec<News>,
+    course: Course,
+    /// The epoch of our clock.
+    began: Instant,
+    /// When this round began.
+    round: Instant,
+    now_us: i64,
+    now: UnixMs,
+    idle: Idle,
+    /// What the metrics know of.
+    exposed: People,
+    life: UnboundedSender<Message>,
+    runtime: Handle,
+    retire: Box<dyn Fn() -> bool + Send>,
+}
+
+/// Since when nobody is here.
+struct Idle {
+    after: Duration,
+    since: Option<Instant>,
+    look_at: Instant,
+}
+
+/// How many are here.
+#[derive(Clone, Copy, Default)]
+struct People {
+    movers: usize,
+    outlets: usize,
+    viewers: usize,
+}
+
+impl<O: Outside> Writer<O> {
+    pub(super) fn new(charge: Charge<O>) -> Self {
+        let began = Instant::now();
+        let pen = charge.inside.tellers.pen();
+        let idle = Idle { after: charge.idle, since: Some(began), look_at: began + WORLD_IDLE_LOOK_EVERY };
+        charge.inside.metrics.worlds().loaded.inc();
+        Self {
+            saving: Saving::new(charge.epoch, charge.snapshot_every, began),
+            outside: charge.outside,
+            world: charge.world,
+            inside: charge.inside,
+            lease: charge.lease,
+            posts: Posts::new(0),
+            crews: Crews::default(),
+            pen,
+            exposure: Exposure::new(),
+            inputs: Vec::new(),
+            orders: Vec::new(),
+            answers: Vec::new(),
+            news: Vec::new(),
+            course: Course::Serving,
+            began,
+            round: began,
+            now_us: 0,
+            now: UnixMs(0),
+            idle,
+            exposed: People::default(),
+            life: charge.life,
+            runtime: charge.runtime,
+            retire: charge.retire,
+        }
+    }
+
+    /// Serves the world to its end in this process.
+    pub(super) fn run(mut self) {
+        while matches!(self.course, Course::Serving | Course::Leaving) {
+            self.take();
+            self.apply();
+            self.obey();
+            self.world.tick(self.now_us, self.now);
+            self.save_claims();
+            self.tell_answers();
+            self.tell_news();
+            self.show_around();
+            self.pen.flush();
+            self.crews.flush();
+            self.look_after();
+            self.inside.metrics.worlds().round.observe(self.round.elapsed());
+        }
+        let snapshot = self.last_snapshot();
+        self.end(snapshot);
+    }
+
+    /// Waits for something to do, and takes what there is. Who comes one after the other is served together: rounds have a least
+    /// length.
+    fn take(&mut self) {
+        let pause = WORLD_ROUND_MIN.saturating_sub(self.round.elapsed());
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+        let until = self.wake_at();
+        self.inside.mailbox.tray.take(&mut self.inputs, &mut self.orders, Some(until));
+        self.round = Instant::now();
+        // The wall clock may be set back; the world's time goes on.
+        self.now_us = self.now_us.max(self.outside.now_us());
+        self.now = self.outside.now();
+        if !self.lease.holds() {
+            self.course = Course::Lost(Ending::WorldMoved);
+        }
+    }
+
+    /// When there is something to do by itself.
+    fn wake_at(&self) -> Instant {
+        let turn = self.posts.next_us().map(|due_us| self.began + Duration::from_micros(due_us));
+        let own = self.world.next_due().map(|due_us| {
+            self.round + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
+        });
+        let dues = [turn, own, self.exposure.due(), self.saving.due(), Some(self.idle.look_at)];
+        dues.into_iter().flatten().min().unwrap_or(self.idle.look_at)
+    }
+
+    fn apply(&mut self) {
+        if self.inputs.is_empty() {
+            return;
+        }
+        let figures = self.inside.metrics.worlds();
+        figures.batches.inc();
+        figures.inputs.add(self.inputs.len() as u64);
+        figures.mailbox.observe(self.inputs.len());
+        self.world.apply(&mut self.inputs, self.now_us, &mut self.answers);
+        self.inputs.clear();
+        self.saving.changed();
+        figures.apply.observe(self.round.elapsed());
+    }
+
+    /// Hands answers to those who tell them. A mover without an outlet hears of nothing.
+    fn tell_answers(&mut self) {
+        for answer in self.answers.drain(..) {
+            if self.crews.answer(&answer) {
+                continue;
+            }
+            if let Some(line) = self.posts.line(answer.seat)
+                && let Some(post) = self.posts.post(line)
+            {
+                self.pen.answer(line, &post.outlet, answer);
+            }
+        }
+    }
+
+    /// What everybody is told.
+    fn tell_news(&mut self) {
+        self.world.take_news(&mut self.news);
+        for news in self.news.drain(..) {
+            let news = Arc::new(news);
+            for (line, post) in self.posts.all() {
+                self.pen.news(line, &post.outlet, &news);
+            }
+        }
+    }
+
+    /// Shows those around whose turn has come, a bounded number of them before moves have their turn again.
+    fn show_around(&mut self) {
+        let now_us = self.elapsed_us();
+        for _ in 0..WORLD_VIEWS_AT_ONCE {
+            let Some((line, late_us)) = self.posts.next_turn(now_us) else { return };
+            let Some(post) = self.posts.post(line) else { continue };
+            let figures = self.inside.metrics.worlds();
+            figures.view_late.observe(Duration::from_micros(late_us));
+            if post.outlet.is_behind() || self.pen.is_behind(line) {
+                figures.views_skipped.inc();
+                continue;
+            }
+            let (seat, world) = (post.hold.seat, &mut self.world);
+            let is_told = self.pen.view(line, &post.outlet, |delta| world.view(seat, delta));
+            figures.views.add(u64::from(is_told));
+        }
+    }
+
+    /// What is done now and then: pictures, snapshots, and leaving memory.
+    fn look_after(&mut self) {
+        if self.exposure.is_due(self.round, &self.inside.pictures) {
+            let world = &self.world;
+            self.inside.pictures.publish(|picture| world.picture(picture));
+        }
+        self.save_snapshot();
+        if self.course == Course::Leaving && self.saving.is_settled() {
+            self.course = Course::Ended(Ending::Leaving);
+        }
+        if self.round >= self.idle.look_at {
+            self.look_for_idleness();
+        }
+    }
+
+    fn look_for_idleness(&mut self) {
+        self.idle.look_at = self.round + WORLD_IDLE_LOOK_EVERY.min(self.idle.after.max(Duration::from_millis(1)));
+        self.crews.sweep();
+        let (movers, outlets, viewers) = (self.world.movers(), self.posts.len(), self.posts.viewers());
+        self.expose(People { movers, outlets, viewers });
+        let is_empty = self.world.movers() == 0 && self.posts.len() == 0 && self.crews.is_empty();
+        if !is_empty || !self.saving.is_settled() || self.course != Course::Serving {
+            self.idle.since = None;
+            return;
+        }
+        let since = *self.idle.since.get_or_insert(self.round);
+        if self.round.duration_since(since) >= self.idle.after && (self.retire)() {
+            self.course = Course::Ended(Ending::WorldMoved);
+        }
+    }
+
+    /// Shows in the metrics how many are here.
+    fn expose(&mut self, people: People) {
+        let (figures, before) = (self.inside.metrics.worlds(), std::mem::replace(&mut self.exposed, people));
+        figures.movers.change(before.movers, people.movers);
+        figures.outlets.change(before.outlets, people.outlets);
+        figures.viewers.change(before.viewers, people.viewers);
+    }
+
+    fn elapsed_us(&self) -> u64 {
+        u64::try_from(self.round.duration_since(self.began).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Everybody is told that it is over, and the life is given what is to be kept.
+    fn end(&mut self, snapshot: Option<(u32, Vec<u8>)>) {
+        let why = match self.course {
+            Course::Ended(why) | Course::Lost(why) => why,
+            Course::Serving | Course::Leaving => Ending::Broken,
+        };
+        self.say_goodbye(why);
+        self.expose(People::default());
+        // A life that is gone has told the store so, or will be found out by its lease.
+        let _ = self.life.send(Message::Ended(Ended {
+            id: self.inside.facts.id,
+            name: self.inside.facts.name.clone(),
+            epoch: self.saving.epoch(),
+            snapshot,
+        }));
+        self.inside.metrics.worlds().loaded.dec();
+    }
+
+    fn say_goodbye(&mut self, why: Ending) {
+        self.inside.mailbox.close(why);
+        self.inside.pictures.end();
+        for (line, post) in self.posts.all() {
+            self.pen.end(line, &post.outlet, why);
+        }
+        self.pen.flush();
+        self.crews.end(why);
+        // Who asked to come in is told with the drop of what he asked.
+        self.inputs.clear();
+        self.orders.clear();
+        self.inside.mailbox.tray.take(&mut self.inputs, &mut self.orders, None);
+        self.orders.clear();
+    }
+}
+
+/// A writer that breaks down on its way ends like any other, but that it keeps nothing.
+impl<O: Outside> Drop for Writer<O> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.end(None);
+        }
+    }
+}
