@@ -11,9 +11,6 @@ use rules::world::{Cell, Indicator, LifeSettings, Settings, Step};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 const START_US: i64 = 1_800_000_000_000_000;
 const BATCHES_A_SECOND: usize = 50;
 const SECONDS: usize = 10;

@@ -68,7 +68,7 @@ impl World {
         }
         mover.next_seq = seq.wrapping_add(1);
         let outcome = match what {
-            What::Step(step) => Outcome::Now(self.step(seat.slot, step, at_us, now_us)),
+            What::Step(step) => Outcome::Now(self.step(seat.slot, step, at_us.min(now_us), now_us)),
             What::Dig => self.dig(seat, seq, now_us),
             What::Grab => self.grab(seat, seq, now_us),
         };
