@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
+use crate::hunts::Hunts;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
@@ -45,6 +46,8 @@ pub struct Shared {
     pub guests: Guests,
     /// The card tables.
     pub tables: Tables,
+    /// What is counted of hunts, and who waits for one.
+    pub hunts: Hunts,
     /// The worlds.
     pub worlds: Worlds,
     /// Places for spectators.
@@ -87,6 +90,7 @@ impl Shared {
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
+        let hunts = Hunts::new(metrics.clone());
         Self {
             store,
             bells: Bells::default(),
@@ -99,6 +103,7 @@ impl Shared {
             bootstrap,
             guests: Guests::default(),
             tables,
+            hunts,
             worlds,
             spectators,
             forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),

@@ -5,7 +5,8 @@ use crate::app::App;
 use crate::config::Serves;
 use crate::gateway::shed;
 use crate::metrics::Metrics;
-use engine::commands::{Command, Outcome};
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::limits::HUNT_KEPT;
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -32,7 +33,8 @@ pub async fn run(app: App) {
         if app.config.serves == Serves::All {
             tokio::join!(
                 every(RETIRE_EVERY, "retire", &app, retire),
-                every(RETIRE_EVERY, "retire_games", &app, retire_games)
+                every(RETIRE_EVERY, "retire_games", &app, retire_games),
+                every(RETIRE_EVERY, "retire_worlds", &app, retire_worlds)
             );
         }
     };
@@ -119,6 +121,22 @@ async fn retire_games(app: App) -> Result<(), StoreError> {
             Outcome::Retired(_) => return Ok(()),
             other => {
                 tracing::error!(outcome = ?other, "the store answered a retirement of games with something else");
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Forgets hunts that were over a day ago and are counted to the end.
+async fn retire_worlds(app: App) -> Result<(), StoreError> {
+    for _ in 0..RETIRE_BATCHES_MAX {
+        let retire = WorldCommand::Retire { now: app.clock.now(), keep_for: HUNT_KEPT, max: RETIRE_BATCH };
+        match app.store.commit(Command::World(retire)).await? {
+            Outcome::Retired(RETIRE_BATCH) => {}
+            Outcome::Retired(_) => return Ok(()),
+            other => {
+                tracing::error!(outcome = ?other, "the store answered a retirement of worlds with something else");
                 return Ok(());
             }
         }

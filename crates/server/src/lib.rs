@@ -9,6 +9,7 @@ pub mod chores;
 pub mod clock;
 pub mod config;
 pub mod gateway;
+pub mod hunts;
 pub mod lease;
 pub mod limits;
 pub mod logs;

@@ -19,7 +19,7 @@ use crate::gateway::listener;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::rls;
-use crate::{chores, runner, tables, worlds};
+use crate::{chores, hunts, runner, tables, worlds};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::DRAIN_MAX;
@@ -212,6 +212,7 @@ async fn stay(
     let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let tables = tokio::spawn(keep_tables(app.clone()));
+    let hunts = tokio::spawn(keep_hunts(app.clone()));
     let worlds = tokio::spawn(keep_worlds(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
     let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
@@ -222,7 +223,8 @@ async fn stay(
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
     let left = leave(gateway, proxies, runner, tables, worlds).await;
-    // Both are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
+    // All are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
+    hunts.abort();
     chores.abort();
     rules.abort();
     ended.and(left)
@@ -287,6 +289,19 @@ async fn keep_tables(app: App) {
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
             tracing::error!(why, "the card tables' life ended, by a defect of this program; it begins again");
+            sleep(RUNNER_PAUSE).await;
+        }
+    }
+}
+
+/// Counts hunts and matches parties until the drain, where games are served. What ends before it ended by a defect: it goes on by the
+/// logs, and with the tickets that it had.
+async fn keep_hunts(app: App) {
+    while app.config.serves == Serves::All && !app.drain.has_begun() {
+        let ended = tokio::spawn(hunts::run(app.clone())).await;
+        if !app.drain.has_begun() {
+            let why = ended.err().map(|error| error.to_string());
+            tracing::error!(why, "what is around the hunts ended, by a defect of this program; it begins again");
             sleep(RUNNER_PAUSE).await;
         }
     }

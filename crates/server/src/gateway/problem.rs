@@ -4,6 +4,7 @@
 //! unreachable) is logged here, once, and never sent.
 
 use super::forward::ForwardError;
+use super::hunts::HuntRefusal;
 use super::stories::refusal;
 use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
@@ -58,6 +59,12 @@ pub enum Thing {
     Policy,
     /// A key with a quota of its own.
     Override,
+    /// A hunt.
+    Hunt,
+    /// A ticket of a party that wants to be matched.
+    Ticket,
+    /// Somebody who hunts.
+    Hunter,
 }
 
 impl Thing {
@@ -72,6 +79,9 @@ impl Thing {
             Self::Account => "accounts",
             Self::Policy => "policies",
             Self::Override => "overrides",
+            Self::Hunt => "hunts",
+            Self::Ticket => "tickets",
+            Self::Hunter => "hunters",
         }
     }
 }
@@ -87,6 +97,9 @@ impl fmt::Display for Thing {
             Self::Account => "account",
             Self::Policy => "policy",
             Self::Override => "override",
+            Self::Hunt => "hunt",
+            Self::Ticket => "ticket",
+            Self::Hunter => "hunter",
         })
     }
 }
@@ -253,6 +266,9 @@ pub enum ApiError {
     /// A table cannot be had now.
     #[error("{0}")]
     Tables(TableError),
+    /// Something around a hunt does not happen.
+    #[error(transparent)]
+    Hunt(#[from] HuntRefusal),
     /// A request was not answered by the node that owns its table.
     #[error("{0}")]
     Forward(ForwardError),
@@ -358,6 +374,10 @@ impl ApiError {
             Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
             Self::Missing(Thing::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
             Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::Missing(Thing::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
+            Self::Missing(Thing::Ticket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
+            Self::Missing(Thing::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
+            Self::Hunt(refusal) => refusal.kind(),
             Self::HouseFull(_) => (StatusCode::CONFLICT, "too_many"),
             Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
@@ -390,6 +410,7 @@ impl ApiError {
             Self::BadValue { field, .. } | Self::UnknownSnake { field, .. } => Some(field),
             Self::PrivateAddress { .. } => Some("/url"),
             Self::Story(refused) => refusal::field(refused),
+            Self::Hunt(refusal) => refusal.field(),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@
 mod decisions;
 mod kinds;
 mod labelled;
+mod lines;
 mod own;
 mod recent;
 mod shed;
@@ -17,12 +18,14 @@ pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
 pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
 pub use labelled::ByStatus;
+pub use lines::{LineKind, Lines, Word};
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
 pub use worlds::WorldFigures;
 
+use crate::hunts::TicketState;
 use engine::matches::entry::Class;
 use labelled::{ByClass, ByRoute};
 use recent::Recent;
@@ -96,6 +99,14 @@ figures! {
     table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables that somebody asked for, or that had to be read again.";
     tables_taken_over: Counter = "gauntlet_tables_taken_over_total", "Card tables that this process took over because nobody owned them.";
     tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
+    lines: Lines = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
+    hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of logs of claims that this process has counted.";
+    hunt_notices_lost: Counter = "gauntlet_hunt_notices_lost_total",
+        "Words to the aggregator that found its queue full; what they told of is found by the logs.";
+    hunt_tickets_waiting: Gauge = "gauntlet_hunt_tickets_waiting", "Tickets of parties that wait to be matched.";
+    hunt_tickets_matched: Counter = "gauntlet_hunt_tickets_matched_total", "Tickets that ended with a hunt.";
+    hunt_tickets_timed_out: Counter = "gauntlet_hunt_tickets_timed_out_total", "Tickets whose time was over.";
+    hunt_tickets_cancelled: Counter = "gauntlet_hunt_tickets_cancelled_total", "Tickets that were taken back.";
     chores_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
 }
 
@@ -163,6 +174,12 @@ impl Default for Metrics {
 
 /// What the runner tells.
 impl Metrics {
+    /// The figures of connections to worlds.
+    #[must_use]
+    pub fn lines(&self) -> &Lines {
+        &self.figures.lines
+    }
+
     /// A match came into this process's hands.
     pub fn match_claimed(&self, is_resumed: bool) {
         self.figures.matches_claimed.inc();
@@ -416,6 +433,35 @@ impl Metrics {
     /// A table left memory because nobody was there.
     pub fn table_retired(&self) {
         self.figures.tables_retired.inc();
+    }
+}
+
+/// What happens around hunts.
+impl Metrics {
+    /// Entries of a log of claims were counted.
+    pub fn hunt_claims_counted(&self, entries: usize) {
+        self.figures.hunt_claims_counted.add(entries as u64);
+    }
+
+    /// The aggregator's queue was full.
+    pub fn hunt_notice_lost(&self) {
+        self.figures.hunt_notices_lost.inc();
+    }
+
+    /// A party waits.
+    pub fn hunt_ticket_came(&self) {
+        self.figures.hunt_tickets_waiting.inc();
+    }
+
+    /// A party waits no more.
+    pub fn hunt_ticket_ended(&self, state: &TicketState) {
+        self.figures.hunt_tickets_waiting.dec();
+        match state {
+            TicketState::Waiting => {}
+            TicketState::Matched(_) => self.figures.hunt_tickets_matched.inc(),
+            TicketState::TimedOut => self.figures.hunt_tickets_timed_out.inc(),
+            TicketState::Cancelled => self.figures.hunt_tickets_cancelled.inc(),
+        }
     }
 }
 

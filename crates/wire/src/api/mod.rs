@@ -6,6 +6,7 @@
 
 mod accounts;
 mod games;
+mod hunts;
 mod inspection;
 mod limits;
 mod ops;
@@ -16,6 +17,10 @@ pub use accounts::{AccountView, CreateAccount, CreateToken, CreateTokenFor, Toke
 pub use games::{
     BatchAnswer, BatchItem, CreateBatch, CreateGame, GameCreated, GameDetails, GameSnake, GameStatus, GameSummary,
     SeedText, SettingsChoice, SettingsView, StatusRequest,
+};
+pub use hunts::{
+    AggregatorView, CreateHunt, CreateTicket, HuntState, HuntStatistics, HuntView, HunterView, RoundView,
+    SetAggregator, TicketView,
 };
 pub use inspection::{Inspection, InspectionAttempts, InspectionLog, InspectionLogEntry, InspectionWorker};
 pub use limits::{

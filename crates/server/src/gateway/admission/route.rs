@@ -17,11 +17,15 @@ pub(super) enum RouteClass {
 
 /// Routes that tell whether the house stands: never limited, or nobody could tell an overload from a death.
 const FREE: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
-const CREATE: [&str; 3] = ["/api/games", "/api/games/batch", "/api/stories/games"];
+const CREATE: [&str; 4] = ["/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
 /// Asked by POST because the question is long.
 const READ_BY_POST: [&str; 1] = ["/api/games/status"];
-const WATCH: [&str; 3] =
-    ["/api/games/{id}/events", "/api/stories/tables/{table}/feed", "/api/stories/tables/{table}/socket"];
+const WATCH: [&str; 4] = [
+    "/api/games/{id}/events",
+    "/api/stories/tables/{table}/feed",
+    "/api/stories/tables/{table}/socket",
+    "/api/hunts/tickets/{id}",
+];
 
 impl RouteClass {
     /// The class of a request whose path matched this pattern (`None`: no route at all); `None` if it is never limited.
@@ -72,6 +76,11 @@ mod tests {
         check("GET", Some("/api/stories/tables/{table}/feed"), Some(RouteClass::Watch));
         check("GET", Some("/api/stories/tables/{table}/socket"), Some(RouteClass::Watch));
         check("GET", Some("/api/stories/tables/{table}/feed"), Some(RouteClass::Watch));
+        check("POST", Some("/api/hunts"), Some(RouteClass::Create));
+        check("GET", Some("/api/hunts"), Some(RouteClass::Read));
+        check("POST", Some("/api/hunts/tickets"), Some(RouteClass::Write));
+        check("GET", Some("/api/hunts/tickets/{id}"), Some(RouteClass::Watch));
+        check("DELETE", Some("/api/hunts/tickets/{id}"), Some(RouteClass::Write));
         check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
         check("GET", None, Some(RouteClass::Read));
         check("POST", None, Some(RouteClass::Write));

@@ -109,7 +109,7 @@ pub(in crate::gateway) fn asks_for_stream(headers: &HeaderMap) -> bool {
 }
 
 /// How long a poll is to wait: a whole number with `ms`, `s` or `m`.
-fn wait(text: Option<&str>, max: Duration) -> ApiResult<Duration> {
+pub(in crate::gateway) fn wait(text: Option<&str>, max: Duration) -> ApiResult<Duration> {
     let Some(text) = text else { return Ok(Duration::ZERO) };
     let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)];
     let (amount, unit_ms) =

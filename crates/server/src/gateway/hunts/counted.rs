@@ -1,0 +1,130 @@
+//! What was counted: the leaderboard, rounds, totals; and the aggregator, for operators.
+
+use super::{lobby, show};
+use crate::app::App;
+use crate::gateway::auth::Operator;
+use crate::gateway::extract::{Id, Json, Queried};
+use crate::gateway::page::{PageQuery, cut, link_to_next};
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use engine::ids::{PlayerId, WorldName};
+use engine::limits::{PAGE_DEFAULT, WORLDS_MAX};
+use engine::rows::{HunterCursor, WorldBehind};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{AggregatorView, HuntStatistics, HunterView, RoundView, SetAggregator};
+use wire::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(leaderboard))
+        .routes(routes!(get_hunter))
+        .routes(routes!(list_rounds))
+        .routes(routes!(statistics))
+        .routes(routes!(get_aggregator, set_aggregator))
+}
+
+/// The leaderboard: hunters, most points first
+///
+/// Those who came with a token, over all hunts. It follows the hunts by a moment, and by longer while the aggregator stands.
+#[utoipa::path(get, path = "/api/hunters", tag = "hunts", params(PageQuery), responses(
+    (status = 200, description = "A page of hunters, 20 when no limit is given.", body = Vec<HunterView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn leaderboard(
+    State(app): State<App>,
+    Queried(page): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<HunterView>>)> {
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<HunterCursor>()?);
+    let rows = app.store.read(move |reader| reader.hunt_leaderboard(before, limit + 1)).await?;
+    let (rows, has_more) = cut(rows, limit);
+    let last = rows.last().filter(|_| has_more).map(HunterCursor::of);
+    let link = link_to_next("/api/hunters", "", limit, last);
+    Ok((link, Answer(rows.into_iter().map(show::hunter).collect())))
+}
+
+/// Look at a hunter
+#[utoipa::path(get, path = "/api/hunters/{player}", tag = "hunts", params(("player" = String, Path)), responses(
+    (status = 200, description = "What they did in all hunts.", body = HunterView),
+    (status = 404, description = "`no_such_hunter`: nothing of theirs was counted yet", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_hunter(State(app): State<App>, Id(player): Id<PlayerId>) -> ApiResult<Answer<HunterView>> {
+    let row = app.store.read(move |reader| reader.hunter(player)).await?;
+    row.map(|row| Answer(show::hunter(row))).ok_or(ApiError::Missing(Thing::Hunter))
+}
+
+/// List rounds of a hunt that have ended, the last one first
+#[utoipa::path(get, path = "/api/hunts/{name}/rounds", tag = "hunts", params(("name" = String, Path), PageQuery), responses(
+    (status = 200, description = "A page of rounds, 20 when no limit is given.", body = Vec<RoundView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn list_rounds(
+    State(app): State<App>,
+    Id(name): Id<WorldName>,
+    Queried(page): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<RoundView>>)> {
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<u32>()?);
+    let id = lobby::named(&app, name.clone()).await?.row.id;
+    let rows = app.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
+    let (rows, has_more) = cut(rows, limit);
+    let last = rows.last().filter(|_| has_more).map(|round| round.number);
+    let link = link_to_next(&format!("/api/hunts/{name}/rounds"), "", limit, last);
+    Ok((link, Answer(rows.into_iter().map(show::round).collect())))
+}
+
+/// What was done in all hunts together
+#[utoipa::path(get, path = "/api/hunts/statistics", tag = "hunts", responses(
+    (status = 200, description = "The figures.", body = HuntStatistics),
+))]
+async fn statistics(State(app): State<App>) -> ApiResult<Answer<HuntStatistics>> {
+    let read = app.store.read(|reader| Ok((reader.hunt_totals()?, reader.worlds_behind(WORLDS_MAX)?)));
+    let (totals, behind) = read.await?;
+    Ok(Answer(HuntStatistics {
+        hunters: totals.hunters,
+        points: totals.points,
+        chests: totals.chests,
+        power_ups: totals.power_ups,
+        rounds: totals.rounds,
+        claims_behind: claims(&behind),
+    }))
+}
+
+/// Look at the aggregator of this process
+#[utoipa::path(get, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), responses(
+    (status = 200, description = "Whether it counts, and what is left to be counted.", body = AggregatorView),
+))]
+async fn get_aggregator(State(app): State<App>, Operator(_): Operator) -> ApiResult<Answer<AggregatorView>> {
+    aggregator(&app).await.map(Answer)
+}
+
+/// Stop the aggregator of this process, or let it go on
+///
+/// Players notice nothing: claims are decided and saved without it. What it did not count is kept for it.
+#[utoipa::path(post, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), request_body = SetAggregator, responses(
+    (status = 200, description = "It does as it is told.", body = AggregatorView),
+))]
+async fn set_aggregator(
+    State(app): State<App>,
+    Operator(_): Operator,
+    Json(wanted): Json<SetAggregator>,
+) -> ApiResult<Answer<AggregatorView>> {
+    app.hunts.aggregation.switch(wanted.running);
+    tracing::info!(running = wanted.running, "an operator switched the aggregator");
+    aggregator(&app).await.map(Answer)
+}
+
+async fn aggregator(app: &App) -> ApiResult<AggregatorView> {
+    let behind = app.store.read(|reader| reader.worlds_behind(WORLDS_MAX)).await?;
+    let aggregation = &app.hunts.aggregation;
+    Ok(AggregatorView {
+        running: aggregation.is_on(),
+        claims_counted: *aggregation.counted().borrow(),
+        claims_behind: claims(&behind),
+        hunts_behind: behind.len() as u64,
+    })
+}
+
+fn claims(behind: &[WorldBehind]) -> u64 {
+    behind.iter().map(|world| u64::from(world.version.saturating_sub(world.aggregated_version))).sum()
+}

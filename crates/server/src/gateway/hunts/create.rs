@@ -1,0 +1,98 @@
+//! What may be chosen about a hunt that somebody makes.
+
+use super::refusal::HuntRefusal;
+use crate::gateway::problem::{ApiError, ApiResult};
+use crate::hunts::Wanted;
+use engine::ids::{PlayerId, WorldName};
+use engine::limits::{HUNT_OPEN_MAX, HUNT_OPEN_MIN, HUNT_PLAYERS_MAX};
+use engine::rows::Admission;
+use engine::time::UnixMs;
+use rules::world::{HuntSettings, Settings, Size};
+use std::time::Duration;
+use wire::api::CreateHunt;
+
+/// Names that `/api/hunts/{name}` has for something else.
+const RESERVED: [&str; 2] = ["tickets", "statistics"];
+const SIDE: u16 = 200;
+const CHESTS: u32 = 400;
+const POWER_UPS: u32 = 40;
+const PLAYERS_MAX: u32 = 1_000;
+const OPEN: Duration = Duration::from_secs(3_600);
+
+/// The hunt that is asked for.
+///
+/// # Errors
+/// What cannot be; all that is wrong with its rules at once.
+pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiResult<Wanted> {
+    Ok(Wanted {
+        name: asked.name.as_deref().map(name).transpose()?,
+        settings: settings(asked)?,
+        creator: Some(creator),
+        ends_at: now.after(open(asked.open_ms)?),
+        admission: Admission::Joined,
+        players_max: players_max(asked.players_max)?,
+    })
+}
+
+fn name(text: &str) -> ApiResult<WorldName> {
+    if RESERVED.contains(&text) {
+        return Err(ApiError::Hunt(HuntRefusal::Reserved));
+    }
+    text.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))
+}
+
+fn players_max(asked: Option<i64>) -> ApiResult<u32> {
+    let Some(asked) = asked else { return Ok(PLAYERS_MAX) };
+    let count = u32::try_from(asked).ok().filter(|count| (1..=HUNT_PLAYERS_MAX).contains(count));
+    count
+        .ok_or_else(|| ApiError::bad_value("/players_max", format!("players_max must be from 1 to {HUNT_PLAYERS_MAX}")))
+}
+
+fn open(asked_ms: Option<i64>) -> ApiResult<Duration> {
+    let Some(asked_ms) = asked_ms else { return Ok(OPEN) };
+    let span = u64::try_from(asked_ms).ok().map(Duration::from_millis);
+    span.filter(|span| (HUNT_OPEN_MIN..=HUNT_OPEN_MAX).contains(span)).ok_or_else(|| {
+        let (least, most) = (HUNT_OPEN_MIN.as_millis(), HUNT_OPEN_MAX.as_millis());
+        ApiError::bad_value("/open_ms", format!("open_ms must be from {least} to {most}"))
+    })
+}
+
+fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
+    let usual = HuntSettings::default();
+    let hunt = HuntSettings {
+        chests: chosen(asked.chests, CHESTS),
+        power_ups: chosen(asked.power_ups, POWER_UPS),
+        points_max: chosen(asked.points_max, usual.points_max),
+        round: asked.round_ms.map_or(usual.round, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0))),
+        rounds: chosen(asked.rounds, usual.rounds),
+        ..usual
+    };
+    let size = Size { width: chosen(asked.width, SIDE), height: chosen(asked.height, SIDE) };
+    let usual = Settings::default();
+    let tree_permille = chosen(asked.tree_permille, usual.tree_permille);
+    let settings = Settings { size, tree_permille, hunt: Some(hunt), ..usual };
+    let mistakes = settings.mistakes();
+    let Some(first) = mistakes.first() else { return Ok(settings) };
+    let reasons = mistakes.iter().map(|wrong| format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max));
+    Err(ApiError::bad_value(format!("/{}", first.field), reasons.collect::<Vec<_>>().join("; ")))
+}
+
+/// A number that has no room is as wrong as the nearest one that has.
+fn chosen<T: TryFrom<i64> + Bounds>(asked: Option<i64>, usual: T) -> T {
+    asked.map_or(usual, |asked| T::try_from(asked).unwrap_or(if asked < 0 { T::LEAST } else { T::MOST }))
+}
+
+trait Bounds {
+    const LEAST: Self;
+    const MOST: Self;
+}
+
+impl Bounds for u16 {
+    const LEAST: Self = u16::MIN;
+    const MOST: Self = u16::MAX;
+}
+
+impl Bounds for u32 {
+    const LEAST: Self = u32::MIN;
+    const MOST: Self = u32::MAX;
+}

@@ -1,0 +1,56 @@
+//! What is refused around the hunt, in the API's words: one stable code each, and what could be done instead.
+
+use crate::hunts::NotTaken;
+use axum::http::StatusCode;
+use engine::matchmaking::TicketRefusal;
+
+/// Why something about a hunt does not happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HuntRefusal {
+    /// It is over, or those who are in it were matched.
+    #[error("this hunt cannot be joined: it is over, everybody may come in anyway, or its players were matched")]
+    NotOpen,
+    /// It has as many players as it may have.
+    #[error("this hunt is full: choose another one, or wait until somebody leaves")]
+    Full,
+    /// The caller is not in it.
+    #[error("you have not joined this hunt")]
+    NotJoined,
+    /// A name that addresses already use for something else.
+    #[error("this name cannot be a hunt's: choose another one")]
+    Reserved,
+    /// A ticket was not taken.
+    #[error(transparent)]
+    Ticket(#[from] NotTaken),
+}
+
+impl HuntRefusal {
+    /// The status and the stable code.
+    pub(in crate::gateway) fn kind(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::NotOpen => (StatusCode::CONFLICT, "hunt_not_open"),
+            Self::Full => (StatusCode::CONFLICT, "hunt_full"),
+            Self::NotJoined => (StatusCode::CONFLICT, "not_joined"),
+            Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::Waiting(_))) => (StatusCode::CONFLICT, "already_waiting"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::Full)) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiting")
+            }
+            Self::Reserved
+            | Self::Ticket(NotTaken::Refused(TicketRefusal::Party | TicketRefusal::Players | TicketRefusal::Rating)) => {
+                (StatusCode::BAD_REQUEST, "bad_value")
+            }
+        }
+    }
+
+    /// The member of the request that is at fault.
+    pub(in crate::gateway) fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::Reserved => Some("/name"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::Party)) => Some("/party"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::Players)) => Some("/players"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::Rating)) => Some("/rating"),
+            Self::NotOpen | Self::Full | Self::NotJoined | Self::Ticket(_) => None,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The aggregator: reads logs of claims by their cursors, and saves what follows from them together with the new cursor.
+//!
+//! It is told of work in words that may be lost: a bounded queue into which nobody ever waits to put one. What it was not told of it
+//! finds by the logs. An operator may stop it and let it go on; while it stands, claims are kept for it.
+
+use crate::app::App;
+use crate::metrics::Metrics;
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::hunts::count;
+use engine::ids::WorldId;
+use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_NOTICES_MAX};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use store::StoreError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// The least time between two passes: the claims of one are counted in one commit.
+const PASS_EVERY: Duration = Duration::from_millis(250);
+/// How often logs are looked for that nobody told of: those of nodes that died, and of words that were lost.
+const SWEEP_EVERY: Duration = Duration::from_secs(10);
+/// Logs that one sweep takes up.
+const SWEEP_MAX: usize = 1_000;
+
+/// What the rest of the process sees of the aggregator.
+pub struct Aggregation {
+    notices: mpsc::Sender<WorldId>,
+    /// Taken by the one who runs.
+    inbox: Mutex<Option<mpsc::Receiver<WorldId>>>,
+    /// A word was lost: all logs are to be looked at.
+    has_lost: AtomicBool,
+    is_on: watch::Sender<bool>,
+    /// Entries that this process has counted.
+    counted: watch::Sender<u64>,
+    metrics: Arc<Metrics>,
+}
+
+impl Aggregation {
+    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+        let (notices, inbox) = mpsc::channel(HUNT_NOTICES_MAX);
+        Self {
+            notices,
+            inbox: Mutex::new(Some(inbox)),
+            has_lost: AtomicBool::new(false),
+            is_on: watch::Sender::new(true),
+            counted: watch::Sender::new(0),
+            metrics,
+        }
+    }
+
+    /// Says that a world's log has become longer. Never waits.
+    pub(super) fn notice(&self, world: WorldId) {
+        if self.notices.try_send(world).is_err() {
+            self.has_lost.store(true, Ordering::Release);
+            self.metrics.hunt_notice_lost();
+        }
+    }
+
+    /// Stops counting, or lets it go on. Between two commits; repeating it changes nothing.
+    pub fn switch(&self, is_on: bool) {
+        self.is_on.send_replace(is_on);
+    }
+
+    /// Whether this process counts.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        *self.is_on.borrow()
+    }
+
+    /// Entries that this process has counted so far, and whoever wants to know of more.
+    #[must_use]
+    pub fn counted(&self) -> watch::Receiver<u64> {
+        self.counted.subscribe()
+    }
+
+    fn inbox(&self) -> Option<mpsc::Receiver<WorldId>> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn give_back(&self, inbox: mpsc::Receiver<WorldId>) {
+        *self.inbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox);
+    }
+}
+
+/// Counts until the drain.
+pub(super) async fn run(app: &App) {
+    let Some(inbox) = app.hunts.aggregation.inbox() else { return };
+    let switch = app.hunts.aggregation.is_on.subscribe();
+    let mut aggregator = Aggregator {
+        app,
+        inbox: Lent { inbox: Some(inbox), app },
+        switch,
+        told: BTreeSet::new(),
+        uncountable: BTreeMap::new(),
+        sweep_at: Instant::now(),
+    };
+    tokio::select! {
+        () = app.drain.begun() => {}
+        () = aggregator.run() => {}
+    }
+}
+
+/// The queue's end, given back when whoever runs ends in whatever way, so that another one can go on.
+struct Lent<'a> {
+    inbox: Option<mpsc::Receiver<WorldId>>,
+    app: &'a App,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some(inbox) = self.inbox.take() {
+            self.app.hunts.aggregation.give_back(inbox);
+        }
+    }
+}
+
+struct Aggregator<'a> {
+    app: &'a App,
+    inbox: Lent<'a>,
+    switch: watch::Receiver<bool>,
+    told: BTreeSet<WorldId>,
+    /// Logs that cannot be counted on, and the entry at which they stand: each is told of once.
+    uncountable: BTreeMap<WorldId, u32>,
+    sweep_at: Instant,
+}
+
+impl Aggregator<'_> {
+    async fn run(&mut self) {
+        let mut is_failing = false;
+        loop {
+            // The sender lives in the app: the wait can only end with the switch on.
+            let _ = self.switch.wait_for(|is_on| *is_on).await;
+            self.work_comes().await;
+            let passed = self.pass().await;
+            match &passed {
+                Err(error) if !is_failing => {
+                    tracing::warn!(%error, "hunts are not counted now; nothing is lost, it is tried again");
+                }
+                Ok(()) if is_failing => tracing::info!("hunts are counted again"),
+                Ok(()) | Err(_) => {}
+            }
+            is_failing = passed.is_err();
+            sleep(PASS_EVERY).await;
+        }
+    }
+
+    /// Waits for a word, or for the next look at the logs.
+    async fn work_comes(&mut self) {
+        let aggregation = &self.app.hunts.aggregation;
+        let Some(inbox) = self.inbox.inbox.as_mut() else { return };
+        if self.told.is_empty() && !aggregation.has_lost.load(Ordering::Acquire) {
+            tokio::select! {
+                world = inbox.recv() => self.told.extend(world),
+                () = sleep_until(self.sweep_at) => {}
+                _ = self.switch.changed() => return,
+            }
+        }
+        while let Ok(world) = inbox.try_recv() {
+            self.told.insert(world);
+        }
+    }
+
+    async fn pass(&mut self) -> Result<(), StoreError> {
+        if Instant::now() >= self.sweep_at || self.app.hunts.aggregation.has_lost.swap(false, Ordering::AcqRel) {
+            let behind = self.app.store.read(|reader| reader.worlds_behind(SWEEP_MAX)).await;
+            if behind.is_err() {
+                self.app.hunts.aggregation.has_lost.store(true, Ordering::Release);
+            }
+            self.told.extend(behind?.into_iter().map(|world| world.id));
+            self.sweep_at = Instant::now() + SWEEP_EVERY;
+        }
+        // In turns: one log that grows all the time does not keep the others waiting.
+        while !self.told.is_empty() && *self.switch.borrow() {
+            for world in self.told.clone() {
+                if self.count(world).await? {
+                    self.told.remove(&world);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a world's next entries; whether that was all there is to do now.
+    async fn count(&mut self, id: WorldId) -> Result<bool, StoreError> {
+        let page = self.app.store.read(move |reader| {
+            let Some(cursor) = reader.world_log(id, 0, 0)?.map(|page| page.aggregated_version) else { return Ok(None) };
+            Ok(reader.world_log(id, cursor, AGGREGATE_ROWS_MAX)?.map(|page| (cursor, page)))
+        });
+        let Some((cursor, page)) = page.await? else { return Ok(true) };
+        // Another node moved the cursor between the two looks: the next look is right.
+        if page.aggregated_version != cursor {
+            return Ok(false);
+        }
+        if page.rows.is_empty() {
+            return Ok(true);
+        }
+        match count(id, cursor, &page.rows) {
+            Ok(aggregate) => {
+                let is_last = aggregate.to_version >= page.version;
+                let outcome = self.app.store.commit(Command::World(WorldCommand::Aggregate(aggregate))).await?;
+                Ok(self.note(id, outcome, page.rows.len(), is_last))
+            }
+            Err(why) => {
+                if self.uncountable.insert(id, cursor) != Some(cursor) {
+                    tracing::error!(world = %id, %why, "a hunt cannot be counted on; its claims are kept for study");
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Takes note of what became of a count; whether that was all there is to do now.
+    fn note(&self, id: WorldId, outcome: Outcome, entries: usize, is_last: bool) -> bool {
+        match outcome {
+            Outcome::Done => {
+                self.app.metrics.hunt_claims_counted(entries);
+                self.app.hunts.aggregation.counted.send_modify(|counted| *counted += entries as u64);
+                is_last
+            }
+            // Another node was first.
+            Outcome::VersionIs(_) => false,
+            Outcome::Missing => true,
+            other => {
+                tracing::error!(world = %id, outcome = ?other, "the store answered a count with something else");
+                true
+            }
+        }
+    }
+}

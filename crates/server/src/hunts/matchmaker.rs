@@ -1,0 +1,292 @@
+//! The matchmaker: keeps the pool of those who wait, makes a hunt for each match, and tells each ticket how it ended.
+//!
+//! Tickets are soft: they live in the process that took them, and end with it, cancelled. One that is taken always ends: matched,
+//! timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on.
+
+use super::make;
+use crate::app::App;
+use crate::metrics::Metrics;
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::{PlayerId, TicketId, WorldName};
+use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX};
+use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
+use engine::rows::WorldRow;
+use engine::time::UnixMs;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::time::sleep;
+
+/// How often matches are looked for while somebody waits.
+const STEP_EVERY: Duration = Duration::from_millis(200);
+/// How often it is looked for what can be forgotten while nobody waits.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+
+/// How it stands with a ticket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TicketState {
+    /// Nobody suits it yet.
+    Waiting,
+    /// It has a hunt.
+    Matched(WorldName),
+    /// Nobody suited it in time.
+    TimedOut,
+    /// Its owner took it back, or this process leaves.
+    Cancelled,
+}
+
+impl TicketState {
+    /// Whether it stays so.
+    #[must_use]
+    pub fn is_end(&self) -> bool {
+        *self != Self::Waiting
+    }
+
+    /// The name on the wire.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Matched(_) => "matched",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A ticket as its party sees it.
+#[derive(Clone, Debug)]
+pub struct TicketSeen {
+    /// What was asked for.
+    pub ticket: Arc<Ticket>,
+    /// How it stands, now and later.
+    pub state: watch::Receiver<TicketState>,
+}
+
+/// Why a ticket is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotTaken {
+    /// It cannot be matched.
+    #[error(transparent)]
+    Refused(#[from] TicketRefusal),
+    /// This process leaves.
+    #[error("this server is leaving: try again in a moment, of whoever serves then")]
+    Leaving,
+}
+
+/// Those who wait, and those who did.
+pub struct Matchmaker {
+    desk: Mutex<Desk>,
+    came: Notify,
+    metrics: Arc<Metrics>,
+}
+
+#[derive(Default)]
+struct Desk {
+    pool: Pool,
+    known: BTreeMap<TicketId, Known>,
+    /// Tickets that have not ended, by their owners.
+    open: BTreeMap<PlayerId, TicketId>,
+    /// Tickets that have ended, in the order of their ends.
+    ended: VecDeque<(UnixMs, TicketId)>,
+    is_closed: bool,
+}
+
+struct Known {
+    ticket: Arc<Ticket>,
+    state: watch::Sender<TicketState>,
+    /// Its owner took it back while its hunt was being saved.
+    is_given_up: bool,
+}
+
+impl Matchmaker {
+    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+        let desk = Desk { pool: Pool::new(Terms::default()), ..Desk::default() };
+        Self { desk: Mutex::new(desk), came: Notify::new(), metrics }
+    }
+
+    /// Every update under this lock is whole before anything can panic.
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a ticket.
+    ///
+    /// # Errors
+    /// [`NotTaken`], and nothing has changed.
+    pub fn enter(&self, ticket: Ticket) -> Result<TicketSeen, NotTaken> {
+        let seen = self.desk().enter(ticket)?;
+        self.metrics.hunt_ticket_came();
+        self.came.notify_one();
+        Ok(seen)
+    }
+
+    /// A ticket, for somebody of its party; `None` when there is none such, or not any more.
+    #[must_use]
+    pub fn look(&self, id: TicketId, viewer: PlayerId) -> Option<TicketSeen> {
+        let desk = self.desk();
+        let known = desk.known.get(&id).filter(|known| known.ticket.party.contains(&viewer))?;
+        Some(known.seen())
+    }
+
+    /// Takes a ticket back, for its owner: it ends as cancelled, unless it has ended, or its match is made at this moment. `None` when
+    /// there is none such of his.
+    #[must_use]
+    pub fn cancel(&self, id: TicketId, owner: PlayerId, now: UnixMs) -> Option<TicketSeen> {
+        let mut desk = self.desk();
+        let known = desk.known.get_mut(&id).filter(|known| known.ticket.owner == owner)?;
+        known.is_given_up = true;
+        let seen = known.seen();
+        if desk.pool.cancel(id).is_some() {
+            desk.end(id, TicketState::Cancelled, now, &self.metrics);
+        }
+        Some(seen)
+    }
+
+    /// How many wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.desk().open.len()
+    }
+
+    /// One look at everybody who waits: ends those whose time is over; those who are matched are to be given a hunt.
+    fn step(&self, now: UnixMs) -> Vec<Vec<Ticket>> {
+        let mut desk = self.desk();
+        desk.forget(now);
+        let mut matches = Vec::new();
+        for ended in desk.pool.step(now) {
+            match ended {
+                Ended::TimedOut(ticket) => desk.end(ticket.id, TicketState::TimedOut, now, &self.metrics),
+                Ended::Matched(tickets) => matches.push(tickets),
+            }
+        }
+        matches
+    }
+
+    /// What became of a match: its hunt's name, or nothing.
+    fn settle(&self, tickets: Vec<Ticket>, hunt: Option<&WorldName>, now: UnixMs) {
+        let mut desk = self.desk();
+        let mut back = Vec::new();
+        for ticket in tickets {
+            let is_given_up = desk.known.get(&ticket.id).is_none_or(|known| known.is_given_up);
+            match hunt {
+                Some(name) => desk.end(ticket.id, TicketState::Matched(name.clone()), now, &self.metrics),
+                None if is_given_up => desk.end(ticket.id, TicketState::Cancelled, now, &self.metrics),
+                None => back.push(ticket),
+            }
+        }
+        desk.pool.put_back(back);
+    }
+
+    /// Everybody who still waits is told that nothing will come of it here.
+    fn close(&self, now: UnixMs) {
+        let mut desk = self.desk();
+        desk.is_closed = true;
+        let open: Vec<_> = desk.open.values().copied().collect();
+        for id in open {
+            desk.pool.cancel(id);
+            desk.end(id, TicketState::Cancelled, now, &self.metrics);
+        }
+    }
+}
+
+impl Known {
+    fn seen(&self) -> TicketSeen {
+        TicketSeen { ticket: Arc::clone(&self.ticket), state: self.state.subscribe() }
+    }
+}
+
+impl Desk {
+    fn enter(&mut self, ticket: Ticket) -> Result<TicketSeen, NotTaken> {
+        if self.is_closed {
+            return Err(NotTaken::Leaving);
+        }
+        // Also while its hunt is being saved, when the pool does not know it.
+        if let Some(id) = self.open.get(&ticket.owner) {
+            return Err(TicketRefusal::Waiting(*id).into());
+        }
+        if self.known.len() >= TICKETS_KNOWN_MAX {
+            return Err(TicketRefusal::Full.into());
+        }
+        self.pool.enter(ticket.clone())?;
+        self.open.insert(ticket.owner, ticket.id);
+        let state = watch::Sender::new(TicketState::Waiting);
+        let known = Known { ticket: Arc::new(ticket), state, is_given_up: false };
+        let seen = known.seen();
+        self.known.insert(known.ticket.id, known);
+        Ok(seen)
+    }
+
+    /// A ticket ends once, whoever says so first.
+    fn end(&mut self, id: TicketId, state: TicketState, now: UnixMs, metrics: &Metrics) {
+        let Some(known) = self.known.get(&id).filter(|known| !known.state.borrow().is_end()) else { return };
+        metrics.hunt_ticket_ended(&state);
+        known.state.send_replace(state);
+        self.open.remove(&known.ticket.owner);
+        self.ended.push_back((now, id));
+    }
+
+    fn forget(&mut self, now: UnixMs) {
+        while let Some(&(ended_at, id)) = self.ended.front()
+            && ended_at.after(TICKET_KEPT) <= now
+        {
+            self.ended.pop_front();
+            self.known.remove(&id);
+        }
+    }
+}
+
+/// Makes matches until the drain, then ends every ticket.
+pub(super) async fn run(app: &App) {
+    tokio::select! {
+        () = app.drain.begun() => {}
+        () = make_matches(app) => {}
+    }
+    app.hunts.matchmaker.close(app.clock.now());
+}
+
+async fn make_matches(app: &App) {
+    let matchmaker = &app.hunts.matchmaker;
+    let mut is_failing = false;
+    loop {
+        let pause = if matchmaker.waiting() == 0 { FORGET_EVERY } else { STEP_EVERY };
+        tokio::select! {
+            () = matchmaker.came.notified(), if pause == FORGET_EVERY => {}
+            () = sleep(pause) => {}
+        }
+        let matches = matchmaker.step(app.clock.now());
+        if !matches.is_empty() {
+            let is_saved = make_hunts(app, matches).await;
+            if is_saved && is_failing {
+                tracing::info!("hunts of the matched are saved again");
+            } else if !is_saved && !is_failing {
+                tracing::warn!("hunts of the matched cannot be saved; their parties wait on");
+            }
+            is_failing = !is_saved;
+        }
+    }
+}
+
+/// Saves a hunt for each match, all in one commit; whether all of them were.
+async fn make_hunts(app: &App, matches: Vec<Vec<Ticket>>) -> bool {
+    let now = app.clock.now();
+    let hunts: Vec<WorldRow> = matches.iter().map(|tickets| make::matched(players(tickets), now)).collect();
+    let commands = matches.iter().zip(&hunts).map(|(tickets, row)| {
+        let members = tickets.iter().flat_map(|ticket| ticket.party.iter().copied()).collect();
+        Command::World(WorldCommand::Ensure { row: row.clone(), members })
+    });
+    let outcomes = app.store.commit_all(commands.collect()).await.unwrap_or_default();
+    let mut outcomes = outcomes.into_iter();
+    let mut is_saved = true;
+    for (tickets, row) in matches.into_iter().zip(&hunts) {
+        let is_made = matches!(outcomes.next(), Some(Outcome::WorldIs(made)) if made.id == row.id);
+        is_saved &= is_made;
+        app.hunts.matchmaker.settle(tickets, is_made.then_some(&row.name), app.clock.now());
+    }
+    is_saved
+}
+
+fn players(tickets: &[Ticket]) -> u8 {
+    tickets.first().map_or(0, |ticket| ticket.players)
+}

@@ -1,0 +1,67 @@
+//! Around the hunt: what is counted beside the engine, and how parties find each other.
+//!
+//! Nothing of it stands between a player and a world. The writer of a world tells that it saved claims, in a word that may be lost;
+//! counting reads the log of claims by a cursor of its own, and may stop for hours: it costs players nothing, and catches up.
+
+mod aggregator;
+mod make;
+mod matchmaker;
+#[cfg(test)]
+mod tests;
+
+pub use aggregator::Aggregation;
+pub use make::{Wanted, hunt, settings_of};
+pub use matchmaker::{Matchmaker, NotTaken, TicketSeen, TicketState};
+
+use crate::app::App;
+use crate::metrics::Metrics;
+use engine::ids::{PlayerId, WorldId};
+use engine::rows::{Admission, WorldRow};
+use std::sync::Arc;
+use store::{Store, StoreError};
+
+/// The handles.
+pub struct Hunts {
+    /// What is counted, and whether it is.
+    pub aggregation: Aggregation,
+    /// Parties that wait.
+    pub matchmaker: Matchmaker,
+}
+
+impl Hunts {
+    /// Handles of a process that begins now; nothing is counted and nobody matched before [`run`].
+    #[must_use]
+    pub fn new(metrics: Arc<Metrics>) -> Self {
+        Self { aggregation: Aggregation::new(Arc::clone(&metrics)), matchmaker: Matchmaker::new(metrics) }
+    }
+
+    /// Says that a world's log has become longer. Never waits; what is lost is found by the log itself.
+    pub fn notice(&self, world: WorldId) {
+        self.aggregation.notice(world);
+    }
+
+    /// Whether somebody may come into a world: everybody may, or those who joined or were matched.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn may_enter(
+        &self,
+        store: &Store,
+        world: &WorldRow,
+        player: Option<PlayerId>,
+    ) -> Result<bool, StoreError> {
+        match (world.admission, player) {
+            (Admission::Everybody, _) => Ok(true),
+            (Admission::Joined | Admission::Matched, None) => Ok(false),
+            (Admission::Joined | Admission::Matched, Some(player)) => {
+                let id = world.id;
+                store.read(move |reader| reader.has_joined(id, player)).await
+            }
+        }
+    }
+}
+
+/// Counts and matches until the drain. To be run once in a process.
+pub async fn run(app: App) {
+    tokio::join!(aggregator::run(&app), matchmaker::run(&app));
+}
