@@ -129,6 +129,9 @@ pub const TURNS_MAX: u32 = 5_000;
 /// Claims without any progress after which a match is failed and kept for study.
 pub const ATTEMPTS_MAX: u32 = 5;
 
+/// Servers under one supervisor: each takes some 20 MiB before anybody comes.
+pub const SHARDS_MAX: usize = 256;
+
 /// How long a worker's lease lasts from the moment it is written.
 pub const LEASE: Duration = Duration::from_secs(5);
 /// How often the owner renews it.
