@@ -46,7 +46,10 @@ async fn what_is_where_is_read_from_the_last_picture() {
     assert_eq!((&section["width"], &section["height"], &section["trees"]), (&json!(2), &json!(1), &json!([])));
 
     let density = get(&open.house, "/meadow/density?bin=50", "200").await;
-    assert_eq!((&density["columns"], &density["rows"], &density["counts"]), (&json!(2), &json!(2), &json!([0, 0, 1, 0])));
+    assert_eq!(
+        (&density["columns"], &density["rows"], &density["counts"]),
+        (&json!(2), &json!(2), &json!([0, 0, 1, 0]))
+    );
     assert_eq!((&density["movers"], &density["bin"]), (&json!(1), &json!(50)));
     get(&open.house, "/meadow/density?bin=x", "400 bad_query").await;
 
