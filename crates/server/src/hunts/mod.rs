@@ -14,7 +14,7 @@ pub use matchmaker::{Matchmaker, NotTaken, TicketSeen, TicketState};
 use crate::app::App;
 use crate::metrics::Metrics;
 use engine::ids::{PlayerId, WorldId};
-use engine::rows::Admission;
+use engine::rows::{Admission, WorldRow};
 use std::sync::Arc;
 use store::{Store, StoreError};
 
@@ -45,15 +45,15 @@ impl Hunts {
     pub async fn may_enter(
         &self,
         store: &Store,
-        world: WorldId,
-        admission: Admission,
+        world: &WorldRow,
         player: Option<PlayerId>,
     ) -> Result<bool, StoreError> {
-        match (admission, player) {
+        match (world.admission, player) {
             (Admission::Everybody, _) => Ok(true),
             (Admission::Joined | Admission::Matched, None) => Ok(false),
             (Admission::Joined | Admission::Matched, Some(player)) => {
-                store.read(move |reader| reader.has_joined(world, player)).await
+                let id = world.id;
+                store.read(move |reader| reader.has_joined(id, player)).await
             }
         }
     }

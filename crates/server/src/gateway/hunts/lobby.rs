@@ -135,6 +135,6 @@ async fn state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> ApiRes
         Some(player) => Some(app.store.read(move |reader| reader.has_joined(id, player)).await?),
     };
     let is_over = entry.row.is_over(app.clock.now());
-    let may_enter = !is_over && app.hunts.may_enter(&app.store, id, entry.row.admission, viewer).await?;
+    let may_enter = !is_over && app.hunts.may_enter(&app.store, &entry.row, viewer).await?;
     Ok(HuntState { hunt: show::hunt(entry)?, has_joined, may_enter })
 }
