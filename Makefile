@@ -14,8 +14,12 @@ help: ## Say what the targets do
 demo: build ## Build, then play a short leaderboard trial against a server of its own, and report (about a minute)
 	@$(TARGET_DIR)/release/gauntlet run demo
 
-build: deps ## Build the release binary: target/release/gauntlet
+build: deps ## Build the release binary: target/release/gauntlet; with the console, where npm is
+	@if command -v npm >/dev/null; then scripts/console.sh build; else echo "There is no npm: /world will say how to get the console."; fi
 	cargo build --release --locked -p gauntlet
+
+console: ## Build the pages of console/, which the next build of the binary takes in (needs Node.js and npm)
+	@scripts/console.sh build
 
 test: deps-test ## Everything that must hold: format, lints, all tests, documentation
 	@scripts/test.sh
@@ -29,7 +33,7 @@ bench: build ## Say which measurements there are, and how each is run
 deps: ## Check for (and on Debian install) what building needs
 	@scripts/install-deps.sh build
 
-deps-test: ## Check for (and on Debian install) what the tests need: programs of PostgreSQL, nginx, curl, jq
+deps-test: ## Check for (and on Debian install) what the tests need: PostgreSQL, nginx, curl, jq, npm, Chromium
 	@scripts/install-deps.sh build test
 
-.PHONY: help demo build test format bench deps deps-test
+.PHONY: help demo build console test format bench deps deps-test

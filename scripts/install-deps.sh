@@ -59,6 +59,12 @@ for what in "$@"; do
         for program in curl jq; do
             command -v "$program" >/dev/null || need_package "docs/stories.md plays a game by it" "$program"
         done
+        command -v npm >/dev/null || need_package "the console is built and tested with it" npm
+        # A Chromium that somebody named is theirs to keep.
+        if [ "${GAUNTLET_CHROMIUM:-}" = "" ] && ! command -v chromium >/dev/null; then
+            need_package "the console is tried in it" chromium
+        fi
+        fc-list :lang=und-zsye 2>/dev/null | grep -q . || need_package "worlds are drawn in emoji" fonts-noto-color-emoji
         ;;
     *)
         echo "usage: $0 [build] [test]" >&2

@@ -12,11 +12,11 @@ refuse() { # what to do; the places come on standard input
     findings=$((findings + 1))
 }
 
-sources() { git ls-files -- '*.rs' '*.sh' Makefile; }
+sources() { git ls-files -- '*.rs' '*.sh' '*.ts' '*.svelte' Makefile; }
 rust() { git ls-files -- '*.rs'; }
 
 long_files() {
-    rust | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }'
+    sources | xargs wc -l | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines" }'
 }
 headless_files() {
     rust | grep -v '/tests\.rs$' | while read -r file; do

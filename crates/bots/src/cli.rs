@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::config::{Config, Faults};
 use crate::duration::parse_duration;
+use crate::hunt::HuntArgs;
 use crate::limits::THINK_MAX;
 
 /// Sample bots for many matches at once: http://INTERFACE:PORT/random, /hungry and /flood.
@@ -33,6 +34,9 @@ pub struct BotsArgs {
     /// Decides everything that is left to chance
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
+    /// Hunters instead of servants
+    #[command(flatten)]
+    pub hunt: HuntArgs,
 }
 
 impl BotsArgs {

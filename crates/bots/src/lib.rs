@@ -28,6 +28,8 @@
 //! - Thinking time and faults belong to `/move`; `/start` and `/end` are answered at once.
 //! - Every amount has a number in [`limits`].
 //!
+//! Beside these servants there are hunters ([`hunt`]): movers that go into a world of a server by themselves.
+//!
 //! It refuses to know the rules of the game beyond what a bot must see, and everything about the server that asks.
 
 mod accept;
@@ -40,6 +42,7 @@ mod counters;
 mod duration;
 mod fault;
 mod http;
+mod hunt;
 mod inbox;
 pub mod limits;
 mod reply;
@@ -51,4 +54,5 @@ pub use cli::BotsArgs;
 pub use config::{Config, Faults};
 pub use counters::Totals;
 pub use duration::parse_duration;
+pub use hunt::{HuntArgs, HuntConfig, HuntTotals, hunt};
 pub use server::{bind, serve};

@@ -74,3 +74,27 @@ const _: () = assert!(HEAD_BYTES_MAX <= READ_BYTES_MAX, "the head of an ordinary
 const _: () = assert!(BODY_BYTES_MAX < CHUNKED_BYTES_MAX, "a chunked body costs more bytes than it holds");
 const _: () = assert!(PARTIAL_BEATS_MAX < IDLE_BEATS_MAX, "an unfinished request is worth less patience than silence");
 const _: () = assert!(BOARD_SIDE_MAX <= u32::BITS as usize, "a row of the board is one word of bits");
+
+/// Hunters of one process: more than most systems let it open files.
+pub const HUNTERS_MAX: u32 = 100_000;
+
+/// Acts of one hunter a second.
+pub const HUNTER_RATE_MIN: f64 = 0.001;
+/// See [`HUNTER_RATE_MIN`].
+pub const HUNTER_RATE_MAX: f64 = 60.0;
+
+/// Bytes of a frame that a hunter reads: a full view of a crowd is a tenth of it.
+pub const HUNT_FRAME_BYTES_MAX: usize = 256 * 1024;
+
+/// Cells that a hunter sees in each direction, and how often in a second.
+pub const HUNT_SIGHT_CELLS: u32 = 8;
+/// See [`HUNT_SIGHT_CELLS`].
+pub const HUNT_VIEWS_PER_S: u32 = 2;
+
+/// Time for a hunter to come into the world.
+pub const HUNT_ANSWER_MAX: Duration = Duration::from_secs(10);
+
+/// Pause of a hunter after its first failure to connect, and the longest.
+pub const HUNT_WAIT_FIRST: Duration = Duration::from_millis(500);
+/// See [`HUNT_WAIT_FIRST`].
+pub const HUNT_WAIT_MAX: Duration = Duration::from_secs(15);

@@ -129,6 +129,9 @@ pub const TURNS_MAX: u32 = 5_000;
 /// Claims without any progress after which a match is failed and kept for study.
 pub const ATTEMPTS_MAX: u32 = 5;
 
+/// Servers under one supervisor: each takes some 20 MiB before anybody comes.
+pub const SHARDS_MAX: usize = 256;
+
 /// How long a worker's lease lasts from the moment it is written.
 pub const LEASE: Duration = Duration::from_secs(5);
 /// How often the owner renews it.
@@ -325,6 +328,32 @@ const _: () = assert!(ACTORS_MAX as usize <= MOVERS_MAX);
 const _: () =
     assert!(ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_ORDERS_MAX, "actors that come in leave room for everybody else");
 const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
+/// Longest first frame of a connection to worlds, in bytes: its length begins no method of HTTP, which are served on the same port.
+pub const WORLD_HELLO_BYTES_MAX: usize = 64;
+/// Longest other frame from a client, in bytes: a registration with a token and a world's name fits, as JSON too.
+pub const WORLD_FRAME_BYTES_MAX: usize = 2 * 1024;
+/// Bytes that are read at a time from such a connection, into one buffer for each thread.
+pub const WORLD_READ_BYTES: usize = 16 * 1024;
+/// Bytes that are kept for a connection that does not take what it is told, before it is cut off: the largest view and a burst of
+/// answers behind it fit.
+pub const WORLD_OUTBOX_BYTES_MAX: usize = 256 * 1024;
+/// Frames a second that a connection may send for long, and at once after a pause: ten times what a player's keys do.
+pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
+/// See [`WORLD_FRAMES_PER_S_MAX`].
+pub const WORLD_FRAMES_BURST: u32 = 400;
+/// Time for a connection to say hello and to register: until then it holds a timer.
+pub const WORLD_OPENING_MAX: Duration = Duration::from_secs(30);
+/// Time for the last words to be taken.
+pub const WORLD_LINGER_MAX: Duration = Duration::from_secs(1);
+/// Silence after which the system asks whether the other side is still there, how often it asks, and how many times.
+pub const WORLD_KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
+/// See [`WORLD_KEEPALIVE_AFTER`].
+pub const WORLD_KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+/// See [`WORLD_KEEPALIVE_AFTER`].
+pub const WORLD_KEEPALIVE_PROBES: u32 = 3;
+/// Views a second of a viewer who names no number.
+pub const VIEW_PER_S_DEFAULT: u8 = 5;
+
 const _: () = assert!(
     LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"

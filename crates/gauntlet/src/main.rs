@@ -8,6 +8,7 @@ mod leaving;
 mod output;
 mod serve;
 mod settings;
+mod shards;
 mod token;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};

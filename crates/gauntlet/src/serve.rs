@@ -2,7 +2,8 @@
 
 use crate::leaving::{leaving, reloads};
 use crate::output::{Failure, note, say};
-use crate::settings::{load, with_settings};
+use crate::settings::{Typed, load, with_settings};
+use crate::shards;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use server::config::{Config, Entry, Serves, StorePlace};
 use server::{logs, process};
@@ -34,6 +35,9 @@ pub(crate) fn config_command() -> Command {
 pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let config = load(typed)?;
     logs::install(&config);
+    if config.shards > 1 {
+        return shards::serve(&config, &Typed::of(typed));
+    }
     let open_files_max = process::raise_file_limit(config.open_files_max);
     let runtime = runtime(config.threads)?;
     let served = runtime.block_on(async {
@@ -41,7 +45,7 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         let listener = process::bind(config.address)?;
         let address = listener.local_addr()?;
         tracing::info!(open_files_max, threads = config.threads, "starting");
-        let hello = hello(&config, address);
+        let hello = hello(&config, address, open_files_max);
         process::serve(config, listener, reloads, async move {
             let _ = say(hello);
             shutdown.await;
@@ -54,12 +58,15 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 /// The one line that says where to go and what is used. Said once everything is open.
-fn hello(config: &Config, address: SocketAddr) -> String {
+fn hello(config: &Config, address: SocketAddr, open_files_max: u64) -> String {
     let only = match config.serves {
         Serves::All => "",
         Serves::Limiter => "only the rate limiter, ",
     };
-    format!("gauntlet serves http://{address} ({only}store: {}, process: {})", place(config), std::process::id())
+    let (place, process) = (place(config), std::process::id());
+    format!(
+        "gauntlet serves http://{address} ({only}store: {place}, open files: {open_files_max} at most, process: {process})"
+    )
 }
 
 /// Where everything that lasts is kept, for people.

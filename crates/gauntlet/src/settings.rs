@@ -46,12 +46,30 @@ fn flag(setting: &'static Setting, name: &'static str) -> Arg {
     }
 }
 
+/// What was typed, as far as another command of this program must be told the same.
+pub(crate) struct Typed {
+    /// The flags of settings that were given, and their values.
+    pub(crate) given: Vec<(&'static str, String)>,
+    /// The configuration file that was named.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl Typed {
+    /// What was typed for a command that was made by [`with_settings`].
+    pub(crate) fn of(typed: &ArgMatches) -> Self {
+        Self {
+            given: SETTINGS.iter().filter_map(|setting| given(typed, setting.flag?)).collect(),
+            file: typed.get_one::<PathBuf>(FILE_FLAG).cloned(),
+        }
+    }
+}
+
 /// What is in force for a command that was made by [`with_settings`].
 pub(crate) fn load(typed: &ArgMatches) -> Result<Config, Failure> {
     let sources = Sources {
         file: file(typed.get_one::<PathBuf>(FILE_FLAG))?,
         env: std::env::vars_os().filter_map(readable).collect(),
-        flags: SETTINGS.iter().filter_map(|setting| given(typed, setting.flag?)).collect(),
+        flags: Typed::of(typed).given,
         machine: machine(),
     };
     Config::load(&sources).map_err(Failure::usage)

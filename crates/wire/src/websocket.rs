@@ -15,7 +15,8 @@ pub const HEADER_BYTES_MAX: usize = 10;
 const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
-const MASK_BYTES: usize = 4;
+/// Bytes of the mask behind a client's header.
+pub const MASK_BYTES: usize = 4;
 /// Lengths from here stand in two bytes, those from the next in eight.
 const LENGTH_OF_TWO: usize = 126;
 const LENGTH_OF_EIGHT: usize = 65_536;

@@ -30,7 +30,7 @@ impl Chance {
         Chance { state: mix(state ^ u64::from(request.turn)) }
     }
 
-    #[cfg(test)]
+    /// The stream of a seed alone.
     pub(crate) fn from_seed(seed: u64) -> Chance {
         Chance { state: mix(seed) }
     }
@@ -38,6 +38,11 @@ impl Chance {
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(STEP);
         mix(self.state)
+    }
+
+    /// A stream of its own for another purpose.
+    pub(crate) fn split(&mut self) -> Chance {
+        Chance { state: mix(self.next()) }
     }
 
     /// A number below `count`; 0 when `count` is 0.

@@ -36,6 +36,8 @@ pub struct Config {
     pub threads: usize,
     /// Files and sockets that the process asks to be allowed to hold open.
     pub open_files_max: usize,
+    /// Servers under one supervisor; 1 is a plain server.
+    pub shards: usize,
     /// The SQLite file, unless [`Config::store_url`] is given.
     pub data: PathBuf,
     /// The PostgreSQL database, if one is used.
@@ -220,6 +222,7 @@ impl Config {
             serves: Serves::All,
             threads: 0,
             open_files_max: 0,
+            shards: 0,
             data: PathBuf::new(),
             store_url: None,
             store_connections: 0,

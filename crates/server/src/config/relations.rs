@@ -77,6 +77,30 @@ fn grpc_connections(config: &Config) -> usize {
     config.limiter_grpc_port.map_or(0, |_| engine::limits::RLS_CONNECTIONS_MAX)
 }
 
+/// What several servers under one supervisor cannot share.
+fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
+    let mut refuse = |what: &str, expected: &str| {
+        let given = format!("server.shards is {} and {what}", config.shards);
+        mistakes.push(Mistake { given, expected: expected.to_owned() });
+    };
+    if config.store_url.is_some() {
+        refuse(
+            "store.url is set",
+            "store.url = off: each shard has a data file of its own; servers that share a database are started one by one",
+        );
+    }
+    if config.serves == Serves::Limiter {
+        refuse("server.only is limiter", "server.shards = 1: each shard would count for itself alone");
+    }
+    if config.limiter_grpc_port.is_some() {
+        refuse("limiter.grpc_port is set", "limiter.grpc_port = off: only one server can listen there");
+    }
+    let port = config.address.port();
+    if port > 0 && usize::from(port) + config.shards > usize::from(u16::MAX) {
+        refuse(&format!("server.port is {port}"), "a lower port: each shard takes one of those behind it");
+    }
+}
+
 /// The relations that must hold.
 pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
     if config.serves == Serves::Limiter && !config.limiter_service {
@@ -84,6 +108,9 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
             given: "server.only is limiter and limiter.service is false".into(),
             expected: "limiter.service = true, or auto: nothing at all would be served".into(),
         });
+    }
+    if config.shards > 1 {
+        check_shards(config, mistakes);
     }
     if config.limiter_grpc_port.is_some() && !config.limiter_service {
         mistakes.push(Mistake {

@@ -105,6 +105,8 @@ pub const SETTINGS: &[Setting] = &[
         "Threads that run tasks.").or_auto("one for each core"),
     row("server.open_files_max", "open-files-max", ("files", 64..=10_000_000), "", |c| Slot::Size(&mut c.open_files_max),
         "Files and sockets that the process asks to be allowed to hold open.").or_auto("the hard limit"),
+    row("server.shards", "shards", ("servers", 1..=limits::SHARDS_MAX as u64), "1", |c| Slot::Size(&mut c.shards),
+        "Servers that are started under one supervisor, each with worlds, port (those behind server.port) and data file of its own."),
     row("store.data", "data", ("", ANY), "gauntlet-data/gauntlet.db", |c| Slot::Path(&mut c.data),
         "SQLite file that holds everything that lasts; its folder is created."),
     row("store.url", "store-url", ("", ANY), "off", |c| Slot::Url(&mut c.store_url),

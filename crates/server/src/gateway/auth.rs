@@ -121,8 +121,19 @@ pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
         Credential::Unusable => Identity::Unknown,
         Credential::Foreign => Identity::Foreign,
         Credential::Secret(secret) if secret.starts_with(guests::TOKEN_PREFIX) => guest(secret, app).await,
-        Credential::Secret(secret) => authenticate(digest(secret), parts, app).await,
+        Credential::Secret(secret) => authenticate(digest(secret), parts.extensions.get(), app).await,
     }
+}
+
+/// Finds out who has this secret, which came in another way than in a request.
+pub(super) async fn identify_secret(secret: &str, app: &App) -> Identity {
+    if secret.len() > SECRET_BYTES_MAX {
+        return Identity::Unknown;
+    }
+    if secret.starts_with(guests::TOKEN_PREFIX) {
+        return guest(secret, app).await;
+    }
+    authenticate(digest(secret), None, app).await
 }
 
 /// What a request proves its sender with.
@@ -234,14 +245,13 @@ impl TokenCache {
     }
 }
 
-async fn authenticate(digest: [u8; 32], parts: &Parts, app: &App) -> Identity {
+async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -> Identity {
     if let Some(bootstrap) = &app.bootstrap
         && is_equal_in_constant_time(&bootstrap.digest, &digest)
     {
         let account = bootstrap.account;
         return Identity::Known(Caller { account, role: Role::Admin, token: None, purpose: Purpose::Use });
     }
-    let cache = parts.extensions.get::<TokenCache>();
     if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
         return Identity::Known(caller);
     }

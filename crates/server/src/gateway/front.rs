@@ -5,9 +5,10 @@
 
 use super::coding::refuse_other_than_chunked;
 use super::limits::{Answering as AtDesk, Desk};
-use super::listener::{Answer, RequestBody};
-use super::router;
+use super::listener::{Answer, Line, RequestBody};
+use super::{router, worlds};
 use crate::app::App;
+use crate::config::Serves;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -26,6 +27,8 @@ use tower::Service;
 pub struct Front {
     router: Router,
     desk: Option<Arc<Desk>>,
+    /// Where there are worlds: whoever speaks their frames needs no HTTP.
+    frames: Option<App>,
 }
 
 impl Front {
@@ -33,7 +36,8 @@ impl Front {
     #[must_use]
     pub fn new(app: App) -> Self {
         let desk = app.config.limiter_service.then(|| Arc::new(Desk::new(&app)));
-        Self { router: router(app), desk }
+        let frames = (app.config.serves == Serves::All).then(|| app.clone());
+        Self { router: router(app), desk, frames }
     }
 
     /// Answers one request.
@@ -78,6 +82,20 @@ impl Answer for Front {
 
     fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Answering<B> {
         self.call(client, request)
+    }
+
+    fn take_over(&self, line: Line) -> Option<Line> {
+        match &self.frames {
+            Some(app) => {
+                worlds::meet(app.clone(), line);
+                None
+            }
+            None => Some(line),
+        }
+    }
+
+    fn takes_over(&self) -> bool {
+        self.frames.is_some()
     }
 }
 

@@ -16,12 +16,16 @@ mod watch;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use bytes::Bytes;
-use held::{Line, Terms};
+pub use held::Line;
+pub use stream::Seat;
+
+use held::Terms;
 use http::{Request, Response};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::server::conn::http1::UpgradeableConnection;
 use hyper::service::{HttpService, service_fn};
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use park::Persistence;
 use place::{Shared, Ticket};
@@ -34,7 +38,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use stream::{Seat, TimedBody, Tracked};
+use stream::{TimedBody, Tracked};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as channel};
 use tokio::time::{Instant, sleep, timeout};
@@ -112,7 +116,20 @@ pub trait Answer: Send + Sync + 'static {
 
     /// Answers a client's request. It cannot fail: what goes wrong is an answer, too.
     fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Self::Answering<B>;
+
+    /// Takes a connection over whose first byte begins no request of HTTP; gives it back if nobody here speaks anything else.
+    fn take_over(&self, line: Line) -> Option<Line> {
+        Some(line)
+    }
+
+    /// Whether somebody here speaks something else on connections.
+    fn takes_over(&self) -> bool {
+        false
+    }
 }
+
+/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice), or an empty line's before it.
+const METHOD_BYTE_MIN: u8 = b'A';
 
 /// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
 pub async fn serve(
@@ -227,11 +244,18 @@ impl<A: Answer> House<A> {
         let mut line = Line { stream, seat, ahead: Vec::new() };
         async move {
             let mut patience = self.limits.header_timeout;
+            let mut may_be_other = self.answers.takes_over();
             let end = loop {
                 if line.ahead.is_empty()
                     && let Err(end) = self.first_byte(&line.stream, patience).await
                 {
                     break end;
+                }
+                if std::mem::take(&mut may_be_other) && is_other(&line.stream).await {
+                    match self.answers.take_over(line) {
+                        None => break End::Done,
+                        Some(given_back) => line = given_back,
+                    }
                 }
                 let ticket = match Box::pin(self.converse(line, client)).await {
                     Ok((silent, ticket)) => {
@@ -308,6 +332,18 @@ impl<A: Answer> House<A> {
         })
         .await
     }
+}
+
+/// Whether the first byte of a connection begins something else than a request. It stays to be read.
+async fn is_other(stream: &TcpStream) -> bool {
+    let mut first = [0];
+    matches!(stream.peek(&mut first).await, Ok(1)) && first[0] < METHOD_BYTE_MIN
+}
+
+/// The connection behind an upgrade, without the library that it was made with, and with what that had read ahead.
+pub(super) fn reclaim(upgraded: Upgraded) -> Option<Line> {
+    let parts = upgraded.downcast::<TokioIo<Tracked>>().ok()?;
+    Some(parts.io.into_inner().into_line(&parts.read_buf))
 }
 
 /// The connection without hyper; `None` if it was upgraded and is not ours any more.

@@ -9,6 +9,7 @@ pub mod auth;
 mod body;
 mod bot_url;
 mod coding;
+mod console;
 mod cors;
 pub mod extract;
 mod forward;
@@ -32,6 +33,7 @@ mod stories;
 mod text;
 mod tokens;
 mod trace;
+mod worlds;
 
 pub use front::{AnswerBody, Front};
 
@@ -48,7 +50,7 @@ pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serves {
         Serves::All => {
             let (routes, document) = documented().split_for_parts();
-            (routes.merge(crate::spectate::routes()), openapi::complete(document))
+            (routes.merge(crate::spectate::routes()).merge(console::routes()), openapi::complete(document))
         }
         Serves::Limiter => {
             let (routes, document) = openapi::router().merge(limits::routes()).split_for_parts();
@@ -84,6 +86,7 @@ fn documented() -> OpenApiRouter<App> {
         .merge(tokens::routes())
         .merge(session::routes())
         .merge(stories::routes())
+        .merge(worlds::routes())
         .merge(hunts::routes())
         .merge(admin::routes())
         .merge(limits::routes())

@@ -6,6 +6,7 @@
 mod decisions;
 mod kinds;
 mod labelled;
+mod lines;
 mod own;
 mod recent;
 mod shed;
@@ -17,6 +18,7 @@ pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
 pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
 pub use labelled::ByStatus;
+pub use lines::{LineKind, Lines, Word};
 pub use own::Own;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
 pub use shed::Overload;
@@ -97,6 +99,7 @@ figures! {
     table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables that somebody asked for, or that had to be read again.";
     tables_taken_over: Counter = "gauntlet_tables_taken_over_total", "Card tables that this process took over because nobody owned them.";
     tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
+    lines: Lines = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
     hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of logs of claims that this process has counted.";
     hunt_notices_lost: Counter = "gauntlet_hunt_notices_lost_total",
         "Words to the aggregator that found its queue full; what they told of is found by the logs.";
@@ -171,6 +174,12 @@ impl Default for Metrics {
 
 /// What the runner tells.
 impl Metrics {
+    /// The figures of connections to worlds.
+    #[must_use]
+    pub fn lines(&self) -> &Lines {
+        &self.figures.lines
+    }
+
     /// A match came into this process's hands.
     pub fn match_claimed(&self, is_resumed: bool) {
         self.figures.matches_claimed.inc();

@@ -9,6 +9,7 @@ use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
 use engine::limits::WORLD_ORDERS_MAX;
+use engine::rows::WorldRow;
 use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
 use rules::world::Settings;
 use std::sync::{Arc, OnceLock};
@@ -24,6 +25,8 @@ pub struct Facts {
     pub name: WorldName,
     /// Its rules.
     pub settings: Settings,
+    /// All that is kept of it beside what happens in it: who may come in, for one.
+    pub row: WorldRow,
 }
 
 /// The way into a world in this process's memory. Cheap to clone; while one is held, the world stays in memory.

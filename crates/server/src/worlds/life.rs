@@ -405,7 +405,7 @@ fn make<O: Outside>(
     let opening = Opening { id: row.id, settings, seed: row.seed, epoch: claimed.epoch };
     let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, outside.now_us());
     let world = world.map_err(|error| broken(&error))?;
-    let facts = Facts { id: row.id, name: row.name.clone(), settings };
+    let facts = Facts { id: row.id, name: row.name.clone(), settings, row: row.clone() };
     let inside = Inside {
         facts,
         mailbox: Arc::new(Mailbox::new(shared.settings.mailbox_max)),

@@ -29,11 +29,11 @@ const READ_BYTES: usize = 512;
 const HASTY_IS_GONE: Poll<()> = Poll::Ready(());
 
 /// A connection that nobody reads requests from.
-pub(super) struct Line {
-    pub(super) stream: TcpStream,
-    pub(super) seat: Seat,
+pub struct Line {
+    pub(in crate::gateway) stream: TcpStream,
+    pub(in crate::gateway) seat: Seat,
     /// What the client has sent beyond its last request.
-    pub(super) ahead: Vec<u8>,
+    pub(in crate::gateway) ahead: Vec<u8>,
 }
 
 /// What ended a wait.

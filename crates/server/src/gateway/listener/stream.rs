@@ -20,15 +20,20 @@ use tokio::time::{Instant, Sleep, sleep};
 const TOGETHER_BYTES_MAX: usize = 512;
 
 /// A connection's seat: taken as long as the socket is open, also after an upgrade.
-pub(super) struct Seat {
+pub struct Seat {
     _permit: OwnedSemaphorePermit,
     metrics: Arc<Metrics>,
 }
 
 impl Seat {
-    pub(super) fn new(permit: OwnedSemaphorePermit, metrics: Arc<Metrics>) -> Self {
+    pub(in crate::gateway) fn new(permit: OwnedSemaphorePermit, metrics: Arc<Metrics>) -> Self {
         metrics.http_connection_opened();
         Self { _permit: permit, metrics }
+    }
+
+    /// The figures of the process.
+    pub(in crate::gateway) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 }
 

@@ -21,7 +21,7 @@ pub(in crate::gateway) enum Sitter {
 }
 
 impl Sitter {
-    fn of(who: Anybody) -> ApiResult<Self> {
+    pub(in crate::gateway) fn of(who: Anybody) -> ApiResult<Self> {
         match who {
             Anybody::Guest(guest) => Ok(Self::Guest(guest)),
             Anybody::Caller(caller) if caller.role >= Role::Player => Ok(Self::Account(caller.account)),

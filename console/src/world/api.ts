@@ -1,0 +1,72 @@
+// What the page asks over HTTP: who plays, which worlds there are, where everybody is. An answer that is not what it must
+// be counts as none: the page draws what it has.
+import type { Density } from './heat.ts';
+
+export interface WorldEntry {
+  readonly name: string;
+  /** Of the server that has it, where that is another one. */
+  readonly address: string;
+}
+
+const CHARMS = ['Amber', 'Brisk', 'Coral', 'Dusty', 'Early', 'Fern', 'Gentle', 'Hazel', 'Ivory', 'Jolly', 'Keen', 'Lunar'];
+const ANIMALS = ['Badger', 'Crane', 'Dingo', 'Egret', 'Finch', 'Gecko', 'Heron', 'Ibex', 'Jackal', 'Koala', 'Lynx', 'Marten'];
+
+/** A name for somebody who gave none. */
+export function guestName(chance: () => number): string {
+  const pick = (words: readonly string[]) => words[Math.floor(chance() * words.length)] ?? '';
+  return `${pick(CHARMS)} ${pick(ANIMALS)}`;
+}
+
+/** Makes sure that there is a session, so that what is found belongs to somebody; without one, one plays as nobody. */
+export async function comeIn(): Promise<void> {
+  if ((await ask('/api/session')) !== null) return;
+  const guest = await ask('/api/stories/guests', json({ name: guestName(Math.random) }));
+  const token = members(guest)['token'];
+  if (typeof token !== 'string') return;
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  await ask('/api/session', { method: 'POST', headers });
+}
+
+export async function worlds(): Promise<readonly WorldEntry[]> {
+  const answer = await ask('/api/worlds');
+  const rows = Array.isArray(answer) ? answer : members(answer)['worlds'];
+  if (!Array.isArray(rows)) return [];
+  return rows.flatMap((row: unknown) => {
+    const { name, address } = members(row);
+    return typeof name === 'string' ? [{ name, address: typeof address === 'string' ? address : '' }] : [];
+  });
+}
+
+/** How many movers stand in each bin of a part of the world. */
+export async function density(
+  world: string,
+  part: { x: number; y: number; width: number; height: number },
+  signal: AbortSignal,
+): Promise<Density | null> {
+  const query = new URLSearchParams({ x: `${part.x}`, y: `${part.y}`, w: `${part.width}`, h: `${part.height}` });
+  const answer = members(await ask(`/api/worlds/${encodeURIComponent(world)}/density?${query}`, { signal }));
+  const { counts, columns, rows, movers } = answer;
+  if (!isNumber(columns) || !isNumber(rows) || !Array.isArray(counts) || counts.length !== columns * rows) return null;
+  return { ...part, columns, rows, movers: isNumber(movers) ? movers : 0, counts: counts.map(Number) };
+}
+
+function json(body: unknown): RequestInit {
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
+async function ask(path: string, init?: RequestInit): Promise<unknown> {
+  try {
+    const answer = await fetch(path, init);
+    return answer.ok ? await answer.json() : null;
+  } catch {
+    return null;
+  }
+}
+
+function members(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}

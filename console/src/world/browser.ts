@@ -1,0 +1,37 @@
+// The browser's socket, clock, chance and memory, as the link wants them.
+import type { Resume } from './protocol.ts';
+import type { Socket, Surroundings } from './link.ts';
+
+/** The surroundings of a page that plays in this world. */
+export function browser(world: string): Surroundings {
+  // Of this window alone: another one is another mover.
+  const place = `gauntlet.mover.${world}`;
+  return {
+    open: () => {
+      const url = new URL(`/api/worlds/${encodeURIComponent(world)}/socket`, location.href);
+      url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+      return new WebSocket(url) as Socket;
+    },
+    nowMs: () => performance.now(),
+    chance: () => Math.random(),
+    after: (delayMs, then) => {
+      const timer = setTimeout(then, delayMs);
+      return () => clearTimeout(timer);
+    },
+    recall: () => remembered(sessionStorage.getItem(place)),
+    remember: (resume) => {
+      if (resume) sessionStorage.setItem(place, JSON.stringify(resume));
+      else sessionStorage.removeItem(place);
+    },
+  };
+}
+
+function remembered(text: string | null): Resume | null {
+  if (text === null) return null;
+  try {
+    const { id, key } = JSON.parse(text) as Partial<Resume>;
+    return typeof id === 'number' && typeof key === 'string' ? { id, key } : null;
+  } catch {
+    return null;
+  }
+}

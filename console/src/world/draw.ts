@@ -1,0 +1,144 @@
+// One picture of the world: the field around the camera, what stands on it, and who walks there. Knows the canvas and
+// nothing of how the world came to be so.
+import { type Cell, cellOf, keyOf } from './grid.ts';
+import { place, presence, type Track } from './motion.ts';
+import type { Sprites } from './sprites.ts';
+import type { Item, Mover, World } from './state.ts';
+import type { Theme } from './theme.ts';
+
+export interface Scene {
+  readonly world: World;
+  /** Movers that are in sight or fade, with how they look. */
+  readonly looks: ReadonlyMap<number, Mover>;
+  readonly tracks: ReadonlyMap<number, Track>;
+  readonly camera: Cell;
+  readonly own: Cell;
+  readonly ownLook: string;
+  readonly nowMs: number;
+  readonly periodMs: number;
+}
+
+export interface Frame {
+  /** Device pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly cellPx: number;
+}
+
+const TREE = '🌳';
+const BACTERIUM = '🦠';
+
+/** Device pixels of a cell so that the view fits, never so small that an emoji cannot be told. */
+export function cellPixels(width: number, height: number, radius: Cell, ratio: number): number {
+  const fit = Math.min(width / (2 * radius.x + 1), height / (2 * radius.y + 1));
+  return Math.max(Math.round(20 * ratio), Math.min(Math.round(48 * ratio), Math.floor(fit)));
+}
+
+/** Device pixels of the upper left corner of a cell. */
+export function corner(cell: Cell, camera: Cell, frame: Frame): Cell {
+  const { width, height, cellPx } = frame;
+  return {
+    x: Math.round(width / 2 + (cell.x - camera.x - 0.5) * cellPx),
+    y: Math.round(height / 2 + (cell.y - camera.y - 0.5) * cellPx),
+  };
+}
+
+export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme, sprites: Sprites) {
+  field(context, scene, frame, theme);
+  const stand = (emoji: string, at: Cell, alpha = 1, scale = 1) => {
+    const { x, y } = corner(at, scene.camera, frame);
+    const { cellPx } = frame;
+    if (alpha <= 0 || x < -cellPx || y < -cellPx || x > frame.width || y > frame.height) return;
+    context.globalAlpha = alpha;
+    const side = cellPx * scale;
+    const inset = (cellPx - side) / 2;
+    context.drawImage(sprites.get(emoji, cellPx), x + inset, y + inset, side, side);
+    context.globalAlpha = 1;
+  };
+  const { world } = scene;
+  for (const key of world.trees) stand(TREE, cellOf(key));
+  for (const key of world.life) stand(BACTERIUM, cellOf(key), 0.85, 0.9);
+  for (const item of world.items.values()) stand(item.emoji, item.at, 1, breath(item, scene.nowMs));
+  ring(context, scene, frame, theme);
+  for (const [id, track] of scene.tracks) {
+    const alpha = presence(track, scene.nowMs);
+    stand(scene.looks.get(id)?.emoji ?? '🤖', aside(place(track, scene.nowMs, scene.periodMs), id), alpha, 0.6 + 0.4 * alpha);
+  }
+  stand(scene.ownLook, scene.own, 1, 1.12);
+  names(context, scene, frame, theme);
+}
+
+function field(context: CanvasRenderingContext2D, { camera, world }: Scene, frame: Frame, theme: Theme) {
+  const { width, height, cellPx } = frame;
+  context.fillStyle = theme.beyond;
+  context.fillRect(0, 0, width, height);
+  const [across, down] = [Math.ceil(width / cellPx / 2) + 1, Math.ceil(height / cellPx / 2) + 1];
+  const left = Math.max(0, Math.floor(camera.x) - across);
+  const top = Math.max(0, Math.floor(camera.y) - down);
+  const right = Math.min(world.size.width, Math.ceil(camera.x) + across + 1);
+  const bottom = Math.min(world.size.height, Math.ceil(camera.y) + down + 1);
+  if (right <= left || bottom <= top) return;
+  const from = corner({ x: left, y: top }, camera, frame);
+  const to = corner({ x: right, y: bottom }, camera, frame);
+  context.fillStyle = theme.field;
+  context.fillRect(from.x, from.y, to.x - from.x, to.y - from.y);
+  context.fillStyle = theme.checker;
+  for (let y = top; y < bottom; y += 1) {
+    for (let x = left + ((left + y) % 2); x < right; x += 2) {
+      const at = corner({ x, y }, camera, frame);
+      context.fillRect(at.x, at.y, cellPx, cellPx);
+    }
+  }
+  border(context, world, camera, frame, theme);
+}
+
+function border(context: CanvasRenderingContext2D, world: World, camera: Cell, frame: Frame, theme: Theme) {
+  const from = corner({ x: 0, y: 0 }, camera, frame);
+  const to = corner({ x: world.size.width, y: world.size.height }, camera, frame);
+  const line = Math.max(2, frame.cellPx / 10);
+  context.strokeStyle = theme.edge;
+  context.lineWidth = line;
+  context.strokeRect(from.x - line / 2, from.y - line / 2, to.x - from.x + line, to.y - from.y + line);
+}
+
+/** Where the own mover stands, which in a crowd nobody would find. */
+function ring(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme) {
+  const { x, y } = corner(scene.own, scene.camera, frame);
+  const half = frame.cellPx / 2;
+  context.strokeStyle = theme.own;
+  context.lineWidth = Math.max(1.5, frame.cellPx / 16);
+  context.beginPath();
+  context.arc(x + half, y + half, half * 1.12, 0, 2 * Math.PI);
+  context.globalAlpha = 0.16;
+  context.fillStyle = theme.own;
+  context.fill();
+  context.globalAlpha = 1;
+  context.stroke();
+}
+
+function names(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme) {
+  context.font = `600 ${Math.round(frame.cellPx * 0.3)}px system-ui, sans-serif`;
+  context.textAlign = 'center';
+  context.textBaseline = 'bottom';
+  for (const [id, track] of scene.tracks) {
+    const name = scene.looks.get(id)?.name;
+    if (!name || track.goneMs !== undefined) continue;
+    const at = corner(place(track, scene.nowMs, scene.periodMs), scene.camera, frame);
+    const [middle, foot] = [at.x + frame.cellPx / 2, at.y - frame.cellPx * 0.04];
+    const half = context.measureText(name).width / 2 + frame.cellPx * 0.12;
+    context.fillStyle = theme.nameBack;
+    context.fillRect(middle - half, foot - frame.cellPx * 0.36, 2 * half, frame.cellPx * 0.38);
+    context.fillStyle = theme.name;
+    context.fillText(name, middle, foot);
+  }
+}
+
+/** Several movers on a cell stand a little apart: always the same way, so that nobody trembles. */
+function aside(cell: Cell, id: number): Cell {
+  const turn = ((Math.imul(id, 0x9e3779b1) >>> 0) / 0x1_0000_0000) * 2 * Math.PI;
+  return { x: cell.x + 0.14 * Math.cos(turn), y: cell.y + 0.1 * Math.sin(turn) };
+}
+
+function breath(item: Item, nowMs: number): number {
+  return 0.94 + 0.06 * Math.sin(nowMs / 320 + keyOf(item.at));
+}

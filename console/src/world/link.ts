@@ -1,0 +1,183 @@
+// The connection that comes back by itself: opens, introduces itself, takes its mover up again, and after a loss waits a
+// little longer each time. Decides which endings are worth another try. The socket, the clock and chance are handed in;
+// refuses to know what the frames mean to the world.
+import { waitMs } from './backoff.ts';
+import type { Cell } from './grid.ts';
+import { type ClientFrame, Malformed, readFrame, type Resume, type ServerFrame, VERSION, type ViewOptions, write } from './protocol.ts';
+
+export type Phase =
+  | { readonly name: 'connecting'; readonly isAgain: boolean }
+  | { readonly name: 'playing' }
+  | { readonly name: 'waiting'; readonly untilMs: number; readonly why: string }
+  | { readonly name: 'refused'; readonly why: string; readonly address: string };
+
+/** As much of a WebSocket as is used. */
+export interface Socket {
+  onopen: (() => void) | null;
+  onmessage: ((event: { readonly data: unknown }) => void) | null;
+  onclose: (() => void) | null;
+  send(text: string): void;
+  close(): void;
+}
+
+export interface Surroundings {
+  open(): Socket;
+  nowMs(): number;
+  chance(): number;
+  /** Calls back once; the returned function calls it off. */
+  after(delayMs: number, then: () => void): () => void;
+  /** The mover that may be taken up again, kept for as long as the window is open. */
+  recall(): Resume | null;
+  remember(resume: Resume | null): void;
+}
+
+export interface Listener {
+  phase(phase: Phase): void;
+  frame(frame: ServerFrame): void;
+}
+
+const LOOK = '😁';
+/** Time for a connection to come about, and for an answer to anything. */
+const ANSWER_MAX_MS = 8_000;
+
+/** Endings that another try would only repeat. */
+const FINAL = new Set(['elsewhere', 'malformed', 'no_such_world', 'not_found', 'oversized', 'replaced', 'unauthorized', 'forbidden', 'version']);
+
+export class Link {
+  #socket: Socket | null = null;
+  #callOff: () => void = () => {};
+  #failures = 0;
+  #indicators: readonly string[] = [];
+  #isResuming = false;
+
+  constructor(
+    private readonly around: Surroundings,
+    private readonly listener: Listener,
+    private readonly wish: { readonly view: ViewOptions; readonly at?: Cell },
+  ) {}
+
+  /** Connects now, whatever went before. */
+  connect() {
+    this.#drop();
+    this.listener.phase({ name: 'connecting', isAgain: this.#failures > 0 });
+    const socket = this.around.open();
+    this.#socket = socket;
+    this.#expectAnswer('The server does not answer.');
+    socket.onopen = () => this.send({ hello: { version: VERSION, capabilities: ['reasons'] } });
+    socket.onmessage = ({ data }) => this.#hear(data);
+    socket.onclose = () => this.#lost('The connection was lost.');
+  }
+
+  send(frame: ClientFrame) {
+    this.#socket?.send(write(frame));
+  }
+
+  /** Something was sent that is answered: when nothing comes, the connection is dead, however open it looks. */
+  expectAnswer() {
+    this.#expectAnswer('The server stopped answering.');
+  }
+
+  /** Leaves for good. */
+  leave() {
+    if (this.#socket) this.send({ leave: {} });
+    this.around.remember(null);
+    this.#drop();
+  }
+
+  /** The network came back, or somebody asks for it. */
+  hurry() {
+    this.#failures = 0;
+    this.connect();
+  }
+
+  /** The network went away: browsers notice long before a socket does. */
+  interrupt(why: string) {
+    this.#lost(why);
+  }
+
+  #hear(data: unknown) {
+    try {
+      if (typeof data !== 'string') throw new Malformed('not a text message');
+      this.#heed(readFrame(data, this.#indicators));
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error;
+      this.#refuse(`The server said something that this page does not understand (${error.message}). Reload the page.`);
+    }
+  }
+
+  #heed(frame: ServerFrame) {
+    switch (frame.kind) {
+      case 'welcome':
+        this.#indicators = frame.indicators;
+        this.#register(this.around.recall());
+        return;
+      case 'registered':
+        this.#settle(frame.resume);
+        break;
+      case 'refused':
+        if (frame.seq === 0 && this.#notRegistered(frame.code, frame.reason)) return;
+        break;
+      case 'error':
+        this.#ended(frame.code, frame.reason, frame.address);
+        return;
+      default:
+        break;
+    }
+    if (frame.kind !== 'view' && frame.kind !== 'round') this.#callOff();
+    this.listener.frame(frame);
+  }
+
+  #register(resume: Resume | null) {
+    this.#isResuming = resume !== null;
+    const indicator = Math.max(0, this.#indicators.indexOf(LOOK));
+    this.send({ register: { indicator, ...this.wish, ...(resume ? { resume } : {}) } });
+  }
+
+  #settle(resume: Resume) {
+    this.#failures = 0;
+    this.around.remember(resume);
+    this.listener.phase({ name: 'playing' });
+  }
+
+  /** Whether a registration was refused: a mover that is gone is no reason to give up. */
+  #notRegistered(code: string, reason: string): boolean {
+    this.around.remember(null);
+    if (this.#isResuming) this.#register(null);
+    else this.#refuse(reason || code);
+    return true;
+  }
+
+  #ended(code: string, reason: string, address: string) {
+    const why = reason || code;
+    if (FINAL.has(code)) this.#refuse(why, address);
+    else this.#lost(why);
+  }
+
+  #lost(why: string) {
+    this.#drop();
+    this.#failures += 1;
+    const delayMs = waitMs(this.#failures, this.around.chance());
+    this.listener.phase({ name: 'waiting', untilMs: this.around.nowMs() + delayMs, why });
+    this.#callOff = this.around.after(delayMs, () => this.connect());
+  }
+
+  #refuse(why: string, address = '') {
+    this.#drop();
+    this.listener.phase({ name: 'refused', why, address });
+  }
+
+  #expectAnswer(why: string) {
+    this.#callOff();
+    this.#callOff = this.around.after(ANSWER_MAX_MS, () => this.#lost(why));
+  }
+
+  #drop() {
+    this.#callOff();
+    this.#callOff = () => {};
+    const socket = this.#socket;
+    this.#socket = null;
+    if (!socket) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.close();
+  }
+}

@@ -1,0 +1,135 @@
+// The page as it is built, in Chromium, against a world that the test holds in its hands.
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { keyOf } from '../../src/world/grid.ts';
+import { launch } from '../chromium.ts';
+import { dice, FakeWorld } from '../fake.ts';
+
+let browser: Browser;
+let world: FakeWorld;
+let page: Page;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+beforeEach(async () => {
+  complaints.length = 0;
+  world = new FakeWorld(dice(3), 0);
+  page = await browser.newPage({ viewport: { width: 900, height: 700 } });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
+});
+afterEach(async () => {
+  world.close();
+  await page.close();
+});
+
+async function open() {
+  await world.playInto(page);
+  await page.goto('http://world.test/world');
+  await phase('playing');
+}
+
+const phase = (name: string) => page.waitForSelector(`[data-phase=${name}]`);
+const own = () => [...world.fellows.values()].find((fellow) => fellow.socket);
+
+/** Waits until the world has it so. */
+const until = (holds: () => boolean) => expect.poll(holds, { timeout: 10_000, interval: 20 }).toBe(true);
+
+test('arrows walk, and other keys do nothing', async () => {
+  await open();
+  const moves = () => world.said.filter((message) => message['move']);
+  for (const key of ['a', 'Enter', ' ', 'Escape', 'PageDown', 'w']) await page.keyboard.press(key);
+  await page.keyboard.press('ArrowRight');
+  await until(() => own()?.x === 501);
+  expect(moves()).toEqual([{ move: { seq: 1, step: 'e' } }]);
+  expect(complaints).toEqual([]);
+});
+
+test('a held arrow walks on, and stops when it is let go', async () => {
+  await open();
+  await page.keyboard.down('ArrowDown');
+  await until(() => (own()?.y ?? 0) >= 504);
+  await page.keyboard.up('ArrowDown');
+  await page.waitForSelector(`dd >> text="500, ${own()?.y}"`);
+  const steps = world.said.filter((message) => message['move']).map((message) => message['move']?.['step']);
+  expect(new Set(steps)).toEqual(new Set(['s']));
+});
+
+test('a finger walks towards where it points', async () => {
+  await open();
+  const box = await page.locator('canvas').first().boundingBox();
+  if (!box) throw new Error('there is no stage');
+  await page.mouse.move(box.x + box.width / 2 - 200, box.y + box.height / 2 - 200);
+  await page.mouse.down();
+  await until(() => (own()?.x ?? 500) <= 498);
+  await page.mouse.up();
+  expect(own()?.y).toBe(own()?.x);
+});
+
+test('a step into a tree is not even asked for', async () => {
+  world.trees.add(keyOf({ x: 501, y: 500 }));
+  await open();
+  await until(() => own()?.isFresh === false);
+  await page.waitForSelector('dd >> text="500, 500"');
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  await until(() => own()?.y === 501);
+  expect(own()?.x).toBe(500);
+});
+
+test('a lost connection comes back by itself, as the same mover', async () => {
+  await open();
+  await page.keyboard.press('ArrowUp');
+  await until(() => own()?.y === 499);
+  const id = own()?.id;
+  world.hangUp();
+  await phase('waiting');
+  await phase('playing');
+  expect([own()?.id, world.fellows.size]).toEqual([id, 1]);
+  await page.keyboard.press('ArrowUp');
+  await until(() => own()?.y === 498);
+});
+
+test('it says why it was refused, and where the world is', async () => {
+  world.refusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'http://other.test:4001' };
+  await world.playInto(page);
+  await page.goto('http://world.test/world?world=hunt');
+  await phase('refused');
+  expect(await page.textContent('[role=status]')).toContain('Another server has this world.');
+  expect(await page.getAttribute('[role=status] a', 'href')).toBe('http://other.test:4001/world?world=hunt');
+});
+
+test('it tries again for as long as the server is leaving', async () => {
+  world.refusal = { code: 'draining', reason: 'The server is leaving.' };
+  await world.playInto(page);
+  await page.goto('http://world.test/world');
+  await phase('waiting');
+  expect(await page.textContent('[role=status]')).toContain('The server is leaving.');
+  world.refusal = null;
+  await phase('playing');
+});
+
+test('the map shows where everybody is', async () => {
+  world.letLoose(400, 30);
+  await open();
+  await page.waitForSelector('text="401 movers"');
+  const colours = await page.evaluate(() => {
+    const canvas = document.querySelectorAll('canvas')[1];
+    const bytes = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+    return new Set(Array.from({ length: bytes.length / 4 }, (_, at) => `${bytes[4 * at]} ${bytes[4 * at + 1]}`)).size;
+  });
+  expect(colours).toBeGreaterThan(20);
+});
+
+test.each([320, 390, 768])('nothing lies beside a screen of %i points', async (width) => {
+  await page.setViewportSize({ width, height: 740 });
+  await open();
+  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  expect(inner).toBe(outer);
+  const stage = await page.locator('canvas').first().boundingBox();
+  expect(stage?.height).toBeGreaterThan(300);
+});

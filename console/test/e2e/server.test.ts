@@ -1,0 +1,80 @@
+// Two people in one world of the real server, each in a browser of their own.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { launch } from '../chromium.ts';
+
+const PROGRAM = process.env['GAUNTLET_BIN'] ?? join(import.meta.dirname, '../../../target/debug/gauntlet');
+
+let browser: Browser;
+let server: ChildProcess;
+let address: string;
+const folder = mkdtempSync(join(tmpdir(), 'gauntlet-console-'));
+
+beforeAll(async () => {
+  if (!existsSync(PROGRAM)) {
+    throw new Error(`There is no ${PROGRAM}: build it (cargo build -p gauntlet), or name the program in GAUNTLET_BIN.`);
+  }
+  browser = await launch();
+  await start(0);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(port: number) {
+  const words = ['serve', '--port', `${port}`, '--data', join(folder, 'games.db'), '--log-level', 'warn'];
+  server = spawn(PROGRAM, words, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
+  if (!server.stdout) throw new Error('the server has no output');
+  const [line] = (await once(createInterface(server.stdout), 'line')) as [string];
+  address = /http:\/\/[^ ]+/.exec(line)?.[0] ?? '';
+}
+
+async function stop() {
+  if (!server || server.exitCode !== null) return;
+  server.kill('SIGTERM');
+  await once(server, 'exit');
+}
+
+/** Somebody with cookies of their own. */
+async function come(complaints: string[]): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 900, height: 700 } });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (line) => /Content Security Policy/.test(line.text()) && complaints.push(line.text()));
+  await page.goto(`${address}/world?world=plaza&at=100,100`);
+  await page.waitForSelector('[data-phase=playing]');
+  return page;
+}
+
+/** Whom the page sees, by name and cell: what it draws from. */
+const seen = (page: Page) => page.locator('[data-seen]').getAttribute('data-seen');
+const cell = (page: Page) => page.locator('[data-cell]').getAttribute('data-cell');
+
+test('two browsers see each other move, and find each other again after a restart', async () => {
+  const complaints: string[] = [];
+  const [ada, ben] = [await come(complaints), await come(complaints)];
+  await expect.poll(() => seen(ada), { timeout: 10_000 }).toContain(await cell(ben));
+  await expect.poll(() => seen(ben), { timeout: 10_000 }).toContain(await cell(ada));
+  for (const [mover, viewer] of [[ada, ben], [ben, ada]] as const) {
+    const before = await cell(mover);
+    for (const key of ['ArrowDown', 'ArrowRight', 'ArrowDown', 'ArrowRight']) await mover.keyboard.press(key, { delay: 160 });
+    expect(await cell(mover)).not.toBe(before);
+    await expect.poll(() => seen(viewer), { timeout: 10_000 }).toContain(await cell(mover));
+  }
+  const port = Number(new URL(address).port);
+  await stop();
+  await ada.waitForSelector('[data-phase=waiting]');
+  await start(port);
+  await Promise.all([ada, ben].map((page) => page.waitForSelector('[data-phase=playing]', { timeout: 30_000 })));
+  await expect.poll(() => seen(ben), { timeout: 10_000 }).toContain(await cell(ada));
+  expect(complaints).toEqual([]);
+});

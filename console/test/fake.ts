@@ -1,0 +1,195 @@
+// A world of a few hundred lines less than the real one, for pages under test: it speaks the protocol, keeps trees and
+// bounds, lets actors spread from one point, and can be told to refuse, to fall silent and to hang up. Played into a page by
+// Playwright's routes, so that no port is opened.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page, WebSocketRoute } from 'playwright-core';
+import { keyOf, STEPS, stepped, type Step } from '../src/world/grid.ts';
+
+const SITE = join(import.meta.dirname, '..', 'dist', 'site');
+const SIDE = 1_000;
+const INDICATORS = ['😁', '🤖'];
+const RADIUS = 13;
+const MARGIN = 2;
+const TYPES: Readonly<Record<string, string>> = { html: 'text/html', js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' };
+
+interface Fellow {
+  id: number;
+  x: number;
+  y: number;
+  indicator: number;
+  name?: string;
+  seq: number;
+  socket: WebSocketRoute | null;
+  known: Map<number, number>;
+  isFresh: boolean;
+}
+
+type Message = Partial<Record<string, Record<string, unknown>>>;
+
+export class FakeWorld {
+  readonly fellows = new Map<number, Fellow>();
+  readonly said: Message[] = [];
+  readonly trees = new Set<number>();
+  /** What the next hello is answered with instead of a welcome. */
+  refusal: { code: string; reason: string; address?: string } | null = null;
+  #id = 0;
+  #tick = 0;
+  #timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly chance: () => number,
+    treePermille = 50,
+    private readonly spawn = { x: 500, y: 500 },
+  ) {
+    for (let n = 0; n < (SIDE * SIDE * treePermille) / 1_000; n += 1) {
+      this.trees.add(keyOf({ x: Math.floor(chance() * SIDE), y: Math.floor(chance() * SIDE) }));
+    }
+    this.trees.delete(keyOf(spawn));
+    this.#timer = setInterval(() => this.tell(), 200);
+  }
+
+  close() {
+    clearInterval(this.#timer);
+  }
+
+  /** Actors at the point, who have walked so many steps each. */
+  letLoose(count: number, steps: number) {
+    for (let n = 0; n < count; n += 1) {
+      const actor = this.#add(1);
+      for (let step = 0; step < steps; step += 1) this.#walk(actor, this.#anyStep());
+    }
+  }
+
+  /** One step of every actor. */
+  stir() {
+    for (const fellow of this.fellows.values()) if (fellow.indicator === 1) this.#walk(fellow, this.#anyStep());
+  }
+
+  hangUp() {
+    for (const { socket } of this.fellows.values()) void socket?.close();
+  }
+
+  async playInto(page: Page) {
+    await page.route('**/*', async (route) => {
+      const url = new URL(route.request().url());
+      const json = this.#json(url);
+      if (json !== undefined) return route.fulfill({ json });
+      if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
+      const file = url.pathname === '/world' ? 'world.html' : url.pathname.replace('/console/', '');
+      return route.fulfill({ body: readFileSync(join(SITE, file)), contentType: TYPES[file.split('.').pop() ?? ''] ?? '' });
+    });
+    await page.routeWebSocket(/\/socket$/, (socket) => this.#welcome(socket));
+  }
+
+  #json(url: URL): unknown {
+    if (url.pathname === '/api/session') return { name: 'Amber Lynx' };
+    if (url.pathname === '/api/worlds') return { worlds: [{ name: 'plaza' }, { name: 'hunt' }] };
+    if (url.pathname.endsWith('/density')) return this.#density(url.searchParams);
+    return undefined;
+  }
+
+  #density(query: URLSearchParams) {
+    const [x, y, w, h] = ['x', 'y', 'w', 'h'].map((name) => Number(query.get(name)));
+    if (x === undefined || y === undefined || w === undefined || h === undefined) throw new Error('a part of the world');
+    const bin = Math.ceil(Math.max(w, h) / 128);
+    const [columns, rows] = [Math.ceil(w / bin), Math.ceil(h / bin)];
+    const counts = new Array<number>(columns * rows).fill(0);
+    for (const fellow of this.fellows.values()) {
+      const [column, row] = [Math.floor((fellow.x - x) / bin), Math.floor((fellow.y - y) / bin)];
+      if (column < 0 || row < 0 || column >= columns || row >= rows) continue;
+      counts[row * columns + column] = (counts[row * columns + column] ?? 0) + 1;
+    }
+    return { x, y, width: w, height: h, bin, columns, rows, counts, movers: this.fellows.size };
+  }
+
+  #welcome(socket: WebSocketRoute) {
+    let own: Fellow | null = null;
+    socket.onMessage((text) => {
+      const message = JSON.parse(String(text)) as Message;
+      this.said.push(message);
+      if (message['hello']) this.#greet(socket);
+      else if (message['register']) own = this.#register(socket, message['register']);
+      else if (own && message['move']) this.#move(own, message['move']);
+    });
+    socket.onClose(() => {
+      if (own?.socket === socket) own.socket = null;
+    });
+  }
+
+  #greet(socket: WebSocketRoute) {
+    if (!this.refusal) return socket.send(JSON.stringify({ welcome: { version: 1, indicators: INDICATORS } }));
+    socket.send(JSON.stringify({ error: this.refusal }));
+    return void socket.close();
+  }
+
+  #register(socket: WebSocketRoute, register: Record<string, unknown>): Fellow {
+    const resume = register['resume'] as { id: number } | undefined;
+    const own = (resume && this.fellows.get(resume.id)) ?? this.#add(0);
+    Object.assign(own, { socket, isFresh: true, name: own.name ?? `Guest ${own.id}`, known: new Map() });
+    const view = { radius_x: RADIUS, radius_y: RADIUS, per_s: 5 };
+    const body = { id: own.id, key: '18446744073709551615', x: own.x, y: own.y, next_seq: own.seq, width: SIDE, height: SIDE, view };
+    socket.send(JSON.stringify({ registered: body }));
+    return own;
+  }
+
+  #move(own: Fellow, move: Record<string, unknown>) {
+    const { seq, step } = move as { seq: number; step: Step };
+    own.seq = seq + 1;
+    const answer = this.#walk(own, step)
+      ? { moved: { seq, x: own.x, y: own.y } }
+      : { refused: { seq, code: 'blocked', reason: 'A tree stands there.' } };
+    own.socket?.send(JSON.stringify(answer));
+  }
+
+  #walk(fellow: Fellow, step: Step): boolean {
+    const to = stepped(fellow, step);
+    if (to.x < 0 || to.y < 0 || to.x >= SIDE || to.y >= SIDE || this.trees.has(keyOf(to))) return false;
+    [fellow.x, fellow.y] = [to.x, to.y];
+    return true;
+  }
+
+  #anyStep(): Step {
+    return STEPS[Math.floor(this.chance() * STEPS.length)] ?? 'stay';
+  }
+
+  #add(indicator: number): Fellow {
+    const id = (this.#id += 1);
+    const fellow = { id, ...this.spawn, indicator, seq: 1, socket: null, known: new Map(), isFresh: true };
+    this.fellows.set(id, fellow);
+    return fellow;
+  }
+
+  /** Everybody's view, at the tick. */
+  tell() {
+    this.#tick += 1;
+    for (const fellow of this.fellows.values()) if (fellow.socket) fellow.socket.send(JSON.stringify({ view: this.#view(fellow) }));
+  }
+
+  #view(own: Fellow) {
+    const near = [...this.fellows.values()].filter((other) => Math.max(Math.abs(other.x - own.x), Math.abs(other.y - own.y)) <= RADIUS);
+    const shown = near.filter((other) => other !== own).sort((a, b) => a.id - b.id).slice(-200);
+    const entered = shown.filter((other) => !own.known.has(other.id)).map(({ id, x, y, indicator, name }) => ({ id, x, y, indicator, name }));
+    const moved = shown.filter((other) => (own.known.get(other.id) ?? keyOf(other)) !== keyOf(other)).map(({ id, x, y }) => ({ id, x, y }));
+    const left = [...own.known.keys()].filter((id) => !shown.some((other) => other.id === id));
+    own.known = new Map(shown.map((other) => [other.id, keyOf(other)]));
+    const trees: number[] = [];
+    for (let y = own.y - RADIUS - MARGIN; y <= own.y + RADIUS + MARGIN; y += 1) {
+      for (let x = own.x - RADIUS - MARGIN; x <= own.x + RADIUS + MARGIN; x += 1) if (this.trees.has(keyOf({ x, y }))) trees.push(x, y);
+    }
+    const view = { tick: this.#tick, ...(own.isFresh ? { is_full: true } : {}), x: own.x, y: own.y, entered, moved, left, trees };
+    own.isFresh = false;
+    return { ...view, crowd: near.length - 1 - shown.length };
+  }
+}
+
+/** Numbers from 0 to 1 that are the same each time. */
+export function dice(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
+  };
+}

@@ -1,0 +1,111 @@
+//! `gauntlet bots --hunt` as typed, and what it means. Knows nothing of sockets.
+
+use crate::duration::parse_duration;
+use crate::limits::{HUNTER_RATE_MAX, HUNTER_RATE_MIN, HUNTERS_MAX};
+use std::time::Duration;
+
+/// Sends hunters into a world instead of serving bots.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Hunters")]
+pub struct HuntArgs {
+    /// Sends hunters to this server instead of serving bots
+    #[arg(long, value_name = "HOST:PORT")]
+    pub hunt: Option<String>,
+    /// World that they go to
+    #[arg(long, default_value = "hunt", requires = "hunt")]
+    pub world: String,
+    /// Hunters, each with a connection of its own
+    #[arg(long, default_value_t = 10, requires = "hunt")]
+    pub count: u32,
+    /// Acts of each a second
+    #[arg(long, default_value_t = 1.0, requires = "hunt")]
+    pub rate: f64,
+    /// They ask for no views, and dig blindly
+    #[arg(long, requires = "hunt")]
+    pub blind: bool,
+    /// Time after which they leave; without it they stay until Ctrl-C
+    #[arg(long = "for", value_name = "DURATION", requires = "hunt", value_parser = parse_duration)]
+    pub lasts: Option<Duration>,
+}
+
+/// What hunters do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HuntConfig {
+    /// The server, as host and port.
+    pub server: String,
+    /// The name of the world.
+    pub world: String,
+    /// How many there are.
+    pub count: u32,
+    /// Time between two acts of one.
+    pub every: Duration,
+    /// Whether they are shown their surroundings.
+    pub has_sight: bool,
+    /// After which they leave.
+    pub lasts: Option<Duration>,
+    /// Decides everything that is left to chance.
+    pub seed: u64,
+}
+
+impl HuntArgs {
+    /// What to do, if hunters are asked for.
+    ///
+    /// # Errors
+    /// A sentence that names the value which is out of range.
+    pub fn config(self, seed: u64) -> Result<Option<HuntConfig>, String> {
+        let Some(server) = self.hunt else { return Ok(None) };
+        if !server.contains(':') {
+            return Err(format!("--hunt is {server}: host and port, such as 127.0.0.1:4000"));
+        }
+        if !(1..=HUNTERS_MAX).contains(&self.count) {
+            return Err(format!("--count is {}: from 1 to {HUNTERS_MAX} hunters", self.count));
+        }
+        if !(HUNTER_RATE_MIN..=HUNTER_RATE_MAX).contains(&self.rate) {
+            return Err(format!("--rate is {}: from {HUNTER_RATE_MIN} to {HUNTER_RATE_MAX} acts a second", self.rate));
+        }
+        let every = Duration::from_secs_f64(1.0 / self.rate);
+        let (world, count, lasts) = (self.world, self.count, self.lasts);
+        Ok(Some(HuntConfig { server, world, count, every, has_sight: !self.blind, lasts, seed }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        hunt: HuntArgs,
+    }
+
+    #[track_caller]
+    fn check(typed: &str, want: Result<Option<(&str, u32, u64, bool)>, &str>) {
+        let words = std::iter::once("bots").chain(typed.split_whitespace());
+        let read = Program::try_parse_from(words).map_err(|error| error.to_string());
+        let read = read.and_then(|program| program.hunt.config(1));
+        match (read, want) {
+            (Ok(config), Ok(want)) => {
+                let short = config.as_ref().map(|config| {
+                    (config.server.as_str(), config.count, config.every.as_millis() as u64, config.has_sight)
+                });
+                assert_eq!(short, want, "{typed}");
+            }
+            (Err(error), Err(part)) => assert!(error.contains(part), "{error}"),
+            (read, _) => panic!("{typed}: {read:?}"),
+        }
+    }
+
+    #[test]
+    fn flags_become_hunters() {
+        check("", Ok(None));
+        check("--hunt 127.0.0.1:4000", Ok(Some(("127.0.0.1:4000", 10, 1_000, true))));
+        check("--hunt a:1 --count 3 --rate 4 --blind", Ok(Some(("a:1", 3, 250, false))));
+        check("--count 3", Err("--hunt"));
+        check("--hunt nowhere", Err("host and port"));
+        check("--hunt a:1 --count 0", Err("--count is 0"));
+        check("--hunt a:1 --rate 0", Err("--rate is 0"));
+        check("--hunt a:1 --rate NaN", Err("--rate is NaN"));
+    }
+}

@@ -1,0 +1,257 @@
+//! The life of one hunter: connects, introduces itself, acts at its rate, and comes back when the connection is lost. What it
+//! does is its mind's affair.
+
+use super::cli::HuntConfig;
+use super::line::Line;
+use super::mind::Mind;
+use super::totals::Counters;
+use crate::characters::Chance;
+use crate::counters::count;
+use crate::limits::{HUNT_ANSWER_MAX, HUNT_SIGHT_CELLS, HUNT_VIEWS_PER_S, HUNT_WAIT_FIRST, HUNT_WAIT_MAX};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
+use wire::world::{Asked, Hello, Leave, Register, Registered, Resume, Said, VERSION, ViewOptions};
+
+/// What other people see.
+const LOOK: &str = "🤖";
+
+/// One hunter.
+pub(super) struct Hunter {
+    config: Arc<HuntConfig>,
+    counters: Arc<Counters>,
+    chance: Chance,
+    mind: Mind,
+    resume: Option<Resume>,
+}
+
+impl Hunter {
+    pub(super) fn new(config: Arc<HuntConfig>, counters: Arc<Counters>, mut chance: Chance) -> Self {
+        let mind = Mind::new(chance.split(), config.has_sight);
+        Self { config, counters, chance, mind, resume: None }
+    }
+
+    /// Hunts until it is told to leave.
+    pub(super) async fn live(mut self, mut left: watch::Receiver<bool>) {
+        let mut failures = 0;
+        // Not all at once.
+        let mut pause = self.config.every.mul_f64(self.chance.share());
+        loop {
+            tokio::select! {
+                () = sleep(pause) => {}
+                () = told_to_leave(&mut left) => return,
+            }
+            match self.connected(&mut left).await {
+                Ok(()) => return,
+                Err((error, has_played)) => {
+                    count(&self.counters.lost);
+                    failures = if has_played { 1 } else { failures + 1 };
+                    tracing::debug!(%error, failures, "a hunter's connection was lost");
+                    pause = wait(failures, self.chance.share());
+                }
+            }
+        }
+    }
+
+    /// One connection, from its first frame to its last. `Ok` when it was told to leave; otherwise why it ended, and whether
+    /// the hunter had come into the world.
+    async fn connected(&mut self, left: &mut watch::Receiver<bool>) -> Result<(), (io::Error, bool)> {
+        let opening = async {
+            let stream = TcpStream::connect(&self.config.server).await?;
+            stream.set_nodelay(true)?;
+            let mut line = Line::new(stream);
+            let registered = enter(&mut line, &self.config, self.resume).await?;
+            Ok::<_, io::Error>((line, registered))
+        };
+        let opened = tokio::select! {
+            opened = timeout(HUNT_ANSWER_MAX, opening) => opened,
+            () = told_to_leave(left) => return Ok(()),
+        };
+        let opened = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let (mut line, registered) = opened.map_err(|error| {
+            // Should it be the mover that is not taken back, the next try is a new one.
+            self.resume = None;
+            (error, false)
+        })?;
+        self.resume = Some(Resume { id: registered.id, key: registered.key });
+        self.mind.arrive(&registered);
+        self.counters.registered.fetch_add(1, Relaxed);
+        let played = self.play(&mut line, left).await;
+        self.counters.registered.fetch_sub(1, Relaxed);
+        played.map_err(|error| (error, true))
+    }
+
+    async fn play<S: AsyncRead + AsyncWrite + Unpin>(
+        &mut self,
+        line: &mut Line<S>,
+        left: &mut watch::Receiver<bool>,
+    ) -> io::Result<()> {
+        let phase = self.config.every.mul_f64(self.chance.share());
+        let mut beat = interval_at(Instant::now() + phase, self.config.every);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut is_answered = true;
+        loop {
+            tokio::select! {
+                said = line.next() => {
+                    let said = said?;
+                    if let Said::Error(error) = said {
+                        return Err(io::Error::other(format!("{}: {}", error.code, error.reason)));
+                    }
+                    is_answered |= matches!(said, Said::Moved(_) | Said::Dug(_) | Said::Grabbed(_) | Said::Refused(_));
+                    self.counters.hear(&said);
+                    self.mind.hear(&said);
+                }
+                _ = beat.tick() => {
+                    if !is_answered {
+                        count(&self.counters.late);
+                        continue;
+                    }
+                    line.send([self.mind.act()]).await?;
+                    is_answered = false;
+                }
+                () = told_to_leave(left) => return line.send([Asked::Leave(Leave {})]).await,
+            }
+        }
+    }
+}
+
+/// Ends when it is told to, or when nobody is left who could.
+async fn told_to_leave(left: &mut watch::Receiver<bool>) {
+    let _ = left.wait_for(|left| *left).await.map(drop);
+}
+
+/// Introduces itself and comes into the world.
+async fn enter<S: AsyncRead + AsyncWrite + Unpin>(
+    line: &mut Line<S>,
+    config: &HuntConfig,
+    resume: Option<Resume>,
+) -> io::Result<Registered> {
+    line.send([Asked::Hello(Hello { version: VERSION, capabilities: Vec::new() })]).await?;
+    loop {
+        match line.next().await? {
+            Said::Welcome(welcome) => {
+                let look = welcome.indicators.iter().position(|emoji| emoji == LOOK).unwrap_or(0);
+                let sight = HUNT_SIGHT_CELLS;
+                let view = ViewOptions { radius_x: sight, radius_y: sight, per_s: HUNT_VIEWS_PER_S };
+                let register = Register {
+                    world: config.world.clone(),
+                    indicator: look as u32,
+                    view: config.has_sight.then_some(view),
+                    resume,
+                    ..Register::default()
+                };
+                line.send([Asked::Register(register)]).await?;
+            }
+            Said::Registered(registered) => return Ok(registered),
+            Said::Refused(refused) => return Err(io::Error::other(format!("not let in: {}", refused.code))),
+            Said::Error(error) => return Err(io::Error::other(format!("{}: {}", error.code, error.reason))),
+            Said::Moved(_) | Said::Dug(_) | Said::Grabbed(_) | Said::View(_) | Said::Round(_) | Said::Watched(_) => {}
+        }
+    }
+}
+
+/// Longer after each failure, and never for all of them at once.
+fn wait(failures: u32, share: f64) -> Duration {
+    let whole = HUNT_WAIT_FIRST.saturating_mul(1 << (failures.saturating_sub(1)).min(10)).min(HUNT_WAIT_MAX);
+    whole.mul_f64(0.5 + share / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost::Message;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use wire::world::{ClientFrame, Dug, Item, Moved, ServerFrame, View, Welcome};
+
+    fn config(every_ms: u64) -> HuntConfig {
+        let every = Duration::from_millis(every_ms);
+        HuntConfig {
+            server: String::new(),
+            world: "hunt".into(),
+            count: 1,
+            every,
+            has_sight: true,
+            lasts: None,
+            seed: 1,
+        }
+    }
+
+    /// A server of one hunter that has one chest, one cell to the east.
+    async fn serve(mut stream: DuplexStream, heard: &mut Vec<Asked>) {
+        let mut bytes = Vec::new();
+        while stream.read_buf(&mut bytes).await.unwrap() > 0 {
+            while let Some(place) = wire::delimited::first(&bytes, 1_000).unwrap() {
+                let end = place.end;
+                let asked = ClientFrame::decode(&bytes[place]).unwrap().what.unwrap();
+                bytes.drain(..end);
+                let mut out = Vec::new();
+                for said in answers(&asked) {
+                    ServerFrame { what: Some(said) }.encode_length_delimited(&mut out).unwrap();
+                }
+                stream.write_all(&out).await.unwrap();
+                heard.push(asked);
+            }
+        }
+    }
+
+    fn answers(asked: &Asked) -> Vec<Said> {
+        match asked {
+            Asked::Hello(_) => {
+                vec![Said::Welcome(Welcome { indicators: vec!["😁".into(), LOOK.into()], ..Welcome::default() })]
+            }
+            Asked::Register(register) => {
+                let registered =
+                    Registered { id: 1, x: 5, y: 5, next_seq: 1, view: register.view, ..Registered::default() };
+                let chest = Item { x: 6, y: 5, kind: 0 };
+                let view = View { is_full: true, x: 5, y: 5, items: vec![chest], ..View::default() };
+                vec![Said::Registered(registered), Said::View(Box::new(view))]
+            }
+            Asked::Move(step) => vec![Said::Moved(Moved { seq: step.seq, x: 6, y: 5 })],
+            Asked::Dig(dig) => vec![Said::Dug(Dug { seq: dig.seq, points: 5, score: 5 })],
+            Asked::Watch(_) | Asked::Grab(_) | Asked::Leave(_) => Vec::new(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_hunter_comes_in_finds_a_chest_and_leaves() {
+        let (ours, theirs) = tokio::io::duplex(64);
+        let mut heard = Vec::new();
+        let counters = Arc::new(Counters::default());
+        let (leave, mut left) = watch::channel(false);
+        let hunting = async {
+            let mut line = Line::new(ours);
+            let config = Arc::new(config(1_000));
+            let registered = enter(&mut line, &config, None).await.unwrap();
+            let mut hunter = Hunter::new(config, counters.clone(), Chance::from_seed(3));
+            hunter.mind.arrive(&registered);
+            let stop = async {
+                while counters.totals(1).points == 0 {
+                    sleep(Duration::from_millis(100)).await;
+                }
+                leave.send_replace(true);
+                std::future::pending::<()>().await;
+            };
+            tokio::select! {
+                played = hunter.play(&mut line, &mut left) => played.unwrap(),
+                () = stop => {}
+            }
+        };
+        tokio::join!(hunting, serve(theirs, &mut heard));
+        let totals = counters.totals(1);
+        assert_eq!((totals.moved, totals.dug, totals.points, totals.views, totals.late), (1, 1, 5, 1, 0), "{totals}");
+        assert!(matches!(&heard[1], Asked::Register(register) if register.indicator == 1 && register.world == "hunt"));
+        assert!(matches!(heard.last(), Some(Asked::Leave(_))));
+    }
+
+    #[test]
+    fn waits_grow_to_an_end() {
+        let ms = |failures| wait(failures, 1.0).as_millis();
+        assert_eq!([ms(1), ms(2), ms(3), ms(40)], [500, 1_000, 2_000, 15_000]);
+        assert_eq!(wait(1, 0.0).as_millis(), 250);
+    }
+}

@@ -1,0 +1,63 @@
+//! Hunters: movers over the network, in protocol buffers over TCP, who wander through a world, dig what chests they come by
+//! and grab power-ups. For trying a server out by hand, and for company; measuring is the lab's.
+//!
+//! Each hunter is one connection and one mover. It acts at its rate, at a phase of its own, with at most one act unanswered;
+//! when the connection is lost it comes back, and takes its mover up again.
+
+mod cli;
+mod hunter;
+mod line;
+mod mind;
+mod totals;
+
+pub use cli::{HuntArgs, HuntConfig};
+pub use totals::HuntTotals;
+
+use crate::characters::Chance;
+use hunter::Hunter;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{interval, timeout};
+use totals::Counters;
+
+/// How often `report` hears how it goes.
+const REPORT_EVERY: Duration = Duration::from_secs(5);
+/// Time in which hunters say goodbye.
+const LEAVE_MAX: Duration = Duration::from_secs(2);
+
+/// Hunts until `shutdown`, and says now and then how it goes. Call it on a runtime.
+pub async fn hunt(
+    config: HuntConfig,
+    mut report: impl FnMut(&HuntTotals),
+    shutdown: impl Future<Output = ()>,
+) -> HuntTotals {
+    let config = Arc::new(config);
+    let counters = Arc::new(Counters::default());
+    let (leave, left) = watch::channel(false);
+    let mut hunters = JoinSet::new();
+    for number in 0..config.count {
+        let chance = Chance::from_seed(config.seed.wrapping_add(u64::from(number)));
+        hunters.spawn(Hunter::new(config.clone(), counters.clone(), chance).live(left.clone()));
+    }
+    let telling = async {
+        let mut beat = interval(REPORT_EVERY);
+        beat.tick().await;
+        loop {
+            beat.tick().await;
+            report(&counters.totals(config.count));
+        }
+    };
+    tokio::select! {
+        () = shutdown => {}
+        () = telling => {}
+    }
+    leave.send_replace(true);
+    let everybody_left = async { while hunters.join_next().await.is_some() {} };
+    if timeout(LEAVE_MAX, everybody_left).await.is_err() {
+        hunters.shutdown().await;
+    }
+    counters.totals(config.count)
+}

@@ -1,0 +1,88 @@
+//! What hunters did so far: counted where it happens, read by whoever reports. Knows no time.
+
+use crate::counters::count;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use wire::world::Said;
+
+/// Counters that all hunters share.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) registered: AtomicU64,
+    pub(super) lost: AtomicU64,
+    pub(super) moved: AtomicU64,
+    pub(super) dug: AtomicU64,
+    pub(super) points: AtomicU64,
+    pub(super) grabbed: AtomicU64,
+    pub(super) refused: AtomicU64,
+    pub(super) views: AtomicU64,
+    pub(super) late: AtomicU64,
+}
+
+/// What hunters did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HuntTotals {
+    /// Hunters that were asked for.
+    pub hunters: u64,
+    /// Hunters in the world now.
+    pub present: u64,
+    /// Connections that were lost, or did not come about.
+    pub lost: u64,
+    /// Steps done.
+    pub moved: u64,
+    /// Chests dug out.
+    pub dug: u64,
+    /// What they were worth.
+    pub points: u64,
+    /// Power-ups grabbed.
+    pub grabbed: u64,
+    /// Acts that the rules refused.
+    pub refused: u64,
+    /// Views that came.
+    pub views: u64,
+    /// Acts left out because the one before was not answered yet.
+    pub late: u64,
+}
+
+impl Counters {
+    pub(super) fn hear(&self, said: &Said) {
+        match said {
+            Said::Moved(_) => count(&self.moved),
+            Said::Dug(dug) => {
+                count(&self.dug);
+                self.points.fetch_add(u64::from(dug.points), Relaxed);
+            }
+            Said::Grabbed(_) => count(&self.grabbed),
+            Said::Refused(_) => count(&self.refused),
+            Said::View(_) => count(&self.views),
+            Said::Welcome(_) | Said::Registered(_) | Said::Round(_) | Said::Error(_) | Said::Watched(_) => {}
+        }
+    }
+
+    pub(super) fn totals(&self, hunters: u32) -> HuntTotals {
+        let read = |counter: &AtomicU64| counter.load(Relaxed);
+        HuntTotals {
+            hunters: u64::from(hunters),
+            present: read(&self.registered),
+            lost: read(&self.lost),
+            moved: read(&self.moved),
+            dug: read(&self.dug),
+            points: read(&self.points),
+            grabbed: read(&self.grabbed),
+            refused: read(&self.refused),
+            views: read(&self.views),
+            late: read(&self.late),
+        }
+    }
+}
+
+impl fmt::Display for HuntTotals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hunters, present, lost, moved, dug, points, grabbed, refused, views, late } = self;
+        write!(
+            f,
+            "{present} of {hunters} hunters there, {moved} steps, {dug} chests ({points} points), {grabbed} power-ups, \
+             {refused} refused, {views} views, {late} acts left out, {lost} connections lost"
+        )
+    }
+}

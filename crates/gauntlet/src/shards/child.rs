@@ -1,0 +1,110 @@
+//! One process of a shard: started so that it cannot outlive the supervisor, listened to, asked to leave, ended if it does not.
+//! Knows processes and what they say. Does not know whether there will be another one.
+
+use lab::guard::{Bounds, Guard};
+use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
+use std::io;
+use std::net::SocketAddr;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, Lines};
+use tokio::process::{Child as Process, ChildStdout, Command};
+use tokio::time::timeout;
+
+/// How long a shard that was asked to leave may take: what a server takes at most, and a little for a busy machine.
+const LEAVE_MAX: Duration = engine::limits::DRAIN_MAX.saturating_add(Duration::from_secs(5));
+
+/// A running process of a shard.
+pub(super) struct Child {
+    process: Process,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Child {
+    /// Starts this very program with these words. Call it on the main thread: the bond is to the thread that starts.
+    pub(super) fn start(number: usize, words: &[OsString]) -> io::Result<Self> {
+        let program: OsString = std::env::current_exe()?.into();
+        let command: Vec<OsString> = [program].into_iter().chain(words.iter().cloned()).collect();
+        let line = Guard::own()?.wrap(&Bounds::default(), &command);
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        // A Ctrl-C at the terminal is the supervisor's to hand on: twice would mean "at once".
+        command.process_group(0);
+        let mut process = command.spawn()?;
+        let (output, errors) = (process.stdout.take(), process.stderr.take());
+        let pipe = || io::Error::other("a pipe to the shard is missing");
+        tokio::spawn(pass_on(number, errors.ok_or_else(pipe)?));
+        Ok(Self { process, lines: BufReader::new(output.ok_or_else(pipe)?).lines() })
+    }
+
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Where it serves, once it says so; `None` when it ends without having said it.
+    pub(super) async fn address(&mut self) -> Option<SocketAddr> {
+        while let Ok(Some(line)) = self.lines.next_line().await {
+            if let Some(address) = address_in(&line) {
+                return Some(address);
+            }
+        }
+        None
+    }
+
+    /// How it ended, when it has. Losing the race in a `select!` loses nothing.
+    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.process.wait().await
+    }
+
+    /// Asks it to leave, and waits; ends it when it stays.
+    pub(super) async fn leave(mut self) {
+        signal(self.pid(), Signal::TERM);
+        if timeout(LEAVE_MAX, self.process.wait()).await.is_err() {
+            tracing::error!(pid = self.pid(), "a shard did not leave within {LEAVE_MAX:?}, and is ended");
+            let _ = self.process.kill().await;
+        }
+    }
+}
+
+/// Hands a signal on. A process that has ended does not hear it.
+pub(super) fn signal(pid: Option<u32>, signal: Signal) {
+    if let Some(pid) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The address in a server's first line.
+fn address_in(line: &str) -> Option<SocketAddr> {
+    line.split_once("http://")?.1.split(' ').next()?.parse().ok()
+}
+
+/// What a shard says on its error output, with its number before it; lines of JSON stay what they are.
+async fn pass_on(number: usize, errors: impl AsyncRead + Unpin) {
+    let mut lines = BufReader::new(errors).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if line.starts_with('{') {
+            crate::output::note(line);
+        } else {
+            crate::output::note(format_args!("shard {number}: {line}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, want: Option<&str>) {
+        assert_eq!(address_in(line).map(|address| address.to_string()).as_deref(), want, "{line}");
+    }
+
+    #[test]
+    fn a_server_says_where_it_is() {
+        check("gauntlet serves http://127.0.0.1:4001 (store: sqlite a.db, process: 7)", Some("127.0.0.1:4001"));
+        check("gauntlet serves http://[::1]:4001 (x)", Some("[::1]:4001"));
+        check("gauntlet serves http://nowhere (x)", None);
+        check("", None);
+    }
+}

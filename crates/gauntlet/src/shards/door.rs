@@ -1,0 +1,221 @@
+//! The supervisor's own port: which worlds there are and where, whether all shards live, and the figures of all of them. Keeps
+//! nothing: every question is passed to the shards. Refuses to know games; whoever wants to play is sent to a shard.
+
+use super::ask;
+use super::house::{House, Shard};
+use super::sum::added;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use lab::machine::{pss_bytes, usage};
+use serde_json::{Map, Value, json};
+use server::gateway::listener::{Answer, RequestBody};
+use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use tower::ServiceExt;
+
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Whoever answers at the supervisor's port.
+pub(super) struct Door(Router);
+
+impl Door {
+    pub(super) fn new(house: Arc<House>) -> Self {
+        let routes = Router::new()
+            .route("/healthz", get(async || "alive\n"))
+            .route("/readyz", get(get_readiness))
+            .route("/metrics", get(get_metrics))
+            .route("/api/worlds", get(get_worlds))
+            .route("/world", get(send_to_a_shard))
+            .with_state(house);
+        Self(routes)
+    }
+}
+
+impl Answer for Door {
+    type Body = axum::body::Body;
+    type Answering<B: RequestBody> = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+    fn answer<B: RequestBody>(&self, _client: SocketAddr, request: axum::http::Request<B>) -> Self::Answering<B> {
+        let routes = self.0.clone();
+        Box::pin(async move {
+            let request = request.map(axum::body::Body::new);
+            routes.oneshot(request).await.unwrap_or_else(|never| match never {})
+        })
+    }
+}
+
+/// Every shard that serves, asked at once for the same thing; what did not answer well is `None`.
+async fn ask_all(house: &House, path: &str) -> Vec<(Shard, Option<Bytes>)> {
+    let ask = async |shard: Shard| {
+        let answer = match shard.pid {
+            Some(_) => ask::get(shard.address, path).await,
+            None => None,
+        };
+        (shard, answer.filter(|(status, _)| status.is_success()).map(|(_, body)| body))
+    };
+    join_all(house.shards().into_iter().map(ask)).await
+}
+
+/// Ready is who can take in everybody that is sent here: all shards.
+async fn get_readiness(State(house): State<Arc<House>>) -> Response {
+    let silent: Vec<usize> = silent(&ask_all(&house, "/readyz").await);
+    let status = if silent.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({ "ready": silent.is_empty(), "shards": house.shards().len(), "shards_not_ready": silent });
+    (status, axum::Json(body)).into_response()
+}
+
+fn silent(answers: &[(Shard, Option<Bytes>)]) -> Vec<usize> {
+    answers.iter().filter(|(_, answer)| answer.is_none()).map(|(shard, _)| shard.number).collect()
+}
+
+/// The worlds of all shards, each with the address of its own; and the shards that could not be asked.
+async fn get_worlds(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
+    let answers = ask_all(&house, "/api/worlds").await;
+    let worlds: Vec<Value> =
+        answers.iter().flat_map(|(shard, answer)| worlds_of(shard, answer.as_ref(), &headers)).collect();
+    axum::Json(json!({ "worlds": worlds, "shards_silent": silent(&answers) })).into_response()
+}
+
+fn worlds_of(shard: &Shard, answer: Option<&Bytes>, headers: &HeaderMap) -> Vec<Value> {
+    let said: Option<Value> = answer.and_then(|body| serde_json::from_slice(body).ok());
+    let Some(Value::Array(worlds)) = said.and_then(|mut said| said.get_mut("worlds").map(Value::take)) else {
+        return Vec::new();
+    };
+    let address = format!("http://{}", seen_from(shard.address, headers));
+    let with_place = |world: Value| {
+        let Value::Object(mut world) = world else { return world };
+        world.extend(Map::from_iter([("address".into(), json!(address)), ("shard".into(), json!(shard.number))]));
+        Value::Object(world)
+    };
+    worlds.into_iter().map(with_place).collect()
+}
+
+/// Where whoever asks reaches a shard: one that listens on all interfaces is at the host that was asked.
+fn seen_from(address: SocketAddr, headers: &HeaderMap) -> String {
+    let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<axum::http::uri::Authority>().ok();
+    match (is_everywhere(address.ip()), host()) {
+        (true, Some(host)) => format!("{}:{}", host.host(), address.port()),
+        _ => address.to_string(),
+    }
+}
+
+fn is_everywhere(ip: IpAddr) -> bool {
+    ip.is_unspecified()
+}
+
+/// People begin at the first shard that serves.
+async fn send_to_a_shard(State(house): State<Arc<House>>, headers: HeaderMap, request: Request) -> Response {
+    let shard = house.shards().into_iter().find(|shard| shard.pid.is_some());
+    let Some(shard) = shard else { return (StatusCode::SERVICE_UNAVAILABLE, "no shard serves now\n").into_response() };
+    let path = request.uri().path_and_query().map_or("/world", |path| path.as_str());
+    Redirect::temporary(&format!("http://{}{path}", seen_from(shard.address, &headers))).into_response()
+}
+
+/// The shards' own figures added up, and what only the supervisor knows of each.
+async fn get_metrics(State(house): State<Arc<House>>) -> Response {
+    let answers = ask_all(&house, "/metrics").await;
+    let memory = measured(house.shards()).await;
+    let texts = answers.iter().filter_map(|(_, body)| std::str::from_utf8(body.as_ref()?).ok());
+    ([(header::CONTENT_TYPE, TEXT)], format!("{}{}", own_figures(&memory), added(texts))).into_response()
+}
+
+/// A shard and its memory, in bytes: its share of it (PSS), and what is resident.
+type Measured = (Shard, Option<(u64, u64)>);
+
+/// The kernel walks the pages of each process for its share: not on the thread that answers.
+async fn measured(shards: Vec<Shard>) -> Vec<Measured> {
+    let measure = move || {
+        let memory = |shard: &Shard| shard.pid.and_then(|pid| Some((pss_bytes(pid)?, usage(pid)?.rss_bytes)));
+        shards.iter().map(|shard| (*shard, memory(shard))).collect()
+    };
+    tokio::task::spawn_blocking(measure).await.unwrap_or_default()
+}
+
+fn own_figures(shards: &[Measured]) -> String {
+    let mut text = String::new();
+    let mut family = |name: &str, kind: &str, help: &str, value: fn(&Measured) -> Option<u64>| {
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for measured in shards {
+            if let Some(value) = value(measured) {
+                let _ = writeln!(text, "{name}{{shard=\"{}\"}} {value}", measured.0.number);
+            }
+        }
+    };
+    family("gauntlet_shard_up", "gauge", "Whether the shard serves.", |(shard, _)| {
+        Some(u64::from(shard.pid.is_some()))
+    });
+    family("gauntlet_shard_restarts_total", "counter", "Times that the shard was started again.", |(shard, _)| {
+        Some(shard.restarts)
+    });
+    family(
+        "gauntlet_shard_pss_bytes",
+        "gauge",
+        "Memory of the shard; pages that several processes share are divided among them.",
+        |(_, memory)| Some(memory.as_ref()?.0),
+    );
+    family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it shares.", |(_, memory)| {
+        Some(memory.as_ref()?.1)
+    });
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shard(address: &str) -> Shard {
+        Shard { number: 2, address: address.parse().unwrap(), pid: Some(7), restarts: 1 }
+    }
+
+    #[track_caller]
+    fn check_seen(address: &str, host: Option<&str>, want: &str) {
+        let headers = host.map(|host| (header::HOST, host.parse().unwrap())).into_iter().collect();
+        assert_eq!(seen_from(address.parse().unwrap(), &headers), want);
+    }
+
+    #[test]
+    fn shards_are_where_whoever_asks_can_reach_them() {
+        check_seen("127.0.0.1:4001", Some("play.example:4000"), "127.0.0.1:4001");
+        check_seen("0.0.0.0:4001", Some("play.example:4000"), "play.example:4001");
+        check_seen("[::]:4001", Some("[::1]:4000"), "[::1]:4001");
+        check_seen("0.0.0.0:4001", None, "0.0.0.0:4001");
+    }
+
+    #[track_caller]
+    fn check_worlds(answer: Option<&str>, want: &Value) {
+        let answer = answer.map(|text| Bytes::copy_from_slice(text.as_bytes()));
+        assert_eq!(json!(worlds_of(&shard("127.0.0.1:4002"), answer.as_ref(), &HeaderMap::new())), *want);
+    }
+
+    #[test]
+    fn worlds_say_where_they_are() {
+        let want = json!([{"name": "plaza", "movers": 3, "address": "http://127.0.0.1:4002", "shard": 2}]);
+        check_worlds(Some(r#"{"worlds":[{"name":"plaza","movers":3}],"next":null}"#), &want);
+        check_worlds(Some(r#"{"worlds":{}}"#), &json!([]));
+        check_worlds(Some("no json"), &json!([]));
+        check_worlds(None, &json!([]));
+    }
+
+    #[test]
+    fn figures_name_their_shard() {
+        let down = Shard { pid: None, number: 3, ..shard("127.0.0.1:4003") };
+        let text = own_figures(&[(shard("127.0.0.1:4002"), Some((5, 9))), (down, None)]);
+        for line in [
+            "gauntlet_shard_up{shard=\"2\"} 1",
+            "gauntlet_shard_up{shard=\"3\"} 0",
+            "gauntlet_shard_restarts_total{shard=\"2\"} 1",
+            "gauntlet_shard_pss_bytes{shard=\"2\"} 5",
+            "gauntlet_shard_rss_bytes{shard=\"2\"} 9",
+        ] {
+            assert!(text.lines().any(|said| said == line), "{line} is not in\n{text}");
+        }
+        assert!(!text.contains("pss_bytes{shard=\"3\"}"));
+    }
+}

@@ -1,0 +1,117 @@
+//! `gauntlet serve --shards N`: plain servers under one supervisor, each with its own port, worlds and data file, so that more
+//! connections than one process may open are a setting.
+//!
+//! The supervisor starts them, starts again what dies (that one alone), hands signals on, and says which worlds are where. It
+//! serves no game, opens no store, and no byte of a game passes through it. When it dies, however that comes about, the kernel
+//! ends the shards: a data file never has a server that nobody knows of.
+
+mod ask;
+mod child;
+mod door;
+mod house;
+mod life;
+mod plan;
+mod sum;
+
+use crate::leaving::{leaving, reloads};
+use crate::output::{Failure, say};
+use crate::settings::Typed;
+use door::Door;
+use house::{House, News, Orders};
+use plan::Plan;
+use server::config::Config;
+use server::gateway::listener;
+use server::metrics::Metrics;
+use server::process;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+/// Time in which questions under way at the supervisor's port are answered.
+const DOOR_MAX: Duration = Duration::from_secs(2);
+
+/// Supervises until a signal to leave.
+pub(crate) fn serve(config: &Config, typed: &Typed) -> Result<ExitCode, Failure> {
+    let plans = Plan::of(config, typed.file.as_deref(), &typed.given);
+    // One thread: shards are bound to the life of the thread that starts them, and this one lives as long as the process.
+    let runtime = crate::serve::runtime(1)?;
+    runtime.block_on(supervise(config, plans))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn supervise(config: &Config, plans: Vec<Plan>) -> Result<(), Failure> {
+    let (shutdown, mut reloads) = (leaving()?, reloads()?);
+    tokio::pin!(shutdown);
+    let listener = process::bind(config.address)?;
+    let address = listener.local_addr()?;
+    let house = Arc::new(House::new(&plans));
+    let (orders, _) = watch::channel(Orders::default());
+    let (mut tending, mut news) = tend_all(&house, plans, &orders);
+    let opened = tokio::select! {
+        opened = all_up(&mut news, config.shards) => opened.map(|()| true),
+        () = &mut shutdown => Ok(false),
+    };
+    if let Ok(true) = opened {
+        drop(news);
+        say(hello(address, &house))?;
+        let limits = listener::Limits::of(config, DOOR_MAX);
+        let pass_reloads_on = async {
+            while reloads.recv().await.is_some() {
+                orders.send_modify(|orders| orders.reloads += 1);
+            }
+        };
+        tokio::select! {
+            () = listener::serve(listener, Door::new(house), limits, Arc::new(Metrics::default()), shutdown) => {}
+            () = pass_reloads_on => {}
+        }
+    }
+    tracing::info!("leaving: every shard is asked to leave");
+    orders.send_modify(|orders| orders.leave = true);
+    while tending.join_next().await.is_some() {}
+    opened.map(drop)
+}
+
+fn tend_all(
+    house: &Arc<House>,
+    plans: Vec<Plan>,
+    orders: &watch::Sender<Orders>,
+) -> (JoinSet<()>, mpsc::Receiver<News>) {
+    let (tell, news) = mpsc::channel(plans.len().max(1));
+    let mut tending = JoinSet::new();
+    for plan in plans {
+        let (house, orders, tell) = (house.clone(), orders.subscribe(), tell.clone());
+        tending.spawn(async move { house.tend(plan, orders, tell).await });
+    }
+    (tending, news)
+}
+
+/// Waits until every shard serves. One that never did so does not because of how it was started: somebody must act.
+async fn all_up(news: &mut mpsc::Receiver<News>, shards: usize) -> Result<(), Failure> {
+    let mut up = 0;
+    while up < shards {
+        match news.recv().await {
+            Some(News::Up) => up += 1,
+            Some(News::Stillborn(number, how)) => {
+                let why = format_args!("shard {number} did not start ({how}): what it said stands above");
+                return Err(Failure::cannot(why));
+            }
+            None => return Err(Failure::cannot("the shards are no longer tended, by a defect of this program")),
+        }
+    }
+    Ok(())
+}
+
+/// The one line that says where to go. Said once every shard serves.
+fn hello(address: SocketAddr, house: &House) -> String {
+    let shards = house.shards();
+    let places: Vec<String> = shards.iter().map(|shard| shard.address.to_string()).collect();
+    format!(
+        "gauntlet supervises http://{address} ({} shards: {}; process: {})",
+        shards.len(),
+        places.join(" "),
+        std::process::id()
+    )
+}

@@ -1,0 +1,103 @@
+//! What is started as which shard: port, data file, words of its command line. Pure: knows settings, and starts nothing.
+
+use server::config::Config;
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Settings that differ from shard to shard, or that make a process the supervisor.
+const OWN: [&str; 3] = ["port", "data", "shards"];
+
+/// One shard, before it has ever run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// From 1.
+    pub(super) number: usize,
+    /// Where it listens; port 0 is any free one, and once it has one it keeps that.
+    pub(super) address: SocketAddr,
+    data: PathBuf,
+    words: Vec<OsString>,
+}
+
+impl Plan {
+    /// One plan for each shard: ports behind the supervisor's, files beside the one that is named. `given` are the flags that
+    /// were typed, and `file` the configuration that was named; the environment is passed on as it is.
+    pub(super) fn of(config: &Config, file: Option<&Path>, given: &[(&'static str, String)]) -> Vec<Self> {
+        let flags = given.iter().filter(|(name, _)| !OWN.contains(name));
+        let mut words: Vec<OsString> = flags.map(|(name, value)| format!("--{name}={value}").into()).collect();
+        words.extend(file.map(|file| with("--config=", file)));
+        let plan = |number: usize| Self {
+            number,
+            address: SocketAddr::new(config.address.ip(), port(config.address.port(), number)),
+            data: beside(&config.data, number),
+            words: words.clone(),
+        };
+        (1..=config.shards).map(plan).collect()
+    }
+
+    /// The words behind the program's name.
+    pub(super) fn words(&self) -> Vec<OsString> {
+        let own = ["serve".into(), "--shards=1".into(), format!("--port={}", self.address.port()).into()];
+        own.into_iter().chain([with("--data=", &self.data)]).chain(self.words.iter().cloned()).collect()
+    }
+}
+
+fn with(flag: &str, path: &Path) -> OsString {
+    let mut word = OsString::from(flag);
+    word.push(path);
+    word
+}
+
+/// That they fit below the highest port was checked with the configuration.
+fn port(supervisor: u16, number: usize) -> u16 {
+    if supervisor == 0 { 0 } else { supervisor.saturating_add(u16::try_from(number).unwrap_or(u16::MAX)) }
+}
+
+/// `games.db` becomes `games-shard-3.db`.
+fn beside(data: &Path, number: usize) -> PathBuf {
+    let mut name = data.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-shard-{number}"));
+    if let Some(ending) = data.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    data.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(port: u16, data: &str, given: &[(&'static str, &str)], file: Option<&str>, want: &[&str]) {
+        let mut config = Config::default();
+        config.address.set_port(port);
+        (config.data, config.shards) = (data.into(), want.len());
+        let given: Vec<_> = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let plans = Plan::of(&config, file.map(Path::new), &given);
+        let line = |plan: &Plan| plan.words().iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        assert_eq!(plans.iter().map(line).collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn each_shard_has_its_own_port_and_file() {
+        check(
+            4000,
+            "data/games.db",
+            &[],
+            None,
+            &[
+                "serve --shards=1 --port=4001 --data=data/games-shard-1.db",
+                "serve --shards=1 --port=4002 --data=data/games-shard-2.db",
+            ],
+        );
+        check(0, "games", &[], None, &["serve --shards=1 --port=0 --data=games-shard-1"]);
+    }
+
+    #[test]
+    fn what_was_typed_is_passed_on() {
+        let given = [("threads", "2"), ("port", "4000"), ("shards", "9"), ("data", "a.db"), ("log-level", "warn")];
+        let want = "serve --shards=1 --port=4001 --data=a-shard-1.db --threads=2 --log-level=warn --config=b c.toml";
+        check(4000, "a.db", &given, Some("b c.toml"), &[want]);
+    }
+}

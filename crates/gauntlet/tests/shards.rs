@@ -1,0 +1,126 @@
+//! Servers under one supervisor, as real processes: each lives for itself, and none outlives the supervisor.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::{Folder, Server, until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeSet;
+
+/// The processes that the supervisor has started and that live.
+fn shards_of(server: &Server) -> BTreeSet<u32> {
+    let path = format!("/proc/{0}/task/{0}/children", server.pid());
+    std::fs::read_to_string(path).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+/// The figure of this name that the supervisor gives for each shard, in order.
+fn figures(server: &Server, name: &str) -> Vec<u64> {
+    let text = server.get("/metrics", "");
+    let of_shard = |line: &str| line.strip_prefix(name)?.strip_prefix("{shard=\"")?.split_once("\"} ")?.1.parse().ok();
+    text.lines().filter_map(of_shard).collect()
+}
+
+fn status(server: &Server, path: &str) -> String {
+    server.get(path, "").split(' ').nth(1).unwrap().to_owned()
+}
+
+fn is_gone(pid: u32) -> bool {
+    // A process that ended and was not awaited yet has no memory left.
+    std::fs::read_to_string(format!("/proc/{pid}/status")).map_or(true, |status| !status.contains("VmRSS"))
+}
+
+/// The addresses in the supervisor's first line: its own, and those of its shards.
+fn addresses(server: &Server) -> Vec<String> {
+    let line = server.line.replace("http://", "");
+    let words = line.split([' ', ';']).filter(|word| word.starts_with("127.0.0.1:"));
+    words.map(str::to_owned).collect()
+}
+
+#[test]
+fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
+    let folder = Folder::new();
+    let mut server = folder.serve("--shards 3 --data d/games.db");
+    let before = shards_of(&server);
+    let places: BTreeSet<String> = addresses(&server).into_iter().collect();
+    assert_eq!((before.len(), places.len()), (3, 4), "{}", server.line);
+    assert_eq!(figures(&server, "gauntlet_shard_up"), [1, 1, 1]);
+    assert_eq!(figures(&server, "gauntlet_shard_restarts_total"), [0, 0, 0]);
+    assert!(figures(&server, "gauntlet_shard_pss_bytes").iter().all(|bytes| *bytes > 1_000_000));
+    assert_eq!(status(&server, "/readyz"), "200");
+    assert!((1..=3).all(|number| folder.path().join(format!("d/games-shard-{number}.db")).exists()));
+
+    let victim = *before.first().unwrap();
+    kill_process(Pid::from_raw(victim as i32).unwrap(), Signal::KILL).unwrap();
+    until("the shard serves again", || {
+        (figures(&server, "gauntlet_shard_restarts_total").iter().sum::<u64>() == 1).then_some(())
+    });
+    until("the shard is ready again", || (status(&server, "/readyz") == "200").then_some(()));
+    let after = shards_of(&server);
+    assert_eq!(before.difference(&after).copied().collect::<Vec<_>>(), [victim], "the others live on");
+    assert_eq!((after.len(), figures(&server, "gauntlet_shard_up")), (3, vec![1, 1, 1]));
+    for place in places {
+        std::net::TcpStream::connect(&place).unwrap_or_else(|error| panic!("{place}: {error}"));
+    }
+    assert_eq!(server.leave(), Some(0));
+    assert!(after.into_iter().all(is_gone));
+}
+
+#[test]
+fn what_the_shards_count_is_added_up() {
+    let folder = Folder::new();
+    let server = folder.serve("--shards 2");
+    let shards: Vec<String> = addresses(&server).into_iter().skip(1).collect();
+    for (times, shard) in shards.iter().enumerate() {
+        for _ in 0..=times {
+            let mut stream = std::net::TcpStream::connect(shard).unwrap();
+            std::io::Write::write_all(
+                &mut stream,
+                b"GET /api/openapi.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+            )
+            .unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
+        }
+    }
+    let text = server.get("/metrics", "");
+    let asked = text.lines().filter(|line| line.contains("\"/api/openapi.json\"") && line.contains("2xx"));
+    let counts: Vec<&str> = asked.filter_map(|line| line.rsplit(' ').next()).collect();
+    assert!(counts.contains(&"3"), "{counts:?}");
+}
+
+#[test]
+fn no_shard_outlives_its_supervisor() {
+    let folder = Folder::new();
+    let server = folder.serve("--shards 2");
+    let shards = shards_of(&server);
+    server.kill();
+    until("the shards are gone", || shards.iter().copied().all(is_gone).then_some(()));
+    // Their data files are free at once.
+    let mut again = folder.serve("--shards 2");
+    assert_eq!(again.leave(), Some(0));
+}
+
+#[test]
+fn a_shard_that_cannot_start_is_said_to_be_so() {
+    let folder = Folder::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port() - 1;
+    let output = folder.gauntlet(&format!("serve --shards 2 --port {port}")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for part in ["shard 1: ", "cannot listen on", "shard 1 did not start"] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+}
+
+#[test]
+fn what_shards_cannot_share_is_refused() {
+    let folder = Folder::new();
+    let words = "serve --shards 2 --port 65535 --only limiter --grpc-port 0 --store-url postgres://a@b/c";
+    let output = folder.gauntlet(words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for part in ["store.url = off", "a lower port", "limiter.grpc_port = off", "server.shards = 1"] {
+        assert!(said.contains(part), "{part:?} is not in {said}");
+    }
+}

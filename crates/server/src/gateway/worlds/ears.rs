@@ -1,0 +1,211 @@
+//! What a connection says, as frames: bytes are read into a buffer of the thread, looked at where they lie, and kept only while a
+//! frame is not whole. A connection that says nothing holds no buffer.
+//!
+//! Knows no worlds: each frame is handed to whoever listens.
+
+use super::line::Line;
+use super::pace::Pace;
+use super::parting::{Farewell, Parting};
+use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_HELLO_BYTES_MAX, WORLD_READ_BYTES};
+use rustix::net::{RecvFlags, recv};
+use std::cell::RefCell;
+use std::io;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use wire::delimited;
+use wire::websocket::{Event, HEADER_BYTES_MAX, Kind, MASK_BYTES, Messages, put_close, put_pong};
+use wire::world::{Asked, Framing, read_json, read_protobuf};
+
+const _: () = assert!(
+    WORLD_FRAME_BYTES_MAX + HEADER_BYTES_MAX + MASK_BYTES < WORLD_READ_BYTES,
+    "what is kept of a frame leaves room to read on"
+);
+const _: () = assert!(WORLD_HELLO_BYTES_MAX < b'A' as usize, "the first byte of a hello begins no HTTP method");
+
+thread_local! {
+    /// One for every thread that reads, not for every connection.
+    static BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; WORLD_READ_BYTES].into());
+}
+
+/// Whether whoever listens wants more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// The next frame.
+    On,
+    /// Nothing more for now.
+    Stop,
+}
+
+/// What is remembered of what one connection says.
+#[derive(Debug, Default)]
+pub(super) struct Ears {
+    /// Bytes that are no whole frame, or that nobody wanted yet.
+    kept: Box<[u8]>,
+    /// A message of a WebSocket in parts.
+    messages: Messages,
+    pace: Pace,
+    has_greeted: bool,
+}
+
+impl Ears {
+    /// Of a connection of which this was read already.
+    pub(super) fn new(kept: &[u8]) -> Self {
+        Self { kept: kept.into(), ..Self::default() }
+    }
+
+    /// Whether bytes are kept that may hold whole frames.
+    pub(super) fn has_kept(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// Looks again at what is kept.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub(super) fn hear_kept(
+        &mut self,
+        line: &Line,
+        now_us: i64,
+        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+    ) -> Result<(), Parting> {
+        self.hear(line, 0, now_us, each)
+    }
+
+    /// Reads what has come, once, and hands out the frames in it.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub(super) fn hear_more(
+        &mut self,
+        line: &Line,
+        now_us: i64,
+        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+    ) -> Result<(), Parting> {
+        self.hear(line, WORLD_READ_BYTES, now_us, each)
+    }
+
+    fn hear(
+        &mut self,
+        line: &Line,
+        read_max: usize,
+        now_us: i64,
+        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+    ) -> Result<(), Parting> {
+        BUFFER.with_borrow_mut(|buffer| {
+            let kept = self.kept.len();
+            buffer[..kept].copy_from_slice(&self.kept);
+            let read = if read_max == 0 { 0 } else { read(line.stream(), &mut buffer[kept..])? };
+            if read == 0 && read_max > 0 {
+                return Ok(());
+            }
+            let bytes = &mut buffer[..kept + read];
+            let used = self.split(line, bytes, now_us, each)?;
+            // The same allocation is never kept longer than a frame takes to come.
+            self.kept = bytes[used..].into();
+            Ok(())
+        })
+    }
+
+    /// Hands out the frames in these bytes, and says how many of them were used.
+    fn split(
+        &mut self,
+        line: &Line,
+        bytes: &mut [u8],
+        now_us: i64,
+        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+    ) -> Result<usize, Parting> {
+        let (mut used, mut frames, mut flow) = (0, 0, Flow::On);
+        let result = loop {
+            if flow == Flow::Stop {
+                break Ok(());
+            }
+            let next = match line.framing() {
+                Framing::Delimited => self.delimited(&bytes[used..], each),
+                Framing::Binary | Framing::Text => self.message(line, &mut bytes[used..], each),
+            };
+            match next {
+                Ok((0, _)) => break Ok(()),
+                Ok((length, wants)) => (used, flow) = (used + length, wants),
+                Err(parting) => break Err(parting),
+            }
+            frames += 1;
+            if !self.pace.frame(now_us) {
+                break Err(Farewell::too_fast().into());
+            }
+        };
+        line.heard(frames, used);
+        result.map(|()| used)
+    }
+
+    /// A frame behind its length.
+    fn delimited(
+        &mut self,
+        bytes: &[u8],
+        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+    ) -> Result<(usize, Flow), Parting> {
+        let bytes_max = if self.has_greeted { WORLD_FRAME_BYTES_MAX } else { WORLD_HELLO_BYTES_MAX };
+        let Some(place) = delimited::first(bytes, bytes_max).map_err(Farewell::from)? else {
+            return Ok((0, Flow::On));
+        };
+        let end = place.end;
+        let asked = read_protobuf(&bytes[place]).map_err(Farewell::from)?;
+        self.has_greeted = true;
+        Ok((end, each(asked)?))
+    }
+
+    /// A frame of a WebSocket. The first message says in which language its client wants to be answered.
+    fn message(
+        &mut self,
+        line: &Line,
+        bytes: &mut [u8],
+        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+    ) -> Result<(usize, Flow), Parting> {
+        let (used, event) = self.messages.next(bytes, WORLD_FRAME_BYTES_MAX).map_err(Farewell::from)?;
+        let flow = match event {
+            None | Some(Event::Pong) => Flow::On,
+            Some(Event::Ping(body)) => {
+                let mut pong = Vec::new();
+                put_pong(body, &mut pong);
+                line.tell_now(&pong);
+                Flow::On
+            }
+            Some(Event::Close(status)) => return Err(Parting::Bye(status)),
+            Some(Event::Message(kind, body)) => {
+                if !self.has_greeted && kind == Kind::Text {
+                    line.speak_json();
+                }
+                self.has_greeted = true;
+                let read = match kind {
+                    Kind::Text => read_json(body),
+                    Kind::Binary => read_protobuf(body),
+                };
+                each(read.map_err(Farewell::from)?)?
+            }
+        };
+        self.messages.forget();
+        Ok((used, flow))
+    }
+}
+
+/// Appends what answers a close.
+pub(super) fn put_bye(status: Option<u16>, out: &mut Vec<u8>) {
+    const NORMAL: u16 = 1000;
+    put_close(status.unwrap_or(NORMAL), "", out);
+}
+
+/// Reads once. A socket that gave less than there was room for is empty: asking it again would cost a call for every frame.
+/// Edge-triggered polling allows that (epoll(7)); whatever comes later is a new edge.
+fn read(stream: &TcpStream, room: &mut [u8]) -> Result<usize, Parting> {
+    let mut read = None;
+    let tried = stream.try_io(Interest::READABLE, || {
+        let (bytes, _) = recv(stream, &mut *room, RecvFlags::DONTWAIT)?;
+        read = Some(bytes);
+        if bytes > 0 && bytes < room.len() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+    });
+    match (read, tried) {
+        (Some(0), _) => Err(Parting::Gone),
+        (Some(bytes), _) => Ok(bytes),
+        (None, Err(error)) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),
+        (None, _) => Err(Parting::Gone),
+    }
+}

@@ -1,0 +1,254 @@
+//! One connection, as everybody sees it who has something to tell: its socket, and what the socket has not taken. While nothing
+//! is kept there is no buffer; there is never a channel, nor a timer. What is told is written at once, by whoever tells it.
+//!
+//! Knows how frames are framed; what is in them, others say.
+
+use super::ears::put_bye;
+use super::parting::{Farewell, Parting};
+use crate::gateway::listener::Seat;
+use crate::metrics::{LineKind, Metrics};
+use engine::limits::{WORLD_KEEPALIVE_AFTER, WORLD_KEEPALIVE_EVERY, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOX_BYTES_MAX};
+use futures_util::task::AtomicWaker;
+use rustix::net::sockopt;
+use std::io;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use tokio::net::TcpStream;
+use wire::websocket::put_close;
+use wire::world::{Format, Framing, Told, encode};
+
+/// Something is kept that the socket has not taken.
+const BEHIND: u8 = 1;
+/// Nothing more is told.
+const ENDED: u8 = 2;
+/// Frames are JSON.
+const JSON: u8 = 4;
+/// Refusals say in words what was wrong.
+const REASONS: u8 = 8;
+/// The connection is a WebSocket.
+const WEBSOCKET: u8 = 16;
+
+/// One connection.
+pub(super) struct Line {
+    stream: TcpStream,
+    seat: Seat,
+    state: AtomicU8,
+    outbox: Mutex<Outbox>,
+    /// The one task of the connection.
+    task: AtomicWaker,
+}
+
+/// What waits to be written.
+#[derive(Default)]
+struct Outbox {
+    bytes: Vec<u8>,
+    /// Everything waits until the first answer has been said.
+    is_held: bool,
+}
+
+/// What a connection's task is woken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stirring {
+    /// Something came, or the other side is gone.
+    Said,
+    /// The socket takes more.
+    Takes,
+    /// Somebody ended the connection.
+    Ended,
+}
+
+impl Line {
+    /// A connection that speaks protocol buffers until it says otherwise.
+    pub(super) fn new(stream: TcpStream, seat: Seat, framing: Framing) -> Self {
+        keep_alive(&stream);
+        let state = match framing {
+            Framing::Delimited => 0,
+            Framing::Binary => WEBSOCKET,
+            Framing::Text => WEBSOCKET | JSON,
+        };
+        let line =
+            Self { stream, seat, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
+        line.metrics().lines().opened(line.kind());
+        line
+    }
+
+    pub(super) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        self.seat.metrics()
+    }
+
+    fn kind(&self) -> LineKind {
+        if self.is(WEBSOCKET) { LineKind::WebSocket } else { LineKind::Tcp }
+    }
+
+    /// How frames stand in the connection.
+    pub(super) fn framing(&self) -> Framing {
+        match self.state.load(Ordering::Relaxed) {
+            state if state & WEBSOCKET == 0 => Framing::Delimited,
+            state if state & JSON == 0 => Framing::Binary,
+            _ => Framing::Text,
+        }
+    }
+
+    /// How the other side is spoken to.
+    pub(super) fn format(&self) -> Format {
+        Format { framing: self.framing(), reasons: self.is(REASONS) }
+    }
+
+    pub(super) fn speak_json(&self) {
+        self.state.fetch_or(JSON, Ordering::Relaxed);
+    }
+
+    pub(super) fn give_reasons(&self) {
+        self.state.fetch_or(REASONS, Ordering::Relaxed);
+    }
+
+    /// So many frames of so many bytes came.
+    pub(super) fn heard(&self, frames: u64, bytes: usize) {
+        self.metrics().lines().heard(frames, bytes as u64);
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        self.is(BEHIND)
+    }
+
+    fn is(&self, bit: u8) -> bool {
+        self.state.load(Ordering::Acquire) & bit != 0
+    }
+
+    /// Says one thing.
+    pub(super) fn say(&self, told: &impl Told) {
+        let mut frame = Vec::new();
+        encode(told, self.format(), &mut frame);
+        self.tell_now(&frame);
+    }
+
+    /// Sends whole frames: at once what the socket takes, later the rest. Who does not read what is said is cut off.
+    pub(super) fn tell_now(&self, frames: &[u8]) {
+        let mut outbox = self.outbox();
+        if !self.is(ENDED) {
+            self.put(&mut outbox, frames);
+        }
+    }
+
+    /// Keeps everything that is told until [`Line::release`]: an answer goes before what follows from it.
+    pub(super) fn hold(&self) {
+        self.outbox().is_held = true;
+    }
+
+    /// Says this, and then what was told meanwhile.
+    pub(super) fn release(&self, first: Option<&impl Told>) {
+        let mut frames = Vec::new();
+        if let Some(first) = first {
+            encode(first, self.format(), &mut frames);
+        }
+        let mut outbox = self.outbox();
+        frames.append(&mut outbox.bytes);
+        outbox.is_held = false;
+        self.state.fetch_and(!BEHIND, Ordering::AcqRel);
+        self.put(&mut outbox, &frames);
+    }
+
+    fn put(&self, outbox: &mut Outbox, frames: &[u8]) {
+        let written = if outbox.is_held || !outbox.bytes.is_empty() { 0 } else { self.write(frames) };
+        let rest = &frames[written..];
+        if rest.is_empty() {
+            return;
+        }
+        if outbox.bytes.len() + rest.len() > WORLD_OUTBOX_BYTES_MAX {
+            self.metrics().lines().ended(Farewell::not_taken().code);
+            self.state.fetch_or(ENDED, Ordering::AcqRel);
+        } else {
+            outbox.bytes.extend_from_slice(rest);
+            self.state.fetch_or(BEHIND, Ordering::AcqRel);
+        }
+        self.task.wake();
+    }
+
+    /// Writes what the socket takes of this. What cannot be written to a broken connection need not be kept: its task sees the end.
+    fn write(&self, bytes: &[u8]) -> usize {
+        match self.stream.try_write(bytes) {
+            Ok(written) => written,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(_) => bytes.len(),
+        }
+    }
+
+    /// Writes what is kept, as far as the socket takes it.
+    pub(super) fn flush(&self) {
+        let mut outbox = self.outbox();
+        if outbox.is_held {
+            return;
+        }
+        let written = self.write(&outbox.bytes);
+        if written < outbox.bytes.len() {
+            outbox.bytes.drain(..written);
+        } else {
+            outbox.bytes = Vec::new();
+            self.state.fetch_and(!BEHIND, Ordering::AcqRel);
+        }
+    }
+
+    /// Says why the connection ends, and nothing after it. The task is woken, and takes the connection down. The first reason stands.
+    pub(super) fn part(&self, parting: &Parting) {
+        let mut outbox = self.outbox();
+        if self.is(ENDED) {
+            return;
+        }
+        outbox.is_held = false;
+        let mut frames = Vec::new();
+        match parting {
+            Parting::Gone => outbox.bytes = Vec::new(),
+            Parting::Bye(status) if self.is(WEBSOCKET) => put_bye(*status, &mut frames),
+            Parting::Bye(_) => {}
+            Parting::Ended(farewell) => {
+                self.metrics().lines().ended(farewell.code);
+                encode(&farewell.frame(), self.format(), &mut frames);
+                if self.is(WEBSOCKET) {
+                    put_close(farewell.close, farewell.code, &mut frames);
+                }
+            }
+        }
+        self.put(&mut outbox, &frames);
+        self.state.fetch_or(ENDED, Ordering::AcqRel);
+        self.task.wake();
+    }
+
+    /// Waits for something to do. Who does not take what is said is not listened to: it fills its own buffers, not ours.
+    pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<Stirring> {
+        self.task.register(context.waker());
+        if self.is(ENDED) {
+            return Poll::Ready(Stirring::Ended);
+        }
+        if self.is(BEHIND) && !self.outbox().is_held {
+            return self.stream.poll_write_ready(context).map(|_| Stirring::Takes);
+        }
+        self.stream.poll_read_ready(context).map(|_| Stirring::Said)
+    }
+
+    /// Whole even if a holder of the lock panicked: bytes are appended in one step.
+    fn outbox(&self) -> MutexGuard<'_, Outbox> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.metrics().lines().closed(self.kind());
+    }
+}
+
+/// Lets the system find out whether the other side is still there, while nothing is said and while nothing is taken. A socket
+/// that cannot be set so is found dead later.
+fn keep_alive(stream: &TcpStream) {
+    let silent = WORLD_KEEPALIVE_AFTER + WORLD_KEEPALIVE_EVERY * WORLD_KEEPALIVE_PROBES;
+    let _ = sockopt::set_tcp_keepidle(stream, WORLD_KEEPALIVE_AFTER)
+        .and_then(|()| sockopt::set_tcp_keepintvl(stream, WORLD_KEEPALIVE_EVERY))
+        .and_then(|()| sockopt::set_tcp_keepcnt(stream, WORLD_KEEPALIVE_PROBES))
+        .and_then(|()| sockopt::set_tcp_user_timeout(stream, silent.as_millis() as u32))
+        .and_then(|()| sockopt::set_socket_keepalive(stream, true));
+}

@@ -1,0 +1,145 @@
+//! The life of a connection whose mover is in a world: one small task, woken when something comes, when the socket takes more, or
+//! when the connection is ended. A future written by hand, so that it is no larger than what it knows.
+
+use super::ears::{Ears, Flow};
+use super::line::{Line, Stirring};
+use super::linger::linger;
+use super::parting::{Farewell, Parting};
+use super::register::view_options;
+use super::say::put_refusal;
+use crate::app::App;
+use crate::worlds::{Door, Place, SendError};
+use engine::worlds::{Input, What};
+use rules::world::Step;
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use wire::world::{Asked, Refusal, Watched};
+
+/// The code of an input that was not taken because too many wait.
+const BUSY: &str = "busy";
+const BUSY_REASON: &str = "too many inputs wait for this world: send it again, with the same number";
+
+thread_local! {
+    /// What one connection wants at once: one for every thread, not for every connection.
+    static INPUTS: RefCell<Vec<Input>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A connection whose mover is in a world.
+pub(super) struct Live {
+    line: Arc<Line>,
+    ears: Ears,
+    door: Door,
+    /// Dropped with the connection, however that ends: the mover is lost then.
+    place: Option<Place>,
+    app: App,
+}
+
+impl Live {
+    pub(super) fn new(line: Arc<Line>, ears: Ears, door: Door, place: Place, app: App) -> Self {
+        Self { line, ears, door, place: Some(place), app }
+    }
+
+    /// Hears what was said behind the registration.
+    ///
+    /// # Errors
+    /// The connection ends.
+    pub(super) fn catch_up(&mut self) -> Result<(), Parting> {
+        if self.ears.has_kept() { self.listen(Ears::hear_kept) } else { Ok(()) }
+    }
+
+    fn listen(&mut self, hear: Hear) -> Result<(), Parting> {
+        let now_us = self.app.clock.now_us();
+        INPUTS.with_borrow_mut(|inputs| {
+            inputs.clear();
+            let Self { line, ears, door, place, .. } = self;
+            let heard = hear(ears, line, now_us, &mut |asked| {
+                let Some(seated) = place else { return Err(Parting::Gone) };
+                if let Asked::Leave(_) = asked {
+                    place.take().into_iter().for_each(Place::leave);
+                    return Err(Parting::Bye(None));
+                }
+                inputs.extend(take(line, seated, &asked, now_us)?);
+                Ok(Flow::On)
+            });
+            // Whatever came before the end was said all the same.
+            send(line, door, inputs).and(heard)
+        })
+    }
+}
+
+type Hear = fn(&mut Ears, &Line, i64, &mut dyn FnMut(Asked) -> Result<Flow, Parting>) -> Result<(), Parting>;
+
+impl Future for Live {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let parting = loop {
+            let heard = match ready!(self.line.poll(context)) {
+                Stirring::Said => self.listen(Ears::hear_more),
+                Stirring::Takes => {
+                    self.line.flush();
+                    Ok(())
+                }
+                Stirring::Ended => break Parting::Gone,
+            };
+            if let Err(parting) = heard {
+                break parting;
+            }
+        };
+        self.line.part(&parting);
+        tokio::spawn(linger(self.line.clone()));
+        Poll::Ready(())
+    }
+}
+
+/// What somebody asks for: an input for the world, or nothing that the world must decide.
+fn take(line: &Line, place: &Place, asked: &Asked, now_us: i64) -> Result<Option<Input>, Parting> {
+    let input = |seq, what| Ok(Some(Input { seat: place.seat(), seq, tag: 0, at_us: now_us, what }));
+    match asked {
+        Asked::Move(step) => {
+            let code = u8::try_from(step.step).ok().and_then(Step::from_code);
+            input(step.seq, What::Step(code.ok_or_else(|| Farewell::malformed("a step is a number from 0 to 8"))?))
+        }
+        Asked::Dig(dig) => input(dig.seq, What::Dig),
+        Asked::Grab(grab) => input(grab.seq, What::Grab),
+        Asked::Watch(watch) => {
+            let options = watch.view.map(view_options).transpose();
+            match options.map(|options| (options, place.watch(options))) {
+                Ok((_, Ok(()))) => line.say(&Watched { view: watch.view }),
+                Ok((_, Err(SendError::Busy))) => refuse_busy(line, 0),
+                Ok((_, Err(SendError::Gone(why)))) => return Err(Parting::Ended(why.into())),
+                Err(refused) => {
+                    let mut frame = Vec::new();
+                    put_refusal(0, refused, line.format(), &mut frame);
+                    line.tell_now(&frame);
+                }
+            }
+            Ok(None)
+        }
+        Asked::Leave(_) | Asked::Hello(_) | Asked::Register(_) => {
+            Err(Farewell::out_of_turn("a mover is registered here already: move, dig, grab, watch or leave").into())
+        }
+    }
+}
+
+/// Puts inputs into the world's mailbox; what it does not take is refused, and may be sent again with the same number.
+fn send(line: &Line, door: &Door, inputs: &mut Vec<Input>) -> Result<(), Parting> {
+    if inputs.is_empty() {
+        return Ok(());
+    }
+    match door.send(inputs) {
+        Ok(()) => Ok(()),
+        Err(SendError::Busy) => {
+            inputs.drain(..).for_each(|input| refuse_busy(line, input.seq));
+            Ok(())
+        }
+        Err(SendError::Gone(why)) => Err(Parting::Ended(why.into())),
+    }
+}
+
+fn refuse_busy(line: &Line, seq: u32) {
+    let reason = if line.format().reasons { BUSY_REASON } else { "" };
+    line.say(&Refusal { seq, code: BUSY, reason, expected_seq: 0 });
+}

@@ -1,0 +1,42 @@
+//! Connections to worlds: frames over TCP on the port of HTTP, and over WebSockets. Tens of thousands of them say something once a
+//! second, so that each is a socket, one small task and a [`line::Line`], and nothing else while nothing is said: no buffer, no
+//! timer, no channel.
+//!
+//! `ears` hears what comes, `say` puts what a world tells into frames, `line` writes it; `opening` brings a mover in and `live` is
+//! its connection's life. `read` and `actors` are for those who do not move. Who may move where, `crate::worlds` and the engine decide.
+
+mod actors;
+mod ears;
+mod line;
+mod linger;
+mod live;
+mod opening;
+mod pace;
+mod parting;
+mod read;
+mod register;
+mod say;
+mod show;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use super::listener;
+use crate::app::App;
+use ears::Ears;
+use opening::{Opening, open};
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::world::Framing;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(socket::open_socket)).merge(read::routes()).merge(actors::routes())
+}
+
+/// Speaks frames on a connection that does not speak HTTP.
+pub(super) fn meet(app: App, line: listener::Line) {
+    let ears = Ears::new(&line.ahead);
+    let line = Arc::new(line::Line::new(line.stream, line.seat, Framing::Delimited));
+    tokio::spawn(open(Opening { app, line, ears, connected: None, world: None }));
+}

@@ -1,0 +1,162 @@
+//! The first exchanges of a connection: hello and registration, within a stated time. Only here does a connection hold a timer and
+//! a task of some size; once its mover is in a world, [`Live`] goes on.
+
+use super::ears::{Ears, Flow};
+use super::line::{Line, Stirring};
+use super::linger::linger;
+use super::live::Live;
+use super::parting::{Farewell, Parting};
+use super::register::{self, NotSo, in_force};
+use crate::app::App;
+use crate::gateway::auth::Anybody;
+use crate::worlds::{Door, Ending, Place, RegisterError};
+use engine::ids::WorldName;
+use engine::limits::WORLD_OPENING_MAX;
+use rules::world::INDICATORS;
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::sync::Arc;
+use tokio::time::timeout;
+use wire::world::{Asked, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
+
+/// A connection on which nobody has registered yet.
+pub(super) struct Opening {
+    pub(super) app: App,
+    pub(super) line: Arc<Line>,
+    pub(super) ears: Ears,
+    /// Whoever the request was from that became this connection.
+    pub(super) connected: Option<Anybody>,
+    /// The world that the address names.
+    pub(super) world: Option<WorldName>,
+}
+
+/// Brings somebody into a world, and goes on as their connection.
+pub(super) async fn open(opening: Opening) {
+    let (app, line) = (opening.app.clone(), opening.line.clone());
+    let parting = tokio::select! {
+        opened = timeout(WORLD_OPENING_MAX, opening.enter()) => match opened {
+            Ok(Ok(live)) => {
+                tokio::spawn(live);
+                return;
+            }
+            Ok(Err(parting)) => parting,
+            Err(_) => Farewell::too_slow().into(),
+        },
+        () = app.drain.begun() => Farewell::from(Ending::Leaving).into(),
+    };
+    line.part(&parting);
+    linger(line).await;
+}
+
+impl Opening {
+    async fn enter(mut self) -> Result<Live, Parting> {
+        match self.next().await? {
+            Asked::Hello(hello) => self.welcome(&hello)?,
+            _ => return Err(Farewell::out_of_turn("the first frame is a hello").into()),
+        }
+        loop {
+            let register = match self.next().await? {
+                Asked::Register(register) => register,
+                Asked::Leave(_) => return Err(Parting::Bye(None)),
+                _ => return Err(Farewell::out_of_turn("nobody is registered here yet: register").into()),
+            };
+            match self.register(&register).await? {
+                Ok((door, place)) => {
+                    let mut live = Live::new(self.line, self.ears, door, place, self.app);
+                    live.catch_up()?;
+                    return Ok(live);
+                }
+                Err(not_so) => self.refuse(not_so),
+            }
+        }
+    }
+
+    /// The next frame.
+    async fn next(&mut self) -> Result<Asked, Parting> {
+        let Self { line, ears, app, .. } = self;
+        let mut next = None;
+        let mut one = |asked| {
+            next = Some(asked);
+            Ok(Flow::Stop)
+        };
+        if ears.has_kept() {
+            ears.hear_kept(line, app.clock.now_us(), &mut one)?;
+        }
+        loop {
+            if let Some(asked) = next.take() {
+                return Ok(asked);
+            }
+            match poll_fn(|context| line.poll(context)).await {
+                Stirring::Said => ears.hear_more(line, app.clock.now_us(), &mut |asked| {
+                    next = Some(asked);
+                    Ok(Flow::Stop)
+                })?,
+                Stirring::Takes => line.flush(),
+                Stirring::Ended => return Err(Parting::Gone),
+            }
+        }
+    }
+
+    fn welcome(&self, hello: &Hello) -> Result<(), Parting> {
+        if hello.version != VERSION {
+            return Err(Farewell::version(hello.version).into());
+        }
+        let mut capabilities = hello.capabilities.clone();
+        capabilities.retain(|capability| capability == REASONS);
+        capabilities.truncate(1);
+        if !capabilities.is_empty() {
+            self.line.give_reasons();
+        }
+        let indicators = INDICATORS.iter().map(|emoji| (*emoji).to_owned()).collect();
+        self.line.say(&Welcome { version: VERSION, capabilities, indicators });
+        Ok(())
+    }
+
+    async fn register(&self, register: &Register) -> Result<Result<(Door, Place), NotSo>, Parting> {
+        let name = register::world(&register.world, self.world.as_ref())?;
+        let who = register::who(&self.app, &register.token, self.connected.as_ref()).await?;
+        let door = self.app.worlds.visit(&name).await.map_err(Farewell::from)?;
+        if !register::may_enter(&self.app, &door.facts().row, &who).await? {
+            return Ok(Err(NotSo::NotJoined));
+        }
+        let registration = match register::registration(register, who) {
+            Ok(registration) => registration,
+            Err(not_so) => return Ok(Err(not_so)),
+        };
+        let view = registration.view.map(in_force);
+        // What the world tells from here on must not overtake the answer.
+        self.line.hold();
+        let outcome = door.register(registration, self.line.clone()).await;
+        let (registered, place) = match outcome {
+            Ok(entered) => entered,
+            Err(error) => {
+                self.line.release(None::<&Registered>);
+                return match error {
+                    RegisterError::Refused(refusal) => Ok(Err(NotSo::Refused(refusal))),
+                    RegisterError::Busy => Err(Farewell::busy().into()),
+                    RegisterError::Gone(why) => Err(Farewell::from(why).into()),
+                };
+            }
+        };
+        let settings = &door.facts().settings;
+        self.line.release(Some(&Registered {
+            id: registered.seat.id.0,
+            key: registered.key,
+            x: registered.cell.x.into(),
+            y: registered.cell.y.into(),
+            next_seq: registered.next_seq,
+            width: settings.size.width.into(),
+            height: settings.size.height.into(),
+            view,
+            move_min_ms: u32::try_from(settings.move_min.as_millis()).unwrap_or(u32::MAX),
+            score: registered.score,
+            is_resumed: registered.is_resumed,
+        }));
+        Ok(Ok((door, place)))
+    }
+
+    fn refuse(&self, not_so: NotSo) {
+        let reason = if self.line.format().reasons { not_so.reason() } else { Cow::Borrowed("") };
+        self.line.say(&Refusal { seq: 0, code: not_so.code(), reason: &reason, expected_seq: 0 });
+    }
+}

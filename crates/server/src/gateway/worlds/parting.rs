@@ -1,0 +1,177 @@
+//! Why a connection ends, and the last thing that it is told: one error frame with a code, words, and the status of the close.
+
+use crate::gateway::problem::ApiError;
+use crate::worlds::{Ending, VisitError};
+use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX, WORLD_OPENING_MAX};
+use std::borrow::Cow;
+use wire::delimited::Broken;
+use wire::websocket::Violation;
+use wire::world::{Error, Malformed, VERSION};
+
+/// Statuses of a close (RFC 6455, section 7.4.1). Over TCP they stand in the error frame alone.
+const PROTOCOL: u16 = 1002;
+const NOT_TEXT: u16 = 1007;
+const POLICY: u16 = 1008;
+const TOO_LONG: u16 = 1009;
+const DEFECT: u16 = 1011;
+const RESTART: u16 = 1012;
+const LATER: u16 = 1013;
+
+/// How a connection ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Parting {
+    /// The other side is gone, or does not take anything: there is nobody to tell.
+    Gone,
+    /// The other side has said that it goes; over a WebSocket it is answered with this status.
+    Bye(Option<u16>),
+    /// We end it, and say why.
+    Ended(Farewell),
+}
+
+/// What the other side is told at the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Farewell {
+    /// Stable, for programs.
+    pub(super) code: &'static str,
+    reason: Cow<'static, str>,
+    /// The status of the close.
+    pub(super) close: u16,
+    address: String,
+}
+
+impl Farewell {
+    fn new(code: &'static str, close: u16, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, reason: reason.into(), close, address: String::new() }
+    }
+
+    /// The frame.
+    pub(super) fn frame(&self) -> Error {
+        Error {
+            code: self.code.to_owned(),
+            reason: self.reason.to_string(),
+            close: self.close.into(),
+            address: self.address.clone(),
+        }
+    }
+
+    /// Something came at a moment when nobody expects it.
+    pub(super) fn out_of_turn(expected: &'static str) -> Self {
+        Self::new("out_of_turn", PROTOCOL, expected)
+    }
+
+    /// The client speaks a version that is not spoken here.
+    pub(super) fn version(theirs: u32) -> Self {
+        Self::new("version", PROTOCOL, format!("version {VERSION} is spoken here, not {theirs}: say hello with it"))
+    }
+
+    /// A frame has a value that no frame can have.
+    pub(super) fn malformed(why: &'static str) -> Self {
+        Self::new("malformed", PROTOCOL, why)
+    }
+
+    /// Frames come faster than anybody needs.
+    pub(super) fn too_fast() -> Self {
+        let why = format!("more than {WORLD_FRAMES_PER_S_MAX} frames a second came for a while: send less");
+        Self::new("too_fast", POLICY, why)
+    }
+
+    /// A connection that nobody has registered on in time.
+    pub(super) fn too_slow() -> Self {
+        let why = format!("nobody registered within {} s: connect when somebody moves", WORLD_OPENING_MAX.as_secs());
+        Self::new("too_slow", POLICY, why)
+    }
+
+    /// What was said is not taken.
+    pub(super) fn not_taken() -> Self {
+        Self::new(
+            "not_read",
+            POLICY,
+            "what was said has not been read for too long: read faster, or ask for fewer views",
+        )
+    }
+
+    /// No world can have this name, or none was named.
+    pub(super) fn name(reason: impl Into<Cow<'static, str>>) -> Self {
+        Self::new("no_such_world", POLICY, reason)
+    }
+
+    /// Whoever connects may not come in.
+    pub(super) fn refused(error: &ApiError) -> Self {
+        let (_, code) = error.kind();
+        Self::new(code, POLICY, error.to_string())
+    }
+
+    /// Too much waits at the world.
+    pub(super) fn busy() -> Self {
+        Self::new("busy", LATER, "too many come into this world at once: try again in a moment")
+    }
+}
+
+impl From<Farewell> for Parting {
+    fn from(farewell: Farewell) -> Self {
+        Self::Ended(farewell)
+    }
+}
+
+impl From<Malformed> for Farewell {
+    fn from(Malformed(why): Malformed) -> Self {
+        Self::new("malformed", PROTOCOL, why)
+    }
+}
+
+impl From<Broken> for Farewell {
+    fn from(broken: Broken) -> Self {
+        match broken {
+            Broken::NoLength => Self::malformed("a frame stands behind its length as a varint of at most 5 bytes"),
+            Broken::Empty => Self::malformed("a frame without a byte says nothing"),
+            Broken::TooLong { bytes } => {
+                let why = format!(
+                    "a frame of {bytes} bytes: a hello has at most {WORLD_HELLO_BYTES_MAX}, others {WORLD_FRAME_BYTES_MAX}"
+                );
+                Self::new("oversized", TOO_LONG, why)
+            }
+        }
+    }
+}
+
+impl From<Violation> for Farewell {
+    fn from(violation: Violation) -> Self {
+        match violation {
+            Violation::Protocol(why) => Self::malformed(why),
+            Violation::NotText => Self::new("malformed", NOT_TEXT, "a text is not UTF-8"),
+            Violation::TooLong => {
+                Self::new("oversized", TOO_LONG, format!("a message has at most {WORLD_FRAME_BYTES_MAX} bytes"))
+            }
+        }
+    }
+}
+
+impl From<Ending> for Farewell {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::WorldMoved => Self::new("world_moved", RESTART, "the world is not here any more: connect again"),
+            Ending::Leaving => Self::new("draining", RESTART, "this server is leaving: connect again"),
+            Ending::Replaced => Self::new("replaced", POLICY, "this mover was taken up on another connection"),
+            Ending::Gone => Self::new("unknown_mover", POLICY, "there is no such mover any more: register again"),
+            Ending::Broken => {
+                Self::new("broken", DEFECT, "this world broke, by a defect of the server: its log says more")
+            }
+        }
+    }
+}
+
+impl From<VisitError> for Farewell {
+    fn from(error: VisitError) -> Self {
+        let reason = error.to_string();
+        match error {
+            VisitError::NoSuchWorld => Self::name(reason),
+            VisitError::Over => Self::new("over", POLICY, reason),
+            VisitError::Elsewhere { address } => Self { address, ..Self::new("elsewhere", RESTART, reason) },
+            VisitError::Draining => Self::new("draining", RESTART, reason),
+            VisitError::Busy => Self::new("busy", LATER, reason),
+            // Only operators may read why a database was unreachable.
+            VisitError::Store(_) => Self::new("unavailable", LATER, "this server cannot read the world now: try again"),
+            VisitError::Broken => Self::new("broken", DEFECT, reason),
+        }
+    }
+}

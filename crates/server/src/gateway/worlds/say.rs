@@ -1,0 +1,148 @@
+//! What a world tells, as the frames that say it. A view is put together in a buffer of the thread, and encoded from there.
+
+use super::line::Line;
+use super::parting::{Farewell, Parting};
+use crate::metrics::Word;
+use crate::worlds::{Ending, Outlet, Tiding};
+use engine::worlds::{Answer, Done, Entered, News, Refusal as Refused, RoundPhase, RoundShown, ViewDelta};
+use rules::world::{Cell, Indicator, Item as Lying, PowerUp};
+use std::cell::RefCell;
+use wire::world::{
+    Dug, Format, Grabbed, Item, ItemKind, Moved, Mover, Place, Refusal, Round, RoundPhase as Phase, Score, View, encode,
+};
+
+thread_local! {
+    static VIEW: RefCell<View> = RefCell::default();
+}
+
+impl Outlet for Line {
+    fn encode(&self, tiding: &Tiding<'_>, out: &mut Vec<u8>) {
+        let (format, lines) = (self.format(), self.metrics().lines());
+        match tiding {
+            Tiding::Answer(answer) => {
+                lines.said(Word::Answer);
+                put_answer(answer, format, out);
+            }
+            Tiding::View(delta) => {
+                lines.said(Word::View);
+                VIEW.with_borrow_mut(|view| {
+                    fill(view, delta);
+                    encode(view, format, out);
+                });
+            }
+            Tiding::News(news) => {
+                lines.said(Word::News);
+                encode(&told(news), format, out);
+            }
+        }
+    }
+
+    fn tell(&self, frames: &[u8]) {
+        self.tell_now(frames);
+    }
+
+    fn is_behind(&self) -> bool {
+        Self::is_behind(self)
+    }
+
+    fn end(&self, why: Ending) {
+        self.part(&Parting::Ended(Farewell::from(why)));
+    }
+}
+
+fn put_answer(answer: &Answer, format: Format, out: &mut Vec<u8>) {
+    let seq = answer.seq;
+    match answer.result {
+        Ok(Done::Moved(Cell { x, y })) => encode(&Moved { seq, x: x.into(), y: y.into() }, format, out),
+        Ok(Done::Dug { points, score }) => encode(&Dug { seq, points: points.into(), score }, format, out),
+        Ok(Done::Grabbed { item, until }) => {
+            encode(&Grabbed { seq, item: power_up(item).into(), until_ms: until.0 }, format, out);
+        }
+        Err(refused) => put_refusal(seq, refused, format, out),
+    }
+}
+
+/// A refusal, in words only for those who want them.
+pub(super) fn put_refusal(seq: u32, refused: Refused, format: Format, out: &mut Vec<u8>) {
+    let reason = if format.reasons { refused.to_string() } else { String::new() };
+    let expected_seq = if let Refused::OutOfOrder { expected } = refused { expected } else { 0 };
+    encode(&Refusal { seq, code: refused.code(), reason: &reason, expected_seq }, format, out);
+}
+
+fn power_up(item: PowerUp) -> ItemKind {
+    match item {
+        PowerUp::DoubleStep => ItemKind::DoubleStep,
+        PowerUp::Farsight => ItemKind::Farsight,
+        PowerUp::Magnet => ItemKind::Magnet,
+    }
+}
+
+/// What lies on a cell, by what it looks like.
+fn item((Cell { x, y }, looks): &(Cell, Indicator)) -> Item {
+    let found = PowerUp::ALL.into_iter().find(|known| Indicator::from(Lying::PowerUp(*known)) == *looks);
+    Item { x: (*x).into(), y: (*y).into(), kind: found.map_or(ItemKind::Chest, power_up).into() }
+}
+
+/// A view in the memory of the last one.
+fn fill(view: &mut View, delta: &ViewDelta) {
+    prost::Message::clear(view);
+    let ViewDelta { is_full, tick, centre, radius_x, radius_y, crowd, score, skipped, .. } = *delta;
+    (view.tick, view.is_full, view.x, view.y) = (tick, is_full, centre.x.into(), centre.y.into());
+    (view.crowd, view.score, view.skipped) = (crowd, score, skipped);
+    if is_full {
+        (view.radius_x, view.radius_y) = (radius_x.into(), radius_y.into());
+    }
+    view.oldest_change_us = delta.oldest_change_us.unwrap_or_default();
+    view.round = delta.round.map(round);
+    view.entered.extend(delta.entered.iter().map(mover));
+    view.moved.extend(delta.moved.iter().map(|(id, cell)| Place { id: id.0, x: cell.x.into(), y: cell.y.into() }));
+    view.left.extend(delta.left.iter().map(|id| id.0));
+    view.items.extend(delta.items_in.iter().map(item));
+    put_cells(&mut view.trees, &delta.trees);
+    put_cells(&mut view.items_gone, &delta.items_gone);
+    put_cells(&mut view.life, &delta.life_on);
+    put_cells(&mut view.life_gone, &delta.life_off);
+}
+
+fn put_cells(numbers: &mut Vec<u32>, cells: &[Cell]) {
+    numbers.extend(cells.iter().flat_map(|cell| [u32::from(cell.x), u32::from(cell.y)]));
+}
+
+fn mover(entered: &Entered) -> Mover {
+    Mover {
+        id: entered.id.0,
+        x: entered.cell.x.into(),
+        y: entered.cell.y.into(),
+        indicator: entered.indicator.code().into(),
+        name: entered.name.as_deref().unwrap_or_default().to_owned(),
+    }
+}
+
+fn round(shown: RoundShown) -> Round {
+    let phase = match shown.phase {
+        RoundPhase::Waiting => Phase::Waiting,
+        RoundPhase::Running => Phase::Running,
+        RoundPhase::Over => Phase::Over,
+    };
+    Round {
+        number: shown.number,
+        phase: phase.into(),
+        until_ms: shown.until.0,
+        chests_left: shown.chests_left,
+        ..Round::default()
+    }
+}
+
+fn told(news: &News) -> Round {
+    match news {
+        News::Began(shown) => round(*shown),
+        News::Ended { number, scores, next } => {
+            let score = |scored: &engine::worlds::Scored| Score {
+                id: scored.hunter.mover.0,
+                name: scored.hunter.name.to_string(),
+                score: scored.points,
+            };
+            Round { ended: *number, scores: scores.iter().map(score).collect(), ..round(*next) }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The way in through HTTP: a request that becomes a WebSocket. The handshake is answered here (RFC 6455, section 4.2); then the
+//! connection is taken from the library that read the request, and what that held is let go.
+
+use super::ears::Ears;
+use super::line::Line;
+use super::opening::{Opening, open};
+use crate::app::App;
+use crate::gateway::auth::Identity;
+use crate::gateway::extract::Id;
+use crate::gateway::listener::reclaim;
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use engine::ids::WorldName;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use hyper::upgrade::OnUpgrade;
+use sha1::{Digest, Sha1};
+use std::sync::Arc;
+use wire::problem::Problem;
+use wire::world::Framing;
+
+/// What every server of WebSockets appends to a key (section 1.3).
+const APPENDED: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const VERSION: &str = "13";
+
+/// Move in a world, over a WebSocket
+///
+/// Binary messages are frames of `world.proto`, text messages the same shapes as JSON; the first one decides how the server
+/// speaks. A page's cookie says who moves here, or a token in the registration; without either nobody in particular does.
+#[utoipa::path(get, path = "/api/worlds/{world}/socket", tag = "worlds",
+    params(("world" = String, Path, description = "The world's name")),
+    responses(
+        (status = 101, description = "A WebSocket of the frames in docs/world.md"),
+        (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn open_socket(
+    State(app): State<App>,
+    Id(world): Id<WorldName>,
+    request: Request,
+) -> ApiResult<Response> {
+    let (mut parts, _) = request.into_parts();
+    let connected = Identity::of(&parts, &app).await.anybody()?;
+    let accept = accepted(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
+    let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(ApiError::UpgradeRequired)?;
+    tokio::spawn(async move {
+        // A client that went before it was answered is nobody's business.
+        let Some(line) = upgrade.await.ok().and_then(reclaim) else { return };
+        let ears = Ears::new(&line.ahead);
+        let line = Arc::new(Line::new(line.stream, line.seat, Framing::Binary));
+        open(Opening { app, line, ears, connected, world: Some(world) }).await;
+    });
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let headers = response.headers_mut();
+    headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(header::SEC_WEBSOCKET_ACCEPT, accept);
+    Ok(response)
+}
+
+/// The answer to the key of a handshake, if it is one.
+fn accepted(headers: &HeaderMap) -> Option<HeaderValue> {
+    let is_asked =
+        has_token(headers, &header::CONNECTION, "upgrade") && has_token(headers, &header::UPGRADE, "websocket");
+    let is_known = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == VERSION);
+    let key = headers.get(header::SEC_WEBSOCKET_KEY)?;
+    let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(APPENDED).finalize();
+    let accept = HeaderValue::try_from(BASE64_STANDARD.encode(digest)).ok()?;
+    (is_asked && is_known).then_some(accept)
+}
+
+fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|have| have.trim().eq_ignore_ascii_case(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(headers: &[(HeaderName, &'static str)], want: Option<&str>) {
+        let headers: HeaderMap =
+            headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+        assert_eq!(accepted(&headers), want.map(|want| HeaderValue::from_str(want).unwrap()));
+    }
+
+    #[test]
+    fn a_handshake_is_answered_and_nothing_else() {
+        let key = (header::SEC_WEBSOCKET_KEY, "dGhlIHNhbXBsZSBub25jZQ==");
+        let version = (header::SEC_WEBSOCKET_VERSION, "13");
+        let upgrade = (header::UPGRADE, "WebSocket");
+        let connection = (header::CONNECTION, "keep-alive, Upgrade");
+        let all = [key.clone(), version.clone(), upgrade.clone(), connection.clone()];
+        // The example of the RFC.
+        check(&all, Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+        for left_out in 0..all.len() {
+            let rest: Vec<_> =
+                all.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, one)| one.clone()).collect();
+            check(&rest, None);
+        }
+        check(&[key, (header::SEC_WEBSOCKET_VERSION, "8"), upgrade, connection], None);
+    }
+}

@@ -1,0 +1,334 @@
+//! Connections without worlds: what is heard however the bytes come, what is told to whom, and how it ends.
+
+use super::ears::{Ears, Flow};
+use super::line::{Line, Stirring};
+use super::linger::linger;
+use super::live::Live;
+use super::parting::{Farewell, Parting};
+use crate::gateway::listener::Seat;
+use crate::metrics::Metrics;
+use crate::worlds::{Ending, Outlet, Tiding};
+use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOX_BYTES_MAX};
+use engine::worlds::{Answer, Done, MoverId, Refusal, Seat as Sits, ViewDelta};
+use proptest::prelude::*;
+use prost::Message;
+use rules::world::Cell;
+use std::future::poll_fn;
+use std::sync::Arc;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
+use tokio_tungstenite::tungstenite::protocol::Role;
+use tokio_tungstenite::tungstenite::{self, WebSocket};
+use wire::delimited;
+use wire::world::{Asked, ClientFrame, Framing, Hello, Leave, Move, Register, Registered, Said, ServerFrame, View};
+
+/// A client's side of a connection, and ours.
+async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (client, accepted) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+    let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+    let seat = Seat::new(permit, Arc::new(Metrics::default()));
+    (client.unwrap(), Arc::new(Line::new(accepted.unwrap().0, seat, framing)))
+}
+
+/// Hears everything until the connection ends, then takes it down as ours do.
+async fn hear_out(line: Arc<Line>) -> (Vec<Asked>, Parting) {
+    let (mut ears, mut heard) = (Ears::default(), Vec::new());
+    let parting = loop {
+        let more = match poll_fn(|context| line.poll(context)).await {
+            Stirring::Said => ears.hear_more(&line, 0, &mut |asked| {
+                heard.push(asked);
+                Ok(Flow::On)
+            }),
+            Stirring::Takes => {
+                line.flush();
+                Ok(())
+            }
+            Stirring::Ended => Err(Parting::Gone),
+        };
+        if let Err(parting) = more {
+            break parting;
+        }
+    };
+    line.part(&parting);
+    linger(line).await;
+    (heard, parting)
+}
+
+fn asked() -> Vec<Asked> {
+    let hello = Asked::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] });
+    let register = Register { world: "plaza".to_owned(), token: "t".repeat(200), ..Register::default() };
+    let step = Asked::Move(Move { seq: 1, step: 3 });
+    vec![hello, Asked::Register(register), step, Asked::Leave(Leave {})]
+}
+
+fn delimited_bytes(asked: &[Asked]) -> Vec<u8> {
+    asked.iter().flat_map(|asked| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec()).collect()
+}
+
+/// The same as a client of WebSockets sends it: some in pieces, and pings between.
+fn websocket_bytes(asked: &[Asked], is_json: bool) -> Vec<u8> {
+    let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(Vec::new()), Role::Client, None);
+    for asked in asked {
+        client.write(tungstenite::Message::Ping(vec![7; 3].into())).unwrap();
+        let message = if is_json {
+            tungstenite::Message::text(serde_json::to_string(asked).unwrap())
+        } else {
+            tungstenite::Message::binary(ClientFrame { what: Some(asked.clone()) }.encode_to_vec())
+        };
+        client.write(message).unwrap();
+    }
+    client.flush().unwrap();
+    client.get_ref().get_ref().clone()
+}
+
+/// The same frames must be heard wherever the bytes are cut.
+async fn check_cuts(framing: Framing, bytes: &[u8]) {
+    for cut in 0..=bytes.len() {
+        let (mut client, line) = connection(framing).await;
+        let hearing = tokio::spawn(hear_out(line));
+        client.set_nodelay(true).unwrap();
+        client.write_all(&bytes[..cut]).await.unwrap();
+        // Whether both parts come in one read or in two, the same is heard.
+        tokio::task::yield_now().await;
+        client.write_all(&bytes[cut..]).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut rest = Vec::new();
+        client.read_to_end(&mut rest).await.unwrap();
+        assert_eq!(hearing.await.unwrap(), (asked(), Parting::Gone), "cut at {cut}");
+    }
+}
+
+#[tokio::test]
+async fn frames_are_the_same_wherever_the_bytes_are_cut() {
+    check_cuts(Framing::Delimited, &delimited_bytes(&asked())).await;
+    check_cuts(Framing::Binary, &websocket_bytes(&asked(), false)).await;
+    check_cuts(Framing::Binary, &websocket_bytes(&asked(), true)).await;
+}
+
+/// What a server said over TCP, all of it.
+fn said(mut bytes: &[u8]) -> Vec<Said> {
+    let mut said = Vec::new();
+    while !bytes.is_empty() {
+        let place = delimited::first(bytes, usize::MAX).unwrap().expect("frames are whole");
+        let end = place.end;
+        said.push(ServerFrame::decode(&bytes[place]).unwrap().what.expect("frames say something known"));
+        bytes = &bytes[end..];
+    }
+    said
+}
+
+/// What somebody hears who sends these bytes and no more.
+async fn answer_to(framing: Framing, bytes: &[u8]) -> (Parting, Vec<u8>) {
+    let (mut client, line) = connection(framing).await;
+    let hearing = tokio::spawn(hear_out(line));
+    // A connection that was ended may not take all of it.
+    let _ = client.write_all(bytes).await;
+    let _ = client.shutdown().await;
+    let mut heard = Vec::new();
+    let _ = client.read_to_end(&mut heard).await;
+    (hearing.await.unwrap().1, heard)
+}
+
+/// Whoever sends this is told so once, and nothing after it.
+async fn check_ended(framing: Framing, bytes: &[u8], code: &str, close: u32) {
+    let (parting, heard) = answer_to(framing, bytes).await;
+    assert!(matches!(&parting, Parting::Ended(farewell) if farewell.code == code), "{code}: {parting:?}");
+    let check = |error: &wire::world::Error| {
+        assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
+        assert!(error.reason.len() > 15, "{error:?}");
+    };
+    if framing == Framing::Delimited {
+        match said(&heard).as_slice() {
+            [Said::Error(error)] => check(error),
+            others => panic!("{code}: {others:?}"),
+        }
+        return;
+    }
+    let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(heard), Role::Client, None);
+    let error = match client.read().unwrap() {
+        tungstenite::Message::Text(text) => serde_json::from_str(&text).unwrap(),
+        tungstenite::Message::Binary(frame) => ServerFrame::decode(frame).unwrap().what.unwrap(),
+        other => panic!("{code}: {other:?}"),
+    };
+    assert!(matches!(&error, Said::Error(error) if { check(error); true }), "{error:?}");
+    let tungstenite::Message::Close(Some(said)) = client.read().unwrap() else { panic!("{code}: no close") };
+    assert_eq!((u32::from(u16::from(said.code)), said.reason.as_str()), (close, code));
+}
+
+#[tokio::test]
+async fn whatever_is_no_frame_gets_one_error_and_a_close() {
+    let tcp = Framing::Delimited;
+    check_ended(tcp, &[0], "malformed", 1002).await;
+    check_ended(tcp, &[0xff; 5], "malformed", 1002).await;
+    check_ended(tcp, &[2, 0x08, 0x01], "malformed", 1002).await;
+    check_ended(tcp, &[3, 0x22, 0x09, 0x08], "malformed", 1002).await;
+    check_ended(tcp, &[WORLD_HELLO_BYTES_MAX as u8 + 1], "oversized", 1009).await;
+    let hello = delimited_bytes(&asked()[..1]);
+    let long = [&hello[..], &[0x81, 0x10]].concat();
+    assert_eq!((0x81 & 0x7f) | 0x10 << 7, WORLD_FRAME_BYTES_MAX + 1);
+    check_ended(tcp, &long, "oversized", 1009).await;
+
+    let socket = Framing::Binary;
+    check_ended(socket, &[0x81, 0x01], "malformed", 1002).await;
+    check_ended(socket, &[0x82, 0xfe, 0xff, 0xff], "oversized", 1009).await;
+    let text = |text: &str| {
+        let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(Vec::new()), Role::Client, None);
+        client.send(tungstenite::Message::text(text)).unwrap();
+        client.get_ref().get_ref().clone()
+    };
+    check_ended(socket, &text("{"), "malformed", 1002).await;
+    check_ended(socket, &text(r#"{"move":{"seq":1,"step":"up"}}"#), "malformed", 1002).await;
+    let mut not_text = text("?");
+    *not_text.last_mut().unwrap() ^= 0x80;
+    check_ended(socket, &not_text, "malformed", 1007).await;
+}
+
+#[tokio::test]
+async fn frames_that_come_too_fast_end_the_connection() {
+    let frames = WORLD_FRAMES_BURST as usize;
+    let steps = |count| vec![Asked::Move(Move { seq: 1, step: 0 }); count];
+    let (parting, heard) = answer_to(Framing::Delimited, &delimited_bytes(&steps(frames))).await;
+    assert_eq!((parting, heard), (Parting::Gone, Vec::new()));
+    check_ended(Framing::Delimited, &delimited_bytes(&steps(frames + 1)), "too_fast", 1008).await;
+    let pings = [0x89, 0x80, 0, 0, 0, 0].repeat(frames + 1);
+    let (parting, _) = answer_to(Framing::Binary, &pings).await;
+    assert_eq!(parting, Parting::Ended(Farewell::too_fast()));
+}
+
+#[tokio::test]
+async fn a_close_is_answered_with_a_close_and_a_ping_with_a_pong() {
+    let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(Vec::new()), Role::Client, None);
+    client.write(tungstenite::Message::Ping(b"here".to_vec().into())).unwrap();
+    client.flush().unwrap();
+    let mut bytes = client.get_ref().get_ref().clone();
+    bytes.extend([0x88, 0x82, 0, 0, 0, 0, 0x0f, 0xa0]);
+    let (parting, heard) = answer_to(Framing::Binary, &bytes).await;
+    assert_eq!(parting, Parting::Bye(Some(4_000)));
+    assert_eq!(heard, [&[0x8a, 4][..], b"here", &[0x88, 2, 0x0f, 0xa0]].concat());
+}
+
+fn answer(seq: u32, result: Result<Done, Refusal>) -> Answer {
+    Answer { tag: 0, seat: Sits { slot: 0, id: MoverId(1) }, seq, result }
+}
+
+fn tell(line: &Line, tiding: &Tiding<'_>) {
+    let mut frame = Vec::new();
+    line.encode(tiding, &mut frame);
+    line.tell(&frame);
+}
+
+#[tokio::test]
+async fn what_is_told_before_the_first_answer_comes_behind_it() {
+    let (mut client, line) = connection(Framing::Delimited).await;
+    line.hold();
+    tell(&line, &Tiding::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
+    assert!(line.is_behind(), "no view is cut for somebody who was not answered yet");
+    line.release(Some(&Registered { id: 1, ..Registered::default() }));
+    assert!(!line.is_behind());
+    tell(&line, &Tiding::Answer(&answer(2, Err(Refusal::Blocked))));
+    line.end(Ending::Replaced);
+    tell(&line, &Tiding::Answer(&answer(3, Err(Refusal::Blocked))));
+    assert_eq!(poll_fn(|context| line.poll(context)).await, Stirring::Ended);
+    tokio::spawn(linger(line));
+    let mut heard = Vec::new();
+    client.read_to_end(&mut heard).await.unwrap();
+    let said = said(&heard);
+    let [Said::Registered(_), Said::Moved(moved), Said::Refused(refused), Said::Error(error)] = said.as_slice() else {
+        panic!("{said:?}")
+    };
+    assert_eq!((moved.seq, moved.x, moved.y), (1, 2, 3));
+    assert_eq!((refused.seq, refused.code.as_str(), refused.reason.as_str()), (2, "blocked", ""));
+    assert_eq!(error.code, "replaced");
+}
+
+#[tokio::test]
+async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
+    let (mut client, line) = connection(Framing::Delimited).await;
+    let mut frames = 0;
+    while !line.is_behind() {
+        frames += 1;
+        tell(&line, &Tiding::View(&ViewDelta { tick: frames, left: vec![MoverId(7); 10_000], ..ViewDelta::default() }));
+    }
+    let hearing = tokio::spawn(hear_out(line.clone()));
+    let mut heard = Vec::new();
+    let mut piece = vec![0; 64 * 1024];
+    while line.is_behind() {
+        let count = client.read(&mut piece).await.unwrap();
+        heard.extend_from_slice(&piece[..count]);
+    }
+    client.shutdown().await.unwrap();
+    client.read_to_end(&mut heard).await.unwrap();
+    let ticks: Vec<_> =
+        said(&heard).iter().map(|said| if let Said::View(view) = said { view.tick } else { 0 }).collect();
+    assert_eq!(ticks, (1..=frames).collect::<Vec<_>>());
+    assert_eq!(hearing.await.unwrap().1, Parting::Gone);
+}
+
+#[tokio::test]
+async fn who_never_reads_is_cut_off() {
+    let (_client, line) = connection(Framing::Delimited).await;
+    let frame = vec![0; WORLD_OUTBOX_BYTES_MAX / 2];
+    let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.tell(&frame)) }, hear_out(line.clone()));
+    assert_eq!(parting.1, Parting::Gone);
+    let page = line.metrics().page().into_text();
+    assert!(page.contains(r#"gauntlet_world_connections_ended_total{code="not_read"} 1"#), "{page}");
+}
+
+#[test]
+fn a_view_is_told_as_it_was_cut() {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (_client, line) = connection(Framing::Delimited).await;
+        let first = ViewDelta { trees: vec![Cell { x: 1, y: 2 }], score: Some(3), ..ViewDelta::default() };
+        let second = ViewDelta { left: vec![MoverId(4)], oldest_change_us: Some(5), ..ViewDelta::default() };
+        let mut frames = Vec::new();
+        [&first, &second].into_iter().for_each(|delta| line.encode(&Tiding::View(delta), &mut frames));
+        // Nothing of the first is left in the second, although the memory is the same.
+        let want = [
+            View { trees: vec![1, 2], score: Some(3), ..View::default() },
+            View { left: vec![4], oldest_change_us: 5, ..View::default() },
+        ];
+        assert_eq!(said(&frames), want.map(|view| Said::View(Box::new(view))));
+    });
+}
+
+#[test]
+fn a_connection_is_small() {
+    // What tokio puts around a future: its header, what runs it, its place in lists. Its tasks are aligned to 128 bytes.
+    const TASK_BYTES: usize = 96;
+    let sizes = (size_of::<Line>(), size_of::<Live>());
+    assert!(sizes.0 <= 144, "a line has {} bytes", sizes.0);
+    assert!(sizes.1 + TASK_BYTES <= 256, "a connection's task has {} bytes of its own", sizes.1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Anything at all: no panic; at most one error, which is the last thing; and then the end.
+    #[test]
+    fn any_bytes_end_in_one_error_at_most(
+        bytes in prop::collection::vec(any::<u8>(), 0..400), begins in any::<bool>(), is_tcp in any::<bool>(),
+    ) {
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let hello = &asked()[..1];
+        let (framing, before) = if is_tcp {
+            (Framing::Delimited, delimited_bytes(hello))
+        } else {
+            (Framing::Binary, websocket_bytes(hello, false))
+        };
+        let bytes = if begins { [before, bytes].concat() } else { bytes };
+        let (parting, heard) = runtime.block_on(answer_to(framing, &bytes));
+        if is_tcp {
+            let errors = said(&heard);
+            prop_assert_eq!(errors.len(), usize::from(matches!(parting, Parting::Ended(_))), "{:?}", errors);
+        } else if parting == Parting::Gone {
+            let pong = |bytes: &[u8]| bytes.is_empty() || bytes[0] == 0x8a;
+            prop_assert!(pong(&heard), "{:?}", heard);
+        } else {
+            prop_assert!(heard.contains(&0x88), "{:?}: a close ends it", parting);
+        }
+    }
+}
