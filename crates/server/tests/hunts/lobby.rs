@@ -51,6 +51,8 @@ async fn what_cannot_be_is_refused() {
     make(&house, "player", json!({ "open_ms": -1 }), "400 bad_value /open_ms").await;
     make(&house, "player", json!({ "width": 7 }), "400 bad_value /width").await;
     make(&house, "player", json!({ "width": 70_000 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "width": -1 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "rounds": -1 }), "400 bad_value /rounds").await;
     make(&house, "player", json!({ "chests": -1 }), "400 bad_value /chests").await;
     make(&house, "player", json!({ "round_ms": 0 }), "400 bad_value /round_ms").await;
     make(&house, "player", json!({ "widht": 70 }), "422 bad_shape").await;
