@@ -64,7 +64,9 @@ for what in "$@"; do
         if [ "${GAUNTLET_CHROMIUM:-}" = "" ] && ! command -v chromium >/dev/null; then
             need_package "the console is tried in it" chromium
         fi
-        fc-list :lang=und-zsye 2>/dev/null | grep -q . || need_package "worlds are drawn in emoji" fonts-noto-color-emoji
+        if [ ! -e /usr/share/fonts/truetype/noto/NotoColorEmoji.ttf ] && ! fc-list 2>/dev/null | grep -qi emoji; then
+            need_package "worlds are drawn in emoji" fonts-noto-color-emoji
+        fi
         ;;
     *)
         echo "usage: $0 [build] [test]" >&2

@@ -41,7 +41,20 @@ const LOOK = '😁';
 const ANSWER_MAX_MS = 8_000;
 
 /** Endings that another try would only repeat. */
-const FINAL = new Set(['elsewhere', 'malformed', 'no_such_world', 'not_found', 'oversized', 'replaced', 'unauthorized', 'forbidden', 'version']);
+const FINAL = new Set([
+  'elsewhere',
+  'malformed',
+  'no_such_world',
+  'out_of_turn',
+  'over',
+  'oversized',
+  'replaced',
+  'role_too_weak',
+  'token_expired',
+  'token_unknown',
+  'version',
+]);
+const MOVER_IS_GONE = 'unknown_mover';
 
 export class Link {
   #socket: Socket | null = null;
@@ -149,6 +162,7 @@ export class Link {
 
   #ended(code: string, reason: string, address: string) {
     const why = reason || code;
+    if (code === MOVER_IS_GONE) this.around.remember(null);
     if (FINAL.has(code)) this.#refuse(why, address);
     else this.#lost(why);
   }
