@@ -142,6 +142,12 @@ test('a mover that the server lost is not asked for again', () => {
   expect([stand.memory, stand.phase?.name]).toEqual([null, 'waiting']);
 });
 
+test('an input that is refused is the listener\'s, whatever its number', () => {
+  const stand = new Stand().play();
+  stand.wire.hear({ refused: { code: 'blocked' } });
+  expect([stand.phase?.name, stand.frames.at(-1)]).toEqual(['playing', 'refused']);
+});
+
 test('silence where an answer is due ends a connection that looks open', () => {
   const stand = new Stand().play();
   stand.link.expectAnswer();

@@ -88,7 +88,7 @@ fn worlds_of(shard: &Shard, answer: Option<&Bytes>, headers: &HeaderMap) -> Vec<
     let Some(Value::Array(worlds)) = said.and_then(|mut said| said.get_mut("worlds").map(Value::take)) else {
         return Vec::new();
     };
-    let address = format!("http://{}", seen_from(shard.address, headers));
+    let address = seen_from(shard.address, headers);
     let with_place = |world: Value| {
         let Value::Object(mut world) = world else { return world };
         world.extend(Map::from_iter([("address".into(), json!(address)), ("shard".into(), json!(shard.number))]));
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn worlds_say_where_they_are() {
-        let want = json!([{"name": "plaza", "movers": 3, "address": "http://127.0.0.1:4002", "shard": 2}]);
+        let want = json!([{"name": "plaza", "movers": 3, "address": "127.0.0.1:4002", "shard": 2}]);
         check_worlds(Some(r#"{"worlds":[{"name":"plaza","movers":3}],"next":null}"#), &want);
         check_worlds(Some(r#"{"worlds":{}}"#), &json!([]));
         check_worlds(Some("no json"), &json!([]));
