@@ -297,8 +297,10 @@ pub const WORLD_VIEWS_AT_ONCE: usize = 256;
 pub const WORLD_TELLERS_MAX: usize = 64;
 /// Notes that may wait for one teller: from half of it on no view is cut, beyond it no input is taken.
 pub const WORLD_UNTOLD_MAX: usize = 65_536;
-/// How often a picture of a world is published while somebody looks: the world's own tick.
-pub const WORLD_PICTURE_EVERY: Duration = Duration::from_millis(200);
+/// The world's own tick: what others see of a move, they see within it.
+pub const WORLD_TICK: Duration = Duration::from_millis(200);
+/// How often a picture of a world is published while somebody looks.
+pub const WORLD_PICTURE_EVERY: Duration = WORLD_TICK;
 /// How long pictures are published once nobody looks any more.
 pub const WORLD_LOOKED_LATELY: Duration = Duration::from_secs(2);
 /// How often a writer looks whether anybody is there.

@@ -151,11 +151,26 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<(Document, Scenario), Stopped> 
     for (variable, port) in free.iter().zip(free_ports(free.len())?) {
         document.set_port(variable, port);
     }
+    add_files(&mut document, name, &beside(args));
     let scenario = Scenario::read(&document).map_err(|mistakes| wrong(name, &mistakes))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
     Ok((document, scenario))
+}
+
+/// Puts the files beside a scenario that it names; of one that is not there the reader tells in which line it is named.
+fn add_files(document: &mut Document, name: &str, beside: &Path) {
+    let own = builtin(name).map_or(&[][..], |builtin| builtin.files);
+    for file in document.files_needed() {
+        let text = match own.iter().find(|(known, _)| *known == file) {
+            Some((_, text)) => Some((*text).to_owned()),
+            None => std::fs::read_to_string(beside.join(&file)).ok(),
+        };
+        if let Some(text) = text {
+            document.add_file(&file, &text);
+        }
+    }
 }
 
 /// Where the relative files of a scenario are found: beside it.

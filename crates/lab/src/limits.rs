@@ -268,6 +268,12 @@ pub const LINGER: Duration = Duration::from_secs(1);
 /// Connections that wait so at once; beyond it the oldest is closed from here.
 pub const LINGERING_MAX: usize = 1_000;
 
+/// Places that one trial opens connections to: as many as a supervisor of shards may have.
+pub const DOORS_MAX: usize = 1_024;
+
+/// Bytes of a frame that is taken whole. Servers that push more than this at once are better asked.
+pub const FRAME_BYTES_MAX: usize = 1024 * 1024;
+
 /// Memory of a read: the most that a worker takes from one connection before it looks at the next.
 pub const READ_BYTES: usize = 64 * 1024;
 

@@ -12,6 +12,18 @@ use super::world::World;
 use crate::limits::MOVER_ANSWERS_KEPT;
 use rules::world::{Cell, PowerUp, Sharing, Step};
 
+/// Inputs whose memory is read ahead together: as many as the processor waits for at once, with room.
+const TOUCHED_AHEAD: usize = 16;
+
+impl What {
+    fn step(self) -> Step {
+        match self {
+            Self::Step(step) => step,
+            Self::Dig | Self::Grab => Step::Stay,
+        }
+    }
+}
+
 /// What becomes of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -30,8 +42,12 @@ impl World {
         self.stats.batches += 1;
         self.stats.inputs += batch.len() as u64;
         out.reserve(batch.len());
-        for key in order.places() {
-            self.hear(&batch[Order::place(*key)], now_us, out);
+        for keys in order.places().chunks(TOUCHED_AHEAD) {
+            let inputs = keys.iter().map(|key| &batch[Order::place(*key)]);
+            self.crowd.touch(inputs.clone().map(|input| (input.seat.slot, input.what.step())));
+            for input in inputs {
+                self.hear(input, now_us, out);
+            }
         }
         self.order = order;
     }
@@ -52,7 +68,7 @@ impl World {
         }
         mover.next_seq = seq.wrapping_add(1);
         let outcome = match what {
-            What::Step(step) => Outcome::Now(self.step(seat.slot, step, at_us, now_us)),
+            What::Step(step) => Outcome::Now(self.step(seat.slot, step, at_us.min(now_us), now_us)),
             What::Dig => self.dig(seat, seq, now_us),
             What::Grab => self.grab(seat, seq, now_us),
         };

@@ -8,7 +8,7 @@ use super::facts::{Claim, Fact, Hunter, Scored};
 use super::input::{Done, MoverId, Seat};
 use super::registration::Registration;
 use super::rounds::RoundPhase;
-use super::world::{Corrupt, Opening, World};
+use super::world::{Corrupt, Opening, World, span_us};
 use crate::ids::PlayerId;
 use crate::limits::{MOVER_ANSWERS_KEPT, MOVER_IDS_GAP};
 use crate::matches::entry::{BadEntry, ByteReader, put_varint};
@@ -160,6 +160,7 @@ impl World {
             world.replay(&fact, now_us).map_err(|why| Corrupt::Log { version, why })?;
         }
         world.await_all(now_us);
+        world.generation_due_us = opening.settings.life.map(|life| now_us + span_us(life.generation));
         if let Some(hunt) = &mut world.hunt {
             hunt.news.clear();
         }

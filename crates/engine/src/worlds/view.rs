@@ -72,7 +72,9 @@ impl World {
     /// Trees and bacteria.
     fn cut_ground(&self, viewer: &mut Viewer, area: Area, out: &mut ViewDelta) {
         let ground = area.wider(VIEW_MARGIN_CELLS);
-        for y in ground.rows() {
+        // Trees do not come and go: who stands where he stood knows them.
+        let rows = ground.rows().take_while(|_| viewer.area != Some(area));
+        for y in rows {
             let known = viewer.area.map_or(0, |before| ground.shared_with(before.wider(VIEW_MARGIN_CELLS), y));
             out.trees.extend(ground.cells(y, ground.row_of(&self.trees, y) & !known));
         }

@@ -263,7 +263,7 @@ impl World {
     /// One generation, if it is due. One that comes late is not made up for.
     fn grow(&mut self, now_us: i64) {
         let (Some(life), Some(settings)) = (&mut self.life, self.settings.life) else { return };
-        let due = *self.generation_due_us.get_or_insert(now_us + span_us(settings.generation));
+        let Some(due) = self.generation_due_us else { return };
         if now_us < due {
             return;
         }

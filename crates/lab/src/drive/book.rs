@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::failure::Failure;
 use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
-use crate::record::{Cell, Class, ErrorNote, Interval, Op, Sample, histogram};
+use crate::record::{Cell, Class, ErrorNote, Interval, Op, Pushed, Sample, histogram};
 
 /// What one worker saw in the second that is going on.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Book {
     spare: Vec<Cell>,
     /// The cell that was written to last: most often the next one as well.
     last: usize,
+    /// Frames that were pushed in this second, by kind; each kind keeps its place and its memory.
+    pushes: Vec<Pushed>,
     /// Whether rows are wanted.
     rows: bool,
     /// Whether the page says anything yet.
@@ -32,7 +34,16 @@ impl Book {
     /// An empty book.
     pub(crate) fn new(worker: u32, rows: bool) -> Self {
         let page = Interval { worker, ..Interval::default() };
-        Self { page, lag_us: histogram(), spare: Vec::new(), last: 0, rows, dirty: false, full: VecDeque::new() }
+        Self {
+            page,
+            lag_us: histogram(),
+            spare: Vec::new(),
+            last: 0,
+            pushes: Vec::new(),
+            rows,
+            dirty: false,
+            full: VecDeque::new(),
+        }
     }
 
     /// The end of the page's second, if it says anything that somebody waits for.
@@ -65,6 +76,8 @@ impl Book {
         full.cells = cells.clone();
         full.lag_us = (!self.lag_us.is_empty()).then(|| self.lag_us.clone());
         self.lag_us.reset();
+        full.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
+        self.pushes.iter_mut().for_each(forget);
         for mut cell in cells {
             if self.spare.len() < SPARE_CELLS_MAX {
                 wipe(&mut cell);
@@ -132,6 +145,18 @@ impl Book {
         }
     }
 
+    /// Takes a frame that was pushed, and how late it came, where it tells.
+    pub(crate) fn pushed(&mut self, push: usize, bytes: usize, delay: Option<Duration>) {
+        self.dirty = true;
+        while self.pushes.len() <= push {
+            self.pushes.push(Pushed::new(self.pushes.len()));
+        }
+        let pushed = &mut self.pushes[push];
+        pushed.frames += 1;
+        pushed.bytes += bytes as u64;
+        delay.into_iter().for_each(|delay| note(&mut pushed.delay_us, us(delay)));
+    }
+
     /// Counts an arrival that had to wait for a free place in flight.
     pub(crate) fn capped(&mut self) {
         self.dirty = true;
@@ -195,6 +220,11 @@ fn wipe(cell: &mut Cell) {
     cell.failed_us.reset();
     // Few operations wait; those that do not must not look as if they did.
     cell.waits = None;
+}
+
+fn forget(pushed: &mut Pushed) {
+    (pushed.frames, pushed.bytes) = (0, 0);
+    pushed.delay_us.reset();
 }
 
 /// A histogram that grows as needed refuses no value of 64 bits.
@@ -285,6 +315,23 @@ mod tests {
         book.sample(0, &sample(None, 1150, Class::Ok));
         book.tear();
         assert!(book.full().unwrap().cells[0].waits.is_none());
+    }
+
+    #[test]
+    fn pushes_are_counted_by_kind_and_each_second_begins_empty() {
+        let mut book = Book::new(0, false);
+        book.pushed(1, 300, Some(Duration::from_millis(20)));
+        book.pushed(1, 100, None);
+        book.tear();
+        let page = book.full().unwrap();
+        let counts = |page: &Interval| -> Vec<_> {
+            let of = |pushed: &Pushed| (pushed.push, pushed.frames, pushed.bytes, pushed.delay_us.len());
+            page.pushes.iter().map(of).collect()
+        };
+        assert_eq!(counts(&page), [(1, 2, 400, 1)]);
+        book.pushed(0, 7, None);
+        book.tear();
+        assert_eq!(counts(&book.full().unwrap()), [(0, 1, 7, 0)]);
     }
 
     #[test]

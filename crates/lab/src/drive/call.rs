@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::{HeaderMap, Method};
 
 use super::answer;
-use crate::scenario::{Beside, Body, Journey, Repeat, Scenario, Scope, Step, Template};
+use crate::scenario::{Beside, Body, Journey, Repeat, Request, Scenario, Scope, Step, Template};
 
 /// What one arrival does, ready to be sent.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(crate) struct Route {
     pub(crate) own: usize,
     /// Whether steps have figures of their own.
     pub(crate) tells_steps_apart: bool,
+    /// Whether they are messages over a connection of its own.
+    pub(crate) speaks: bool,
     pub(crate) repeats: Vec<Repeat>,
     pub(crate) beside: Vec<Loops>,
 }
@@ -72,8 +74,11 @@ pub(crate) struct Shared<'a> {
 /// Memory that requests are written into, used again and again.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    out: String,
+    pub(super) out: String,
     body: String,
+    /// A message, and the frame around it.
+    pub(super) payload: Vec<u8>,
+    pub(super) frame: Vec<u8>,
 }
 
 /// Headers that say where a request ends: the lab's own business.
@@ -91,7 +96,9 @@ pub(crate) fn routes(scenario: &Scenario, shared: Shared<'_>) -> Result<(Vec<Rou
     let mut routes = Vec::with_capacity(scenario.journeys.len());
     for journey in &scenario.journeys {
         let mut calls = Vec::with_capacity(journey.steps.len());
-        for step in &journey.steps {
+        // A message has no form that is settled before: its values are bound instead.
+        let bound = journey.speaks.then(|| journey.bind(shared.globals));
+        for step in &bound.as_ref().unwrap_or(journey).steps {
             let known = timeouts.iter().position(|timeout| *timeout == step.timeout);
             let timeout = known.unwrap_or_else(|| {
                 timeouts.push(step.timeout);
@@ -107,6 +114,7 @@ pub(crate) fn routes(scenario: &Scenario, shared: Shared<'_>) -> Result<(Vec<Rou
             calls,
             own: journey.own,
             tells_steps_apart: journey.tells_steps_apart(),
+            speaks: journey.speaks,
             repeats: journey.repeats.clone(),
             beside: journey.beside.iter().map(|beside| Loops::of(journey, beside)).collect(),
         });
@@ -131,36 +139,45 @@ impl Call {
         work: Option<usize>,
         timeout: usize,
     ) -> Result<Self, String> {
-        let settled = Settled::of(journey, shared.globals);
-        let mut pieces = Pieces { settled, pieces: Vec::new() };
-        pieces.text(&format!("{} ", step.method));
-        pieces.template(&step.path, Piece::Path)?;
-        pieces.text(" HTTP/1.1\r\n");
-        if !names(step, shared.headers, "host") {
-            pieces.text(&format!("host: {}\r\n", shared.authority));
-        }
-        pieces.headers(step, shared.headers)?;
-        let json = matches!(step.body, Some(Body::Json(_)));
-        if json && !names(step, shared.headers, "content-type") {
-            pieces.text("content-type: application/json\r\n");
-        }
-        let body = step.body.as_ref().map(|body| {
-            let (Body::Json(template) | Body::Text(template)) = body;
-            pieces.settled.text(template).map_or_else(|| Piece::Body(template.clone()), Piece::Text)
-        });
         let mut call = Self {
             work,
             repeatable: step.is_repeatable(),
-            head_only: step.method == Method::HEAD,
+            head_only: false,
             reads_body: answer::reads_body(step),
             timeout,
             step: step.clone(),
-            head: pieces.pieces,
-            body,
+            head: Vec::new(),
+            body: None,
             constant: None,
         };
-        call.constant = call.constant();
+        if let Some(request) = step.request() {
+            call.prepare(request, Settled::of(journey, shared.globals), shared)?;
+        }
         Ok(call)
+    }
+
+    /// Writes down what is the same for every arrival.
+    fn prepare(&mut self, request: &Request, settled: Settled<'_>, shared: Shared<'_>) -> Result<(), String> {
+        let mut pieces = Pieces { settled, pieces: Vec::new() };
+        pieces.text(&format!("{} ", request.method));
+        pieces.template(&request.path, Piece::Path)?;
+        pieces.text(" HTTP/1.1\r\n");
+        if !names(request, shared.headers, "host") {
+            pieces.text(&format!("host: {}\r\n", shared.authority));
+        }
+        pieces.headers(request, shared.headers)?;
+        let json = matches!(request.body, Some(Body::Json(_)));
+        if json && !names(request, shared.headers, "content-type") {
+            pieces.text("content-type: application/json\r\n");
+        }
+        self.body = request.body.as_ref().map(|body| {
+            let (Body::Json(template) | Body::Text(template)) = body;
+            pieces.settled.text(template).map_or_else(|| Piece::Body(template.clone()), Piece::Text)
+        });
+        self.head_only = request.method == Method::HEAD;
+        self.head = pieces.pieces;
+        self.constant = self.constant();
+        Ok(())
     }
 
     fn constant(&self) -> Option<[String; 2]> {
@@ -195,7 +212,7 @@ impl Call {
     }
 
     fn fill(&self, scope: &Scope<'_>, close: bool, scratch: &mut Scratch) -> Result<(), String> {
-        let Scratch { out, body } = scratch;
+        let Scratch { out, body, .. } = scratch;
         out.clear();
         body.clear();
         for piece in &self.head {
@@ -208,7 +225,8 @@ impl Call {
             piece.fill(scope, body)?;
         }
         // An empty body is worth a word only where one is expected (RFC 9110, section 8.6).
-        if self.body.is_some() || matches!(self.step.method, Method::POST | Method::PUT | Method::PATCH) {
+        let method = self.step.request().map(|request| &request.method);
+        if self.body.is_some() || matches!(method, Some(&Method::POST | &Method::PUT | &Method::PATCH)) {
             let _ = write!(out, "content-length: {}\r\n", body.len());
         }
         out.push_str("\r\n");
@@ -247,9 +265,9 @@ fn check_value(name: &str, value: &str) -> Result<(), String> {
     if plain { Ok(()) } else { Err(format!("header `{name}` would hold a control character")) }
 }
 
-/// Whether a step or the target says a header itself.
-fn names(step: &Step, headers: &HeaderMap, name: &str) -> bool {
-    headers.contains_key(name) || step.headers.iter().any(|(own, _)| own == name)
+/// Whether a request or the target says a header itself.
+fn names(request: &Request, headers: &HeaderMap, name: &str) -> bool {
+    headers.contains_key(name) || request.headers.iter().any(|(own, _)| own == name)
 }
 
 /// Texts that are the same for every arrival: those without names, and those whose names the run has settled and no
@@ -302,9 +320,9 @@ impl Pieces<'_> {
         Ok(())
     }
 
-    /// The target's headers, and the step's own, which replace those of the same name.
-    fn headers(&mut self, step: &Step, shared: &HeaderMap) -> Result<(), String> {
-        let own = |name: &str| step.headers.iter().any(|(own, _)| own == name);
+    /// The target's headers, and the request's own, which replace those of the same name.
+    fn headers(&mut self, request: &Request, shared: &HeaderMap) -> Result<(), String> {
+        let own = |name: &str| request.headers.iter().any(|(own, _)| own == name);
         for (name, value) in shared {
             if own(name.as_str()) || FRAMING.contains(&name.as_str()) {
                 continue;
@@ -312,7 +330,7 @@ impl Pieces<'_> {
             let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
             self.text(&format!("{name}: {value}\r\n"));
         }
-        for (name, value) in &step.headers {
+        for (name, value) in &request.headers {
             if FRAMING.contains(&name.as_str()) {
                 continue;
             }

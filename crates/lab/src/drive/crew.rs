@@ -29,6 +29,8 @@ pub struct Setting {
     pub scenario: Arc<Scenario>,
     /// The target, resolved: the first address that takes a connection is used.
     pub addresses: Vec<SocketAddr>,
+    /// The doors for messages, resolved, in the scenario's order.
+    pub doors: Vec<Vec<SocketAddr>>,
     /// Headers of every request.
     pub headers: HeaderMap,
     /// Values of the whole run: its id, secrets, what the setup kept.

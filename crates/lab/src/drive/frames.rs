@@ -19,6 +19,7 @@ use crate::scenario::{Recipe, Rows, Scenario};
 pub(crate) struct Commission {
     recipe: Recipe,
     addresses: Vec<SocketAddr>,
+    doors: Vec<Vec<SocketAddr>>,
     headers: Vec<(String, Vec<u8>)>,
     globals: BTreeMap<String, String>,
     picks: Vec<Vec<String>>,
@@ -38,6 +39,7 @@ struct Table {
 
 /// A line from a worker process.
 #[derive(Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
 pub(crate) enum Word {
     /// Its workers have started.
     Ready,
@@ -57,6 +59,7 @@ impl Commission {
         Self {
             recipe,
             addresses: setting.addresses.clone(),
+            doors: setting.doors.clone(),
             headers: setting.headers.iter().map(header).collect(),
             globals: setting.globals.clone(),
             picks: setting.picks.clone(),
@@ -85,6 +88,7 @@ impl Commission {
         Ok(Setting {
             scenario: Arc::new(scenario),
             addresses: self.addresses,
+            doors: self.doors,
             headers,
             globals: self.globals,
             picks: self.picks,

@@ -20,6 +20,7 @@ mod processes;
 mod protocol;
 mod slab;
 mod socket;
+mod speech;
 mod tls;
 mod worker;
 

@@ -29,6 +29,12 @@ impl Moment {
         wall_us - (now.0 as i64 - self.0 as i64) / 1000
     }
 
+    /// From a moment of the calendar, in microseconds of Unix time, to this one; nothing if it was not earlier.
+    #[must_use]
+    pub fn since_unix_us(self, earlier_us: i64) -> Duration {
+        Duration::from_micros(u64::try_from(self.unix_us() - earlier_us).unwrap_or(0))
+    }
+
     /// From an earlier moment to this one; nothing if it was not earlier.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

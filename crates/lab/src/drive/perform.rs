@@ -48,11 +48,12 @@ pub(crate) async fn perform(
 }
 
 fn prepare(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<Call, String> {
+    let request = step.request().ok_or("the control client asks with requests alone")?;
     let mut headers = headers.clone();
-    for (name, value) in &step.headers {
+    for (name, value) in &request.headers {
         headers.insert(name, header_value(name.as_str(), &value.render(scope)?)?);
     }
-    let body = match &step.body {
+    let body = match &request.body {
         Some(Body::Text(text)) => Bytes::from(text.render(scope)?),
         Some(Body::Json(json)) => {
             headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
@@ -60,10 +61,10 @@ fn prepare(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<Call, 
         }
         None => Bytes::new(),
     };
-    let path = step.path.render(scope)?;
+    let path = request.path.render(scope)?;
     let path = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
     Ok(Call {
-        method: step.method.clone(),
+        method: request.method.clone(),
         path,
         headers,
         body,

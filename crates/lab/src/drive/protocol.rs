@@ -2,7 +2,10 @@
 //! The worker owns sockets, buffers and time; a codec owns the grammar. One trait for languages that answer requests
 //! one by one and for those that push messages of their own accord. Refuses to know what an answer means.
 
+use std::ops::Range;
+
 use super::Failure;
+use super::speech::Frame;
 use crate::limits::{ANSWER_BYTES_MAX, SAMPLE_CHARS_MAX, SPARE_BUFFER_BYTES_MAX};
 use crate::record::Trouble;
 
@@ -51,6 +54,12 @@ pub(crate) enum Event {
         /// Whether the connection can carry another request.
         keep: bool,
     },
+    /// A frame is complete, which answers something or was pushed.
+    Frame(Frame),
+    /// The other side asks whether anybody is there: these of the bytes taken go back to it.
+    Ping(Range<usize>),
+    /// Both sides have agreed to speak in frames.
+    Agreed,
     /// They cannot be understood, or must not come now; the connection is of no use any more.
     Broken(Failure),
 }

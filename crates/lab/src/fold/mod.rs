@@ -3,6 +3,7 @@
 
 mod curve;
 mod op;
+mod push;
 mod results;
 mod series;
 mod summary;
@@ -14,6 +15,8 @@ use std::time::Duration;
 pub use curve::{Curve, Point};
 pub use op::Tally;
 pub(crate) use op::{OpFold, Times};
+pub use push::PushFigures;
+pub(crate) use push::PushFold;
 pub use results::{
     ErrorGroup, Generator, JourneyFigures, Observed, OpFigures, PartFigures, PhaseFigures, ProcessFigures, RESERVED,
     Results, Rss, ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, figure, known_figures, observed,
@@ -26,7 +29,8 @@ pub use timeline::{PartSpan, Timeline};
 
 use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX};
 use crate::record::{ErrorNote, Interval, Op, Trouble};
-use crate::scenario::{Journey, Scenario};
+use crate::scenario::message::OTHER;
+use crate::scenario::{Journey, Phase, Push, Scenario};
 
 /// Everything that intervals say, folded.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +43,7 @@ pub struct Fold {
     sent_bytes: u64,
     received_bytes: u64,
     errors: BTreeMap<ErrorKey, (u64, String)>,
+    pushes: Vec<(String, PushFold)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -84,8 +89,20 @@ impl Fold {
         Self { journeys: journeys.iter().map(fold).collect(), ..Self::default() }
     }
 
+    /// The same for a trial that expects these frames to be pushed.
+    #[must_use]
+    pub fn with_pushes(self, pushes: &[Push]) -> Self {
+        let names = pushes.iter().map(|push| push.name.clone()).chain([OTHER.to_owned()]);
+        Self { pushes: names.map(|name| (name, PushFold::default())).collect(), ..self }
+    }
+
     /// Takes what one worker saw in one second in.
     pub fn add(&mut self, interval: &Interval) {
+        for pushed in &interval.pushes {
+            if let Some((_, fold)) = self.pushes.get_mut(pushed.push) {
+                fold.add_in(interval.second, pushed);
+            }
+        }
         for cell in &interval.cells {
             if let Some(op) = self.op_mut(cell.op) {
                 op.add(cell);
@@ -168,6 +185,13 @@ impl Fold {
         all.map(|(place, journey)| (journey.name.clone(), figures(place, journey))).collect()
     }
 
+    /// Frames that were pushed, by name: every kind that has one, and what no name fits where any came.
+    #[must_use]
+    pub fn pushes(&self) -> BTreeMap<String, PushFigures> {
+        let seen = self.pushes.iter().filter(|(name, fold)| name != OTHER || fold.frames > 0);
+        seen.map(|(name, fold)| (name.clone(), fold.figures())).collect()
+    }
+
     /// The lab's own part: schedule lag, arrivals that waited for a place, arrivals never sent.
     #[must_use]
     pub fn generator(&self, lag_p99_max: Duration) -> Generator {
@@ -220,7 +244,8 @@ fn active_s(parts: &[PartFigures], of_phase: &dyn Fn(&str) -> bool) -> Option<f6
 /// Seconds in which a journey was driven.
 #[must_use]
 pub fn active_of(scenario: &Scenario, parts: &[PartFigures], journey: usize) -> Option<f64> {
-    let drives = |name: &str| scenario.phases.iter().any(|phase| phase.name == name && phase.journey == journey);
+    let takes = |phase: &Phase| phase.journey == journey || phase.opening == Some(journey);
+    let drives = |name: &str| scenario.phases.iter().any(|phase| phase.name == name && takes(phase));
     active_s(parts, &drives)
 }
 

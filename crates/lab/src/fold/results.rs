@@ -8,14 +8,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
+use super::push::PushFigures;
 use super::series::Series;
 use super::summary::{Figures, STATISTICS, round};
 use super::timeline::Timeline;
 use crate::cgroup::{LimitsApplied, LimitsSeen};
-use crate::scenario::{Arrivals, Journey, Observe, Phase, Waits, Work};
+use crate::scenario::message::OTHER;
+use crate::scenario::{Arrivals, Journey, Observe, Phase, Push, Waits, Work};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
-pub const RESERVED: [&str; 3] = ["generator", "observe", "server"];
+pub const RESERVED: [&str; 4] = ["generator", "observe", "push", "server"];
 
 /// What is told of a figure that an observer reads.
 const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
@@ -54,6 +56,9 @@ pub struct Results {
     /// By observer and figure.
     #[serde(default)]
     pub observe: BTreeMap<String, BTreeMap<String, Observed>>,
+    /// Frames that were pushed, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub push: BTreeMap<String, PushFigures>,
     /// The lab itself.
     pub generator: Generator,
     /// The service under test.
@@ -357,6 +362,7 @@ pub fn known_figures(
     works: &[Work],
     phases: &[Phase],
     observers: &[Observe],
+    pushes: &[Push],
 ) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
     for journey in journeys {
@@ -374,6 +380,10 @@ pub fn known_figures(
     for observer in observers {
         let path = |figure: &str, statistic| format!("observe.{}.{figure}.{statistic}", observer.name);
         paths.extend(observer.figures.iter().flat_map(|(figure, _)| OBSERVED.map(|statistic| path(figure, statistic))));
+    }
+    pushes.iter().for_each(|push| add_push(&mut paths, &push.name, push.since.is_some()));
+    if !pushes.is_empty() {
+        add_push(&mut paths, OTHER, false);
     }
     add_statistics(&mut paths, "generator.schedule_lag_ms");
     for figure in ["capped", "not_sent", "arrivals", "requests", "cpu_s"] {
@@ -408,6 +418,14 @@ fn add_op(paths: &mut BTreeSet<String>, name: &str, waits: Option<&Waits>) {
     };
     for figure in times {
         add_statistics(paths, &format!("{name}.{figure}"));
+    }
+}
+
+fn add_push(paths: &mut BTreeSet<String>, name: &str, tells: bool) {
+    let figures = ["frames", "bytes", "frames_per_s", "bytes_per_s"];
+    paths.extend(figures.map(|figure| format!("push.{name}.{figure}")));
+    if tells {
+        add_statistics(paths, &format!("push.{name}.delay_ms"));
     }
 }
 

@@ -37,6 +37,9 @@ pub struct Leg {
     pub in_flight_max: u64,
     /// When connections are given up.
     pub reconnect: Reconnect,
+    /// The journey that each held connection takes first, by its place in the scenario.
+    #[serde(default)]
+    pub opening: Option<usize>,
     /// The seed of its arrivals.
     pub seed: u64,
 }
@@ -140,6 +143,7 @@ fn leg(phase: &Phase, place: Place, number: u32, schedule: Schedule) -> Leg {
         schedule,
         in_flight_max,
         reconnect: phase.reconnect,
+        opening: phase.opening,
         seed: draw(mix(place.seed, place.phase as u64 + 1), Purpose::Leg, u64::from(number)),
     }
 }

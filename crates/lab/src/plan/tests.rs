@@ -11,7 +11,8 @@ use crate::scenario::Arrivals as Load;
 fn phase(arrivals: Load) -> Phase {
     let in_flight_max = arrivals.in_flight().unwrap_or(100);
     let name = "p".to_owned();
-    Phase { name, arrivals, in_flight_max, journey: 3, after: Duration::ZERO, at: None, reconnect: Reconnect::Request }
+    let (after, at, reconnect) = (Duration::ZERO, None, Reconnect::Request);
+    Phase { name, arrivals, in_flight_max, journey: 3, after, at, reconnect, opening: None }
 }
 
 fn place(seed: u64) -> Place {

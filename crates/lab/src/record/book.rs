@@ -23,6 +23,8 @@ pub struct PartSpec {
     pub offered_per_s: Option<f64>,
     /// Clients, or held connections.
     pub clients: Option<u64>,
+    /// A journey whose figures are not the part's: what its connections say first.
+    pub opening: Option<usize>,
 }
 
 /// All parts.
@@ -59,7 +61,7 @@ impl Book {
 
     /// Takes the figures of a journey as a whole in.
     pub fn add(&mut self, cell: &Cell) {
-        if let Some(part) = self.part_mut(cell.part) {
+        if let Some(part) = self.part_mut(cell.part).filter(|part| part.spec.opening != Some(cell.op.journey)) {
             part.op.add(cell);
         }
     }

@@ -42,6 +42,9 @@ pub struct Interval {
     pub sent_bytes: u64,
     /// Bytes taken from the kernel.
     pub received_bytes: u64,
+    /// Frames that were pushed, by kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pushes: Vec<Pushed>,
     /// Rows of samples.csv, complete lines, where somebody wants them.
     #[serde(with = "portable::lines")]
     pub rows: Vec<u8>,
@@ -90,6 +93,28 @@ pub struct Waited {
 impl Default for Waited {
     fn default() -> Self {
         Self { waited_us: histogram(), wake_us: histogram() }
+    }
+}
+
+/// Frames of one kind that were pushed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Pushed {
+    /// The kind, by its place in the scenario; behind the last of them those that have no name.
+    pub push: usize,
+    /// How many.
+    pub frames: u64,
+    /// Bytes of what they hold.
+    pub bytes: u64,
+    /// From what they tell of to their arrival, in microseconds.
+    #[serde(with = "portable::histogram")]
+    pub delay_us: Histogram<u64>,
+}
+
+impl Pushed {
+    /// None yet.
+    #[must_use]
+    pub fn new(push: usize) -> Self {
+        Self { push, frames: 0, bytes: 0, delay_us: histogram() }
     }
 }
 

@@ -17,12 +17,13 @@ use std::time::Duration;
 
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
-pub use interval::{Cell, ErrorNote, Interval, Op, Waited, histogram};
+pub use interval::{Cell, ErrorNote, Interval, Op, Pushed, Waited, histogram};
 pub use replay::{each_row, fold_rows, read_timeline};
 pub use sample::{Class, Sample, Trouble};
 
-use crate::fold::{Fold, OpFold, Times};
-use crate::scenario::Journey;
+use crate::fold::{Fold, OpFold, PushFold, Times};
+use crate::scenario::message::OTHER;
+use crate::scenario::{Journey, Push};
 use hlog::{Entry, Figure, Writer};
 use timeline::{OpRow, Row, Spread};
 
@@ -39,6 +40,7 @@ pub struct Recorder(Mutex<Inner>);
 #[derive(Debug)]
 struct Inner {
     names: Vec<(String, Vec<String>)>,
+    pushes: Vec<String>,
     fold: Fold,
     book: Book,
     /// Seconds that are still open.
@@ -55,6 +57,7 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Second {
     cells: BTreeMap<(u32, Op), OpFold>,
+    pushes: BTreeMap<usize, PushFold>,
     lag: Times,
 }
 
@@ -72,11 +75,12 @@ pub struct Now {
 impl Recorder {
     /// Records figures of these journeys; rows of samples too, where there is a file for them.
     #[must_use]
-    pub fn new(journeys: &[Journey], hlog: Writer, samples: Option<SampleFile>) -> Self {
+    pub fn new(journeys: &[Journey], pushes: &[Push], hlog: Writer, samples: Option<SampleFile>) -> Self {
         let steps = |journey: &Journey| journey.steps.iter().map(|step| step.name.clone()).collect();
         Self(Mutex::new(Inner {
             names: journeys.iter().map(|journey| (journey.name.clone(), steps(journey))).collect(),
-            fold: Fold::new(journeys),
+            fold: Fold::new(journeys).with_pushes(pushes),
+            pushes: pushes.iter().map(|push| push.name.as_str()).chain([OTHER]).map(str::to_owned).collect(),
             book: Book::default(),
             open: BTreeMap::new(),
             now: Now::default(),
@@ -99,6 +103,7 @@ impl Recorder {
         interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| inner.book.add(cell));
         let second = inner.open.entry(interval.second).or_default();
         interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
+        interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push).or_default().add(pushed));
         if let Some(lag) = &interval.lag_us {
             second.lag.add(lag);
             inner.lag.add(lag);
@@ -180,6 +185,12 @@ impl Inner {
             }
             rows.push(Row::Op(row(second, *part, name, fold)));
         }
+        for (push, fold) in &seen.pushes {
+            let name = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
+            let (figure, histogram) = (Figure::Wake, fold.delay.histogram());
+            self.hlog.write(&Entry { second, part: 0, op: name.clone(), figure, histogram });
+            rows.push(Row::Op(pushed_row(second, name, fold)));
+        }
         let (op, figure, histogram) = (GENERATOR_OP.to_owned(), Figure::Lag, seen.lag.histogram());
         self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
     }
@@ -211,6 +222,12 @@ fn row(second: u64, part: u32, op: String, fold: &OpFold) -> OpRow {
     let (latency_ms, service_ms) = (spread(&fold.latency), spread(&fold.service));
     let wake_ms = fold.waits.as_ref().and_then(|waits| spread(&waits.wake));
     OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
+}
+
+/// Frames that were pushed stand on the timeline as answers that nobody asked for.
+fn pushed_row(second: u64, op: String, fold: &PushFold) -> OpRow {
+    let (ok, wake_ms) = (fold.frames, spread(&fold.delay));
+    OpRow { t_s: second as f64, part: 0, op, ok, denied: 0, errors: 0, latency_ms: None, service_ms: None, wake_ms }
 }
 
 fn spread(times: &Times) -> Option<Spread> {

@@ -13,8 +13,9 @@ use super::{Run, read_json_file};
 use crate::fold::{Fold, PartFigures, PartSpan, Point, Results, Timeline, WorkFigures};
 use crate::record::hlog::{self, Figure};
 use crate::record::timeline::{OpRow, Row};
-use crate::record::{Book, Cell, Interval, Op, PartSpec, each_row};
-use crate::scenario::{Document, Journey, Scenario};
+use crate::record::{Book, Cell, Interval, Op, PartSpec, Pushed, each_row};
+use crate::scenario::message::OTHER;
+use crate::scenario::{Document, Scenario};
 use crate::verdict::{Verdict, judge_gates};
 
 /// What stands in a directory of a run.
@@ -83,9 +84,9 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     }
     let start: Start = read_json_file(&start_path)?;
     let scenario = scenario_of(dir, &start)?;
-    let names = Names::of(&scenario.journeys);
-    let mut fold = Fold::new(&scenario.journeys);
-    let mut book = begun(&rows.timeline.parts);
+    let names = Names::of(&scenario);
+    let mut fold = Fold::new(&scenario.journeys).with_pushes(&scenario.pushes);
+    let mut book = begun(&rows.timeline.parts, &scenario);
     for ((part, op), row) in &rows.ops {
         take(&mut fold, &mut book, names.counts(*part, op, row));
     }
@@ -109,7 +110,7 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     run.parts = parts;
     run.notes.push(
         "The lab was ended before it could write its record: this one was made from what was recorded until then. \
-         Messages of errors, arrivals never sent and processor times are not known."
+         Messages of errors, arrivals never sent, bytes of what was pushed and processor times are not known."
             .to_owned(),
     );
     Ok(run)
@@ -127,17 +128,22 @@ fn scenario_of(dir: &Path, start: &Start) -> Result<Scenario, String> {
     for variable in document.free_ports() {
         document.set_port(&variable, 1);
     }
+    for (name, text) in Start::read_files(dir)? {
+        document.add_file(&name, &text);
+    }
     Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
 }
 
-fn begun(parts: &[PartSpan]) -> Book {
+fn begun(parts: &[PartSpan], scenario: &Scenario) -> Book {
     let mut book = Book::default();
     for span in parts {
+        let phase = scenario.phases.iter().find(|phase| phase.name == span.phase);
         book.begin(PartSpec {
             part: span.part,
             phase: span.phase.clone(),
             label: span.label.clone(),
             start: seconds(span.start_s),
+            opening: phase.and_then(|phase| phase.opening),
             ..PartSpec::default()
         });
     }
@@ -154,25 +160,34 @@ fn take(fold: &mut Fold, book: &mut Book, interval: Option<Interval>) {
     interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| book.add(cell));
 }
 
-/// Operations by their names.
-struct Names(BTreeMap<String, Op>);
+/// Operations, and kinds of frames that were pushed, by their names.
+struct Names {
+    ops: BTreeMap<String, Op>,
+    pushes: BTreeMap<String, usize>,
+}
 
 impl Names {
-    fn of(journeys: &[Journey]) -> Self {
+    fn of(scenario: &Scenario) -> Self {
         let mut names = BTreeMap::new();
-        for (place, journey) in journeys.iter().enumerate() {
+        for (place, journey) in scenario.journeys.iter().enumerate() {
             names.insert(journey.name.clone(), Op { journey: place, step: None });
             for (number, step) in journey.steps.iter().enumerate() {
                 let name = format!("{}.steps.{}", journey.name, step.name);
                 names.insert(name, Op { journey: place, step: Some(number) });
             }
         }
-        Self(names)
+        let pushes = scenario.pushes.iter().map(|push| push.name.as_str()).chain([OTHER]);
+        let pushes = (0..).zip(pushes).map(|(place, name)| (format!("push.{name}"), place)).collect();
+        Self { ops: names, pushes }
     }
 
     /// What a row of the timeline counts; the times stand in the histograms.
     fn counts(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
-        let cell = Cell { ok: row.ok, denied: row.denied, errors: row.errors, ..Cell::new(part, *self.0.get(op)?) };
+        if let Some(push) = self.pushes.get(op) {
+            let pushed = Pushed { frames: row.ok, ..Pushed::new(*push) };
+            return Some(Interval { pushes: vec![pushed], ..Interval::default() });
+        }
+        let cell = Cell { ok: row.ok, denied: row.denied, errors: row.errors, ..Cell::new(part, *self.ops.get(op)?) };
         Some(Interval { cells: vec![cell], ..Interval::default() })
     }
 
@@ -180,7 +195,11 @@ impl Names {
         if entry.figure == Figure::Lag {
             return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
         }
-        let mut cell = Cell::new(entry.part, *self.0.get(&entry.op)?);
+        if let Some(push) = self.pushes.get(&entry.op) {
+            let pushed = Pushed { delay_us: entry.histogram, ..Pushed::new(*push) };
+            return Some(Interval { second: entry.second, pushes: vec![pushed], ..Interval::default() });
+        }
+        let mut cell = Cell::new(entry.part, *self.ops.get(&entry.op)?);
         match entry.figure {
             Figure::Latency => cell.latency_us = entry.histogram,
             Figure::Service => cell.service_us = entry.histogram,
@@ -211,6 +230,7 @@ fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows)
         journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey)),
         work: work.collect(),
         observe: crate::fold::observed(&rows.timeline),
+        push: fold.pushes(),
         generator: fold.generator(scenario.generator.lag_p99_max),
         ..Results::default()
     }

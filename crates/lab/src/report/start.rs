@@ -32,6 +32,9 @@ pub struct Start {
 /// The file of a scenario beside the record.
 const SCENARIO_FILE: &str = "scenario.toml";
 
+/// The file of those that the scenario names, where it names some.
+const NAMED_FILE: &str = "scenario-files.json";
+
 /// The file of the beginning.
 const START_FILE: &str = "start.json";
 
@@ -40,13 +43,24 @@ impl Start {
     ///
     /// # Errors
     /// The file that could not be written, and why.
-    pub(crate) fn write(&self, dir: &Path, text: &str) -> Result<(), String> {
+    pub(crate) fn write(&self, dir: &Path, text: &str, files: &BTreeMap<&str, &str>) -> Result<(), String> {
         let start = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
-        for (name, text) in [(START_FILE, start.as_str()), (SCENARIO_FILE, text)] {
+        let named = serde_json::to_string_pretty(files).map_err(|error| error.to_string())?;
+        let named = (!files.is_empty()).then_some((NAMED_FILE, named.as_str()));
+        for (name, text) in [(START_FILE, start.as_str()), (SCENARIO_FILE, text)].into_iter().chain(named) {
             let path = dir.join(name);
             std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         }
         Ok(())
+    }
+
+    /// The files that the scenario names, as they were read with it.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(super) fn read_files(dir: &Path) -> Result<BTreeMap<String, String>, String> {
+        let path = dir.join(NAMED_FILE);
+        if path.exists() { super::read_json_file(&path) } else { Ok(BTreeMap::new()) }
     }
 
     /// The record of a run that began so.

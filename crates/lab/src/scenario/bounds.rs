@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::phase::Phase;
+use super::phase::{Arrivals, Phase};
 use super::reader::At;
 use super::way::Journey;
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
@@ -45,8 +45,15 @@ impl Bounds {
             _ => at.wrong(what),
         };
         let each = |phase: &Phase, of: fn(&Journey) -> u64| journeys.get(phase.journey).map_or(1, of);
-        let requests =
+        let opened = |phase: &Phase| match (phase.opening, &phase.arrivals) {
+            (Some(opening), Arrivals::Hold { connections, .. }) => {
+                connections.saturating_mul(journeys.get(opening).map_or(1, Journey::requests))
+            }
+            _ => 0,
+        };
+        let arrived =
             |phase: &Phase| phase.arrivals.count().unwrap_or(0).saturating_mul(each(phase, Journey::requests));
+        let requests = |phase: &Phase| arrived(phase).saturating_add(opened(phase));
         let requests = phases.iter().map(requests).fold(0, u64::saturating_add);
         if requests > self.requests {
             wrong(format!("allow {} requests, but the phases may come to {requests}", self.requests));

@@ -48,7 +48,7 @@ impl Word {
 }
 
 /// A value that can be compared without doubt: `1` and `1.0` are the same number to some readers, and not to others.
-fn plain(at: &At<'_>) -> Option<serde_json::Value> {
+pub(super) fn plain(at: &At<'_>) -> Option<serde_json::Value> {
     match &at.node.value {
         Value::Flag(flag) => Some((*flag).into()),
         Value::Int(number) => Some((*number).into()),

@@ -1,10 +1,12 @@
 //! A scenario as a tree of values that remember where they were written, so that arguments can change any of
 //! them and every complaint can name its place. Refuses to know what the keys mean.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
-use super::mistakes::{Mistakes, Origin};
+use super::mistakes::{Mistakes, Notes, Origin};
 use super::recipe::{Change, Recipe};
 use super::vars;
 use crate::limits::SCENARIO_BYTES_MAX;
@@ -56,6 +58,13 @@ impl Node {
         entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
+    fn as_text(&self) -> Option<String> {
+        match &self.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
     fn put(&mut self, key: &str, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
@@ -82,6 +91,8 @@ pub struct Document {
     text_digest: Sha256,
     recipe: Recipe,
     settings: Vec<String>,
+    /// Other files that the scenario names, by the names that it gives them.
+    files: BTreeMap<String, String>,
 }
 
 impl Document {
@@ -102,7 +113,14 @@ impl Document {
         let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
         let text_digest = Sha256::new_with_prefix(text);
         let recipe = Recipe { text: text.to_owned(), changes: Vec::new() };
-        Ok(Self { root, digest: text_digest.clone(), text_digest, recipe, settings: Vec::new() })
+        Ok(Self {
+            root,
+            digest: text_digest.clone(),
+            text_digest,
+            recipe,
+            settings: Vec::new(),
+            files: BTreeMap::new(),
+        })
     }
 
     /// Applies one `KEY=VALUE` of the command line: a variable by its dotted name, or any key by its dotted path, where
@@ -159,6 +177,32 @@ impl Document {
         if let Some(node) = vars::find_mut(&mut self.root, variable) {
             node.value = Value::Int(i64::from(port));
         }
+    }
+
+    /// The files that it names and that must be read with it: what its messages are made of. Their names may have
+    /// variables in them.
+    #[must_use]
+    pub fn files_needed(&self) -> Vec<String> {
+        let root = super::filled(self, &Notes::default());
+        let proto = root.get("target").and_then(|target| target.get("socket")?.get("proto"));
+        let names = match proto.map(|node| &node.value) {
+            Some(Value::Text(name)) => vec![name.clone()],
+            Some(Value::List(items)) => items.iter().filter_map(Node::as_text).collect(),
+            _ => Vec::new(),
+        };
+        names.into_iter().filter(|name| !self.files.contains_key(name)).collect()
+    }
+
+    /// Puts one of these files beside it. It is part of what the trial is.
+    pub fn add_file(&mut self, name: &str, text: &str) {
+        self.recipe.changes.push(Change::File(name.to_owned(), text.to_owned()));
+        self.digest.update(b"\0file\0");
+        self.digest.update(text);
+        self.files.insert(name.to_owned(), text.to_owned());
+    }
+
+    pub(crate) fn files(&self) -> &BTreeMap<String, String> {
+        &self.files
     }
 
     /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.

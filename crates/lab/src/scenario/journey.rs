@@ -1,4 +1,4 @@
-//! Requests: one step of a journey or of the setup, and what its answers mean. Refuses to know when a journey
+//! Steps of a journey or of the setup: a request or a message, and what its answers mean. Refuses to know when a journey
 //! is taken and over which connection.
 
 use std::time::Duration;
@@ -8,26 +8,21 @@ use http::{HeaderName, Method};
 use super::chance::{Purpose, draw, unit};
 use super::denial::{Denial, statuses_of};
 use super::document::Value;
-use super::reader::{At, Fields, check_template_name, name_of, pointer_of};
+use super::message::{Language, Message};
+use super::reader::{At, Fields, check_template_name, is_name, name_of, pointer_of};
 use super::repeat::Until;
 use super::template::{Names, Template};
 use super::waiting::{Follows, Waits};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
 use crate::record::Trouble;
 
-/// One request and what its answers mean.
+/// One request or message, and what its answers mean.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The step's name: figures of journeys with several steps are found under it.
     pub name: String,
-    /// The method.
-    pub method: Method,
-    /// Path and query on the target.
-    pub path: Template,
-    /// Headers besides the target's own.
-    pub headers: Vec<(HeaderName, Template)>,
-    /// The body.
-    pub body: Option<Body>,
+    /// What is asked or said.
+    pub act: Act,
     /// The pause before it: from, to; drawn evenly by the arrival's seed.
     pub pause: Option<(Duration, Duration)>,
     /// Statuses that are what was hoped for.
@@ -61,6 +56,28 @@ pub(super) enum Place {
     Journey,
     /// At the end of what runs beside one: it may go on for as long as the journey does.
     End,
+}
+
+/// What a step asks or says.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// A request over HTTP.
+    Request(Request),
+    /// A message over a connection that speaks in frames.
+    Message(Box<Message>),
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Path and query on the target.
+    pub path: Template,
+    /// Headers besides the target's own.
+    pub headers: Vec<(HeaderName, Template)>,
+    /// The body.
+    pub body: Option<Body>,
 }
 
 /// The body of a request.
@@ -120,8 +137,12 @@ impl Step {
         names: &mut Names,
         works: &[String],
         place: Place,
+        language: Option<&Language>,
     ) -> Option<(Self, Option<Until>)> {
         let fields = at.fields()?;
+        if fields.has("send") {
+            return Self::read_message(fields, names, place, language);
+        }
         let name = fields.take("name").and_then(|at| name_of(&at));
         let request = fields.need("request", "method and path, such as \"POST /api/games\"");
         let request = request.and_then(|at| request_of(&at, names));
@@ -145,12 +166,10 @@ impl Step {
         fields.close();
         names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let (method, path) = request?;
+        let body = json.flatten().map(Body::Json).or(text.flatten().map(Body::Text));
         let step = Self {
             name: name.unwrap_or_else(|| method.as_str().to_ascii_lowercase()),
-            method,
-            path,
-            headers,
-            body: json.flatten().map(Body::Json).or(text.flatten().map(Body::Text)),
+            act: Act::Request(Request { method, path, headers, body }),
             pause,
             expect,
             denied,
@@ -167,25 +186,76 @@ impl Step {
         Some((step, repeat))
     }
 
+    /// Reads a step that says a message: a connection that speaks in frames carries one after the other, so there is
+    /// nothing to try again, and nothing that only a status could tell.
+    fn read_message(
+        fields: Fields<'_>,
+        names: &mut Names,
+        place: Place,
+        language: Option<&Language>,
+    ) -> Option<(Self, Option<Until>)> {
+        let at = fields.at.clone();
+        if place == Place::Setup {
+            at.wrong("has `send`, but the setup has no connection that speaks in frames: ask with `request`");
+        }
+        let name = fields.take("name").and_then(|at| name_of(&at));
+        let kept = fields.take("keep");
+        let keep = kept.as_ref().map_or_else(Vec::new, keep_of);
+        let message = Message::read(&fields, language, names, kept.as_ref().map(|kept| (kept, keep.as_slice())));
+        let pause = fields.take("pause").and_then(|at| pause_of(&at, names));
+        let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let repeat = fields.take("repeat").and_then(|at| Until::read_blind(&at, place == Place::End));
+        fields.close();
+        names.known.extend(keep.iter().map(|keep| keep.name.clone()));
+        let step = Self {
+            name: name.unwrap_or_else(|| said_name(&at)),
+            act: Act::Message(Box::new(message?)),
+            pause,
+            expect: Statuses::default(),
+            denied: Denial::default(),
+            keep,
+            starts: None,
+            timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
+            retry: None,
+            waits: None,
+            follows: None,
+        };
+        Some((step, repeat))
+    }
+
     /// The same step with templates bound.
     pub(super) fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
-        Self {
-            path: bind(&self.path),
-            headers: self.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
-            body: self.body.as_ref().map(|body| match body {
-                Body::Json(json) => Body::Json(bind(json)),
-                Body::Text(text) => Body::Text(bind(text)),
-            }),
-            ..self.clone()
+        let act = match &self.act {
+            Act::Request(request) => Act::Request(request.bind(bind)),
+            Act::Message(message) => Act::Message(Box::new(message.bind(bind))),
+        };
+        Self { act, ..self.clone() }
+    }
+
+    /// Every template of what it asks or says.
+    pub(crate) fn templates(&self) -> Vec<&Template> {
+        match &self.act {
+            Act::Request(request) => request.templates(),
+            Act::Message(message) => message.templates(),
         }
     }
 
-    /// Every template of its request.
-    pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let body = self.body.iter().map(|body| match body {
-            Body::Json(template) | Body::Text(template) => template,
-        });
-        [&self.path].into_iter().chain(self.headers.iter().map(|(_, value)| value)).chain(body)
+    /// Its request, where it asks one.
+    #[must_use]
+    pub fn request(&self) -> Option<&Request> {
+        match &self.act {
+            Act::Request(request) => Some(request),
+            Act::Message(_) => None,
+        }
+    }
+
+    /// Its message, where it says one.
+    #[must_use]
+    pub fn message(&self) -> Option<&Message> {
+        match &self.act {
+            Act::Message(message) => Some(message),
+            Act::Request(_) => None,
+        }
     }
 
     /// The pause before it for an arrival with this seed; `number` is its place in the journey, and `round` says how
@@ -200,8 +270,42 @@ impl Step {
     /// Whether sending it twice does what sending it once does.
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
+        self.request().is_some_and(Request::is_repeatable)
+    }
+}
+
+impl Request {
+    fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
+        Self {
+            method: self.method.clone(),
+            path: bind(&self.path),
+            headers: self.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
+            body: self.body.as_ref().map(|body| match body {
+                Body::Json(json) => Body::Json(bind(json)),
+                Body::Text(text) => Body::Text(bind(text)),
+            }),
+        }
+    }
+
+    fn templates(&self) -> Vec<&Template> {
+        let body = self.body.iter().map(|body| match body {
+            Body::Json(template) | Body::Text(template) => template,
+        });
+        [&self.path].into_iter().chain(self.headers.iter().map(|(_, value)| value)).chain(body).collect()
+    }
+
+    fn is_repeatable(&self) -> bool {
         self.method.is_idempotent() || self.headers.iter().any(|(name, _)| name == "idempotency-key")
     }
+}
+
+/// What a message is called where nobody says: its only member, where that is a name.
+fn said_name(step: &At<'_>) -> String {
+    let member = match step.node.get("send").map(|send| &send.value) {
+        Some(Value::Table(members)) if members.len() == 1 && is_name(&members[0].key) => Some(members[0].key.clone()),
+        _ => None,
+    };
+    member.unwrap_or_else(|| "send".to_owned())
 }
 
 /// Whether what stands there belongs to a step at this place.

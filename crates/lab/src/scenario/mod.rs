@@ -14,6 +14,7 @@ mod formula;
 mod gate;
 mod journey;
 mod keys;
+pub mod message;
 mod mistakes;
 mod observe;
 mod phase;
@@ -45,8 +46,9 @@ pub use fault::{Fault, FaultAct};
 pub use feed::{Feed, FeedFormat, FeedOrder, Rows};
 pub use formula::{Formula, Join};
 pub use gate::{Gate, Op};
-pub use journey::{Body, Keep, Retry, Source, Statuses, Step};
+pub use journey::{Act, Body, Keep, Request, Retry, Source, Statuses, Step};
 pub use keys::{Keys, Spread};
+pub use message::{Door, Grammar, Language, Message, Push, Says, Socket};
 pub use mistakes::{Mistake, Mistakes, Origin};
 pub use observe::Observe;
 pub use phase::{Arrivals, Each, EdgeArrivals, Every, Phase, Reconnect};
@@ -86,6 +88,8 @@ pub struct Scenario {
     pub phases: Vec<Phase>,
     /// What arrivals do.
     pub journeys: Vec<Journey>,
+    /// Frames that the service sends of its own accord.
+    pub pushes: Vec<Push>,
     /// Work that outlives its request.
     pub works: Vec<Work>,
     /// What must hold at the end.
@@ -125,7 +129,7 @@ impl Scenario {
     pub fn read(document: &Document) -> Result<Self, Mistakes> {
         let notes = Notes::default();
         let root = filled(document, &notes);
-        let scenario = root::read(&At::new(&root, "", &notes));
+        let scenario = root::read(&At::new(&root, "", &notes), document.files());
         notes.close()?;
         scenario.ok_or_else(|| Mistakes::one(Origin::Line(1), "", "this scenario cannot be read"))
     }

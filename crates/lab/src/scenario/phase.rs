@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arrivals;
 use super::reader::{At, Fields, name_of};
+use super::way::Journey;
 use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, WAIT_MAX};
 use crate::plan::due_within;
 
@@ -28,6 +29,8 @@ pub struct Phase {
     pub at: Option<Duration>,
     /// When connections are given up.
     pub reconnect: Reconnect,
+    /// The journey that each held connection takes first, by its place in the scenario.
+    pub opening: Option<usize>,
 }
 
 /// When a client gives its connection up.
@@ -241,7 +244,7 @@ impl Arrivals {
 }
 
 impl Phase {
-    pub(crate) fn read(at: &At<'_>, journeys: &[String]) -> Option<Self> {
+    pub(crate) fn read(at: &At<'_>, journeys: &Written<'_>) -> Option<Self> {
         let fields = at.fields()?;
         let name = fields.need("name", "the report calls it so").and_then(|at| name_of(&at));
         let written = fields.need("arrivals", arrivals::EXPECTED);
@@ -249,7 +252,10 @@ impl Phase {
         let arrivals = written.and_then(|at| arrivals::read(&at));
         let in_flight = in_flight_of(&fields, bounds_itself);
         let in_flight = arrivals.as_ref().and_then(Arrivals::in_flight).or(in_flight);
-        let journey = fields.need("journey", "what each arrival does").and_then(|at| journey_of(&at, journeys));
+        let journey_at = fields.need("journey", "what each arrival does");
+        let journey = journey_at.as_ref().and_then(|at| journeys.find(at));
+        let holds = matches!(arrivals, Some(Arrivals::Hold { .. }));
+        let opening = fields.take("opening").map(|at| journeys.opening(&at, journey, holds));
         let after = fields.take("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
         let own = fields.take("at");
         if let (Some(own), true) = (&own, after.is_some()) {
@@ -258,8 +264,14 @@ impl Phase {
         let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));
         let reconnects =
             [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
-        let reconnect = fields.take("reconnect").and_then(|at| at.choice(&reconnects));
+        let reconnect = fields.take("reconnect");
+        let given = reconnect.as_ref().and_then(|at| at.choice(&reconnects));
         fields.close();
+        let speaks = journey.is_some_and(|journey| journeys.speaks(journey));
+        let reconnect = match (speaks, holds) {
+            (true, false) => refuse_kept(reconnect.as_ref(), given),
+            (true, true) | (false, _) => given.unwrap_or_default(),
+        };
         Some(Self {
             name: name?,
             arrivals: arrivals?,
@@ -267,7 +279,8 @@ impl Phase {
             journey: journey?,
             after: after.unwrap_or_default(),
             at: own.unwrap_or_default(),
-            reconnect: reconnect.unwrap_or_default(),
+            reconnect,
+            opening: opening.unwrap_or_default(),
         })
     }
 }
@@ -283,11 +296,50 @@ fn in_flight_of(fields: &Fields<'_>, bounds_itself: bool) -> Option<u64> {
     None
 }
 
-fn journey_of(at: &At<'_>, journeys: &[String]) -> Option<usize> {
-    let name = at.text()?;
-    let found = journeys.iter().position(|journey| journey == name);
-    if found.is_none() {
-        at.wrong(format!("is \"{name}\", but there is no such [[journey]]; known: {}", journeys.join(", ")));
+/// A connection that speaks in frames is somebody: nobody else goes on with it where an arrival has ended.
+fn refuse_kept(at: Option<&At<'_>>, given: Option<Reconnect>) -> Reconnect {
+    if let (Some(at), Some(Reconnect::Never | Reconnect::Request)) = (at, given) {
+        at.wrong("must be \"journey\": messages go over a connection of the arrival's own; to keep one, hold it");
     }
-    found
+    Reconnect::Journey
+}
+
+/// The journeys that phases name: as they are written, and which of them say messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written<'a> {
+    pub(crate) names: &'a [String],
+    pub(crate) read: &'a [Journey],
+}
+
+impl Written<'_> {
+    fn find(&self, at: &At<'_>) -> Option<usize> {
+        let name = at.text()?;
+        let found = self.names.iter().position(|journey| journey == name);
+        if found.is_none() {
+            at.wrong(format!("is \"{name}\", but there is no such [[journey]]; known: {}", self.names.join(", ")));
+        }
+        found
+    }
+
+    fn speaks(&self, journey: usize) -> bool {
+        let named = self.names.get(journey).and_then(|name| self.read.iter().find(|read| read.name == *name));
+        named.is_some_and(|journey| journey.speaks)
+    }
+
+    /// The journey that each held connection takes first.
+    fn opening(&self, at: &At<'_>, journey: Option<usize>, holds: bool) -> Option<usize> {
+        if !holds {
+            at.wrong("is for held connections alone: elsewhere each arrival takes all of its steps");
+        }
+        let opening = self.find(at)?;
+        if let Some(journey) = journey {
+            if self.speaks(opening) != self.speaks(journey) {
+                at.wrong("must be a journey of the same kind as `journey`: both of messages, or both of requests");
+            }
+            if opening == journey {
+                at.wrong("must not be `journey` itself: what a connection says first, it says once");
+            }
+        }
+        Some(opening)
+    }
 }

@@ -10,7 +10,7 @@ use super::mistakes::Notes;
 use crate::limits::RATE_PER_S_MAX;
 
 /// First words of the names that templates have by themselves.
-const OWN_NAMES: [&str; 7] = ["run", "pick", "feed", "key", "uuid", "index", "round"];
+const OWN_NAMES: [&str; 8] = ["run", "pick", "feed", "key", "uuid", "index", "round", "nth"];
 
 /// One value, its path, and the notebook for complaints about it.
 #[derive(Clone)]

@@ -1,6 +1,8 @@
 //! A scenario as it was put together: the text and everything that was set, in order. What a process of the lab hands
 //! to another one, so that both read the same scenario. Refuses to know who needs it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::document::Document;
@@ -20,9 +22,22 @@ pub(crate) enum Change {
     Set(String),
     Target(String),
     Port(String, u16),
+    File(String, String),
 }
 
 impl Recipe {
+    /// The files that it names, by the names that it gives them.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<&str, &str> {
+        let mut files = BTreeMap::new();
+        for change in &self.changes {
+            if let Change::File(name, text) = change {
+                files.insert(name.as_str(), text.as_str());
+            }
+        }
+        files
+    }
+
     /// The document once more.
     ///
     /// # Errors
@@ -34,6 +49,7 @@ impl Recipe {
                 Change::Set(setting) => document.set(setting)?,
                 Change::Target(url) => document.set_target(url),
                 Change::Port(variable, port) => document.set_port(variable, *port),
+                Change::File(name, text) => document.add_file(name, text),
             }
         }
         Ok(document)

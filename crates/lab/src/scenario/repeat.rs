@@ -74,6 +74,15 @@ impl Until {
         }
     }
 
+    /// The same for a step whose answer is no document that could say when it is enough.
+    pub(super) fn read_blind(at: &At<'_>, may_go_on: bool) -> Option<Self> {
+        let until = Self::read(at, may_go_on)?;
+        if until.says.is_some() {
+            at.wrong("has `until`, which reads the answer of a request: messages are repeated by `times` or `for`");
+        }
+        Some(until)
+    }
+
     fn read_table(at: &At<'_>) -> Option<Self> {
         let fields = at.fields()?;
         let times = fields.take("times").and_then(|at| at.int(1..=ROUNDS_MAX));

@@ -2,7 +2,7 @@
 //! than one table. Refuses to stop at the first mistake.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::bounds::{Bounds, GeneratorSpec, signals_of};
@@ -12,8 +12,9 @@ use super::feed::Feed;
 use super::gate::KnownFigures;
 use super::journey::{Place, Step};
 use super::keys::Keys;
+use super::message::Push;
 use super::observe::Observe;
-use super::phase::Phase;
+use super::phase::{self, Phase};
 use super::reader::{At, Fields, check_template_name};
 use super::target::{Helper, Target};
 use super::template::{FeedNames, Names, Template};
@@ -23,7 +24,7 @@ use super::{FORMAT, Scenario, Secret, Signals};
 use crate::fold::{RESERVED, known_figures};
 use crate::limits::PARTS_MAX;
 
-pub(super) fn read(at: &At<'_>) -> Option<Scenario> {
+pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scenario> {
     let fields = at.fields()?;
     check_format(&fields);
     let name = fields.need("name", "the report calls the trial so").and_then(|at| at.text());
@@ -38,7 +39,7 @@ pub(super) fn read(at: &At<'_>) -> Option<Scenario> {
     names.feeds = feeds.iter().map(feed_names).collect();
     names.keys.clone_from(&keys);
 
-    let target = fields.need("target", "[target] with `url`").and_then(|at| Target::read(&at, &names, &public));
+    let target = fields.need("target", "[target] with `url`").and_then(|at| Target::read(&at, &names, &public, files));
     let helpers = items(&fields, "process", |at| Helper::read(at, &names, &public));
     let works_at = fields.take("work").and_then(|at| at.named()).unwrap_or_default();
     let works: Vec<Work> = works_at.iter().filter_map(|(name, at)| Work::read(name, at, &names)).collect();
@@ -47,8 +48,11 @@ pub(super) fn read(at: &At<'_>) -> Option<Scenario> {
     names.picks = picks.iter().map(|(name, _)| name.clone()).collect();
     let observers = items(&fields, "observe", |at| Observe::read(at, &names));
     let written = Written::of(at.node);
-    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &written.works));
-    let phases = items(&fields, "phase", |at| Phase::read(at, &written.journeys));
+    let language = target.as_ref().and_then(|target| Some(&target.socket.as_ref()?.language));
+    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &written.works, language));
+    let pushes = items(&fields, "push", |at| Push::read(at, language));
+    let known = phase::Written { names: &written.journeys, read: &journeys };
+    let phases = items(&fields, "phase", |at| Phase::read(at, &known));
     let processes = Processes::of(at.node);
     let faults = items(&fields, "fault", |at| Fault::read(at, &processes));
     let generator =
@@ -56,7 +60,7 @@ pub(super) fn read(at: &At<'_>) -> Option<Scenario> {
     let bounds = bounds_of(&fields, &phases, &journeys);
     let signals =
         fields.take("signals").map_or_else(Signals::new, |signals| signals_of(&signals, has_metrics(at.node)));
-    let figures = written.figures(&journeys, &works, &phases, &observers);
+    let figures = written.figures(&journeys, &works, &phases, &observers, &pushes);
     let gates = fields.take("gates").map_or_else(Vec::new, |at| figures.gates(&at));
     fields.close();
     written.refuse_twins(at);
@@ -74,6 +78,7 @@ pub(super) fn read(at: &At<'_>) -> Option<Scenario> {
         setup,
         phases,
         journeys,
+        pushes,
         works,
         gates,
         faults,
@@ -93,6 +98,7 @@ struct Written {
     phases: Vec<String>,
     processes: Vec<String>,
     observers: Vec<String>,
+    pushes: Vec<String>,
 }
 
 impl Written {
@@ -107,6 +113,7 @@ impl Written {
             phases: names_in(root.get("phase")),
             processes: names_in(root.get("process")),
             observers: names_in(root.get("observe")),
+            pushes: names_in(root.get("push")),
         }
     }
 
@@ -116,17 +123,28 @@ impl Written {
         refuse_twins(at, &self.phases, &RESERVED);
         refuse_twins(at, &self.processes, &RESERVED);
         refuse_twins(at, &self.observers, &[]);
+        refuse_twins(at, &self.pushes, &[]);
     }
 
     /// The figures that gates may use; of what could not be read, all that one could think of.
-    fn figures(&self, journeys: &[Journey], works: &[Work], phases: &[Phase], observers: &[Observe]) -> KnownFigures {
+    fn figures(
+        &self,
+        journeys: &[Journey],
+        works: &[Work],
+        phases: &[Phase],
+        observers: &[Observe],
+        pushes: &[Push],
+    ) -> KnownFigures {
         let mut unread = lacking(&self.journeys, journeys.iter().map(|journey| &journey.name));
         unread.append(&mut lacking(&self.works, works.iter().map(|work| &work.name)));
         unread.append(&mut lacking(&self.phases, phases.iter().map(|phase| &phase.name)));
         if !lacking(&self.observers, observers.iter().map(|observer| &observer.name)).is_empty() {
             unread.insert("observe".to_owned());
         }
-        KnownFigures { paths: known_figures(journeys, works, phases, observers), unread }
+        if !lacking(&self.pushes, pushes.iter().map(|push| &push.name)).is_empty() {
+            unread.insert("push".to_owned());
+        }
+        KnownFigures { paths: known_figures(journeys, works, phases, observers, pushes), unread }
     }
 }
 
@@ -206,7 +224,7 @@ fn secrets_of(at: &At<'_>) -> Vec<Secret> {
 }
 
 fn setup_step(at: &At<'_>, names: &mut Names) -> Option<Step> {
-    let (step, _) = Step::read(at, names, &[], Place::Setup)?;
+    let (step, _) = Step::read(at, names, &[], Place::Setup, None)?;
     if !step.denied.is_never() {
         at.wrong("has `denied`, but a setup that is denied has failed: use `expect`");
     }

@@ -20,6 +20,8 @@ pub struct Draw<'a> {
     pub seed: u64,
     /// Rounds of its repeats that are behind it.
     pub round: u64,
+    /// Which message of its connection this is, of those that count, from 1.
+    pub nth: u64,
 }
 
 /// Where a template's names find their values.

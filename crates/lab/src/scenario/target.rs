@@ -1,12 +1,14 @@
 //! Whom the trial is about: the service under test, and the processes that the trial needs beside it.
 //! Refuses to know how processes are started and watched.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::HeaderName;
 
 use super::fault::not_started;
 use super::journey::{command_of, env_of, headers_of, request_of};
+use super::message::Socket;
 use super::reader::{At, Fields, name_of};
 use super::template::{Names, Template};
 use crate::limits::{
@@ -37,6 +39,8 @@ pub struct Target {
     pub insecure: bool,
     /// What it may use, where the lab starts it.
     pub limits: TargetLimits,
+    /// Where messages go, where it speaks in frames.
+    pub socket: Option<Socket>,
 }
 
 /// What the target may use.
@@ -119,7 +123,7 @@ impl Base {
 
 impl Target {
     /// Command lines may use `public` names only: everybody on the machine can read them.
-    pub(crate) fn read(at: &At<'_>, names: &Names, public: &Names) -> Option<Self> {
+    pub(crate) fn read(at: &At<'_>, names: &Names, public: &Names, files: &BTreeMap<String, String>) -> Option<Self> {
         let fields = at.fields()?;
         let url = fields.need("url", "where the service answers").and_then(|at| base_of(&at, true));
         let argv = fields.take("spawn").and_then(|at| command_of(&at, public));
@@ -134,12 +138,14 @@ impl Target {
         let insecure_at = fields.take("insecure");
         let insecure = insecure_at.as_ref().and_then(At::flag).unwrap_or(false);
         let limits = fields.take("limits").and_then(|at| TargetLimits::read(&at, not_started(fields.at.node)));
+        let socket = fields.take("socket").map(|at| Socket::read(&at, names, files));
         fields.close();
         if argv.is_some() && ready.is_none() {
             at.wrong("needs `ready` beside `spawn`: the path that answers 2xx when the service is ready");
         }
         let url = url?.0;
-        for tls in [ca_at, insecure_at].into_iter().flatten().filter(|_| !url.tls) {
+        let speaks_tls = url.tls || socket.iter().flatten().any(Socket::speaks_tls);
+        for tls in [ca_at, insecure_at].into_iter().flatten().filter(|_| !speaks_tls) {
             tls.wrong("is about TLS, but the url does not start with https://");
         }
         if ca.is_some() && insecure {
@@ -147,7 +153,8 @@ impl Target {
         }
         let spawn = argv.map(|argv| Command { argv, env });
         let limits = limits.unwrap_or_default();
-        Some(Self { url, spawn, ready, ready_within, metrics, config, headers, ca, insecure, limits })
+        let socket = socket.map_or(Some(None), |socket| socket.map(Some))?;
+        Some(Self { url, spawn, ready, ready_within, metrics, config, headers, ca, insecure, limits, socket })
     }
 }
 

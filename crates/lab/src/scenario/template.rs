@@ -44,6 +44,8 @@ enum Part {
     Uuid,
     Index,
     Round,
+    /// Which message of its connection this is.
+    Nth,
 }
 
 /// The names that may stand in a template at one place of the scenario.
@@ -59,6 +61,8 @@ pub(crate) struct Names {
     pub(crate) keys: Vec<Keys>,
     /// Whether an arrival stands behind the text, with its index, uuid, picks, rows and keys.
     pub(crate) arrival: bool,
+    /// Whether the text is part of a message, which has a number among those of its connection.
+    pub(crate) numbered: bool,
     /// Picks so far: each has its own draw.
     pub(crate) draws: Cell<u64>,
 }
@@ -102,7 +106,7 @@ impl Template {
         }
     }
 
-    fn plain(text: String) -> Self {
+    pub(super) fn plain(text: String) -> Self {
         Self(vec![Part::Text(text)])
     }
 
@@ -216,6 +220,11 @@ impl Template {
         })
     }
 
+    /// Whether it has the number of the message in it.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.0.contains(&Part::Nth)
+    }
+
     /// The text, where it is the same for every arrival and needs nothing of the run.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
@@ -247,6 +256,7 @@ impl Part {
             Self::Uuid => arrival()?.push_uuid(out),
             Self::Index => push_number(out, arrival()?.index),
             Self::Round => push_number(out, arrival()?.round),
+            Self::Nth => push_number(out, arrival()?.nth),
         }
         Ok(())
     }
@@ -255,16 +265,20 @@ impl Part {
 fn part(name: &str, names: &Names, json: bool) -> Result<Part, String> {
     let (kind, rest) = name.split_once('.').unwrap_or((name, ""));
     let of_arrival = match (kind, rest) {
-        ("uuid" | "index" | "round", "") | ("pick" | "feed" | "key", _) => true,
+        ("uuid" | "index" | "round" | "nth", "") | ("pick" | "feed" | "key", _) => true,
         _ => return known_name(name, names, json),
     };
     if of_arrival && !names.arrival {
         return Err(format!("uses `{{{{{name}}}}}`, which only the steps of a journey have"));
     }
+    if kind == "nth" && !names.numbered {
+        return Err("uses `{{nth}}`, which only messages have: those of a connection are counted".to_owned());
+    }
     match kind {
         "uuid" => Ok(Part::Uuid),
         "index" => Ok(Part::Index),
         "round" => Ok(Part::Round),
+        "nth" => Ok(Part::Nth),
         "pick" => pick(name, rest, names, json),
         "feed" => column_of(name, rest, names, json),
         _ => key(name, rest, names),
@@ -317,7 +331,8 @@ fn key(name: &str, path: &str, names: &Names) -> Result<Part, String> {
 /// Whether a text of a JSON document is one name alone whose value is a number: it stays one, as a variable does.
 fn is_number_by_nature(text: &str) -> bool {
     let alone = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
-    alone.is_some_and(|name| (name == "index" || name == "round" || name.starts_with("key.")) && !name.contains("}}"))
+    let is_number = |name: &str| matches!(name, "index" | "round" | "nth") || name.starts_with("key.");
+    alone.is_some_and(|name| is_number(name) && !name.contains("}}"))
 }
 
 fn push_number(out: &mut String, number: u64) {

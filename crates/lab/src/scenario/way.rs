@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::beside::{Beside, each_of, own_names};
 use super::journey::{Place, Step};
+use super::message::Language;
 use super::reader::{At, name_of};
 use super::repeat::{Repeat, Until};
 use super::template::{Names, Template};
@@ -24,20 +25,23 @@ pub struct Journey {
     pub repeats: Vec<Repeat>,
     /// What runs beside it.
     pub beside: Vec<Beside>,
+    /// Whether its steps are messages over a connection of its own, instead of requests.
+    pub speaks: bool,
 }
 
 /// Steps as they are read, one after the other.
 struct Reader<'a> {
     works: &'a [String],
+    language: Option<&'a Language>,
     journey: Journey,
 }
 
 impl Journey {
-    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String]) -> Option<Self> {
+    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String], language: Option<&Language>) -> Option<Self> {
         let fields = at.fields()?;
         let name = fields.need("name", "phases and gates refer to it").and_then(|at| name_of(&at));
         let names = Names { arrival: true, ..names.clone() };
-        let mut reader = Reader { works, journey: Self::default() };
+        let mut reader = Reader { works, language, journey: Self::default() };
         let mut own_names = names.clone();
         match fields.need("step", "at least one [[journey.step]]").and_then(|at| at.list()) {
             Some(list) if list.is_empty() => at.wrong("needs at least one [[journey.step]]"),
@@ -51,8 +55,12 @@ impl Journey {
             reader.beside(&at, &names);
         }
         fields.close();
-        let journey = Self { name: name.unwrap_or_default(), ..reader.journey };
+        let speaks = reader.journey.steps.iter().any(|step| step.message().is_some());
+        let journey = Self { name: name.unwrap_or_default(), speaks, ..reader.journey };
         journey.refuse_twins(at);
+        if speaks && journey.steps.iter().any(|step| step.request().is_some()) {
+            at.wrong("has steps that `send` and steps that `request`: one connection speaks one language, so make two journeys");
+        }
         let loops: usize = journey.beside.iter().map(|beside| beside.each.len()).sum();
         if loops > BESIDE_MAX || journey.steps.len() > STEPS_MAX {
             at.wrong(format!("may have {STEPS_MAX} steps, and {BESIDE_MAX} loops beside them"));
@@ -139,7 +147,7 @@ impl Reader<'_> {
     }
 
     fn step(&mut self, at: &At<'_>, names: &mut Names, place: Place) -> Option<Until> {
-        let (step, until) = Step::read(at, names, self.works, place)?;
+        let (step, until) = Step::read(at, names, self.works, place, self.language)?;
         self.journey.steps.push(step);
         until
     }

@@ -105,7 +105,8 @@ fn check(run: &RunArgs, variations: &[Variation], plan: &Plan, measure: &Measure
 
 fn check_measure(scenario: &Scenario, measure: &Measure) -> Result<(), Stopped> {
     let Measure::Path { path, .. } = measure else { return Ok(()) };
-    let known = known_figures(&scenario.journeys, &scenario.works, &scenario.phases, &scenario.observers);
+    let known =
+        known_figures(&scenario.journeys, &scenario.works, &scenario.phases, &scenario.observers, &scenario.pushes);
     if known.contains(path) {
         return Ok(());
     }

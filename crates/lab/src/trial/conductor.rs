@@ -234,6 +234,7 @@ fn part_specs(leg: &Leg, phase: &Phase, first_part: u32) -> Vec<PartSpec> {
             start: leg.start + every.saturating_mul(number),
             offered_per_s,
             clients,
+            opening: leg.opening,
         })
         .collect()
 }

@@ -118,13 +118,15 @@ fn results(
     };
     let own = process(GENERATOR);
     let lag_p99_max = stage.scenario.generator.lag_p99_max;
-    let (journeys, mut generator) = stage.recorder.fold(|fold| {
-        (fold.journeys(&|journey| active_of(&stage.scenario, parts, journey)), fold.generator(lag_p99_max))
+    let (journeys, push, mut generator) = stage.recorder.fold(|fold| {
+        let journeys = fold.journeys(&|journey| active_of(&stage.scenario, parts, journey));
+        (journeys, fold.pushes(), fold.generator(lag_p99_max))
     });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
     let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
     Results {
         journeys,
+        push,
         work: stage.scenario.works.iter().enumerate().map(work).collect(),
         generator,
         server: ServerFigures {

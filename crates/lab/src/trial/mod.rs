@@ -34,7 +34,7 @@ use crate::guard::Guard;
 use crate::machine::Machine;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
-use crate::scenario::{Recipe, Scenario, Scope};
+use crate::scenario::{Base, Recipe, Scenario, Scope};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use prepare::prepare;
 use stage::Stage;
@@ -109,13 +109,13 @@ pub(crate) enum End {
 /// The trial could not begin, or its record could not be written. Whatever was started has been stopped.
 pub async fn run(mut trial: Trial) -> Result<Finished, CouldNotRun> {
     let id = new_id()?;
-    let addresses = permitted(&trial).await?;
+    let hosts = permitted(&trial).await?;
     let dir = trial.out.join(&id);
     std::fs::create_dir_all(&dir).map_err(|error| CouldNotRun(format!("{}: {error}", dir.display())))?;
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
     let mut fleet = trial.guard.clone().map_or_else(Fleet::default, Fleet::guarded);
     fleet.confine(&trial.scenario.target.limits, &id)?;
-    let outcome = carry_out(&mut trial, &id, &dir, addresses, &secrets, &mut fleet).await;
+    let outcome = carry_out(&mut trial, &id, &dir, hosts, &secrets, &mut fleet).await;
     fleet.stop().await;
     let (run, timeline) = outcome.map_err(|error| CouldNotRun(secrets.strike(&error.0)))?;
     let run = run.struck(&|text| secrets.strike(text));
@@ -123,9 +123,26 @@ pub async fn run(mut trial: Trial) -> Result<Finished, CouldNotRun> {
     Ok(Finished { run, dir })
 }
 
-/// The target's addresses, once it is certain that they may be loaded.
-async fn permitted(trial: &Trial) -> Result<Vec<SocketAddr>, CouldNotRun> {
-    let base = &trial.scenario.target.url;
+/// Where the load goes, resolved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hosts {
+    /// Where the target answers requests.
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// Its doors for messages.
+    pub(crate) doors: Vec<Vec<SocketAddr>>,
+}
+
+/// All hosts of the target, once it is certain that they may be loaded.
+async fn permitted(trial: &Trial) -> Result<Hosts, CouldNotRun> {
+    let target = &trial.scenario.target;
+    let mut hosts = Hosts { addresses: addresses_of(&target.url, trial).await?, doors: Vec::new() };
+    for door in target.socket.iter().flat_map(|socket| &socket.doors) {
+        hosts.doors.push(addresses_of(&door.base, trial).await?);
+    }
+    Ok(hosts)
+}
+
+async fn addresses_of(base: &Base, trial: &Trial) -> Result<Vec<SocketAddr>, CouldNotRun> {
     let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
     let found = found.map_err(|error| CouldNotRun(format!("the target's host {} is not known: {error}", base.host)))?;
     let addresses: Vec<SocketAddr> = found.collect();
@@ -138,15 +155,15 @@ async fn carry_out(
     trial: &mut Trial,
     id: &str,
     dir: &Path,
-    addresses: Vec<SocketAddr>,
+    hosts: Hosts,
     secrets: &Secrets,
     fleet: &mut Fleet,
 ) -> Result<(Run, Timeline), CouldNotRun> {
     let scenario = Arc::new(trial.scenario.clone());
     let mut record = Beginning::new(trial, id, Machine::inspect(dir));
-    record.start.write(dir, &trial.text).map_err(CouldNotRun)?;
+    record.start.write(dir, &trial.text, &trial.recipe.files()).map_err(CouldNotRun)?;
     trial.made.get_or_init(|| dir.to_owned());
-    record.notes = needs::preflight(trial, &addresses, dir)?;
+    record.notes = needs::preflight(trial, &hosts.addresses, dir)?;
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -163,7 +180,7 @@ async fn carry_out(
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
-    let stage = Stage::set(trial, scenario, id, dir, addresses, prepared)?;
+    let stage = Stage::set(trial, scenario, id, dir, hosts, prepared)?;
     stage.play(trial, fleet, record).await
 }
 
@@ -207,9 +224,10 @@ impl Beginning {
 
     /// The record of a run that was ended before its first arrival.
     fn interrupted_early(self, scenario: &Scenario) -> Run {
-        let fold = Fold::new(&scenario.journeys);
+        let fold = Fold::new(&scenario.journeys).with_pushes(&scenario.pushes);
         let generator = fold.generator(scenario.generator.lag_p99_max);
-        let results = Results { journeys: fold.journeys(&|_| None), generator, ..Results::default() };
+        let results =
+            Results { journeys: fold.journeys(&|_| None), push: fold.pushes(), generator, ..Results::default() };
         let gates = judge_gates(&scenario.gates, &results.to_json());
         self.into_run(results, gates, Circumstances { interrupted: true, behind: false })
     }

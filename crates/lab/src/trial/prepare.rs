@@ -45,9 +45,10 @@ pub(crate) async fn prepare(
             Ok(Answer::Ok(kept)) => globals.extend(kept),
             Ok(Answer::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
             Err(failure) => {
-                let path = step.path.render(&scope).unwrap_or_default();
+                let asked = step.request().map(|asked| (&asked.method, asked.path.render(&scope).unwrap_or_default()));
+                let asked = asked.map_or_else(String::new, |(method, path)| format!("{method} {path}"));
                 let hint = hint(failure.trouble, &failure.message, secrets);
-                let message = format!("the setup's {} {path} failed: {}{hint}", step.method, failure.message);
+                let message = format!("the setup's {asked} failed: {}{hint}", failure.message);
                 return Err(CouldNotRun(message));
             }
         }

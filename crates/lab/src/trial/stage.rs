@@ -16,7 +16,7 @@ use super::needs::connections;
 use super::prepare::{Prepared, totals};
 use super::pulse::{GENERATOR, Pulse, SERVER};
 use super::watched::{Kin, Watched};
-use super::{Beginning, CouldNotRun, End, Fleet, Trial};
+use super::{Beginning, CouldNotRun, End, Fleet, Hosts, Trial};
 use crate::clock::unix_ms_now;
 use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
 use crate::findings::metric_names;
@@ -83,7 +83,7 @@ impl Stage {
         scenario: Arc<Scenario>,
         id: &str,
         dir: &Path,
-        addresses: Vec<SocketAddr>,
+        Hosts { addresses, doors }: Hosts,
         before: Prepared,
     ) -> Result<Self, CouldNotRun> {
         let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
@@ -92,7 +92,7 @@ impl Stage {
         let log = Arc::new(Log::new(lines, Timeline::preferring(metric_names(&scenario.signals))));
         let (start, start_moment) = (Instant::now() + START_LEAD, Moment::now() + START_LEAD);
         let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
-        let recorder = Arc::new(Recorder::new(&scenario.journeys, hlog.map_err(file)?, samples));
+        let recorder = Arc::new(Recorder::new(&scenario.journeys, &scenario.pushes, hlog.map_err(file)?, samples));
         let board = Arc::new(Board::new(&scenario.works));
         let setting = Setting {
             scenario: scenario.clone(),
@@ -110,6 +110,7 @@ impl Stage {
                 .as_ref()
                 .map(|program| Processes::new(program.clone(), trial.recipe.clone(), connections(&scenario))),
             addresses,
+            doors,
         };
         let failed = |error: std::io::Error| CouldNotRun(format!("the load workers cannot start: {error}"));
         let (crew, reports) = Crew::start(Arc::new(setting), 1).map_err(failed)?;

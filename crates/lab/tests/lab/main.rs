@@ -6,5 +6,6 @@ mod engine;
 mod fleet;
 mod processes;
 mod scripted;
+mod spoken;
 mod stub;
 mod trial;

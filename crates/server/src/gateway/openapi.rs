@@ -28,6 +28,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "tokens", description = "Bearer tokens of the own account."),
         (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md tells the life of a game by example."),
         (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md tells it by example."),
+        (name = "worlds", description = "Worlds and who is where in them. Whoever moves in one speaks frames: docs/world.md."),
         (name = "limits", description = "The rate limiter: one question or many, and the policies that answer them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "admin", description = "For operators and admins."),

@@ -9,6 +9,7 @@ use super::stories::refusal;
 use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
 use crate::tables::TableError;
+use crate::worlds::VisitError;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
@@ -61,6 +62,8 @@ pub enum Thing {
     Override,
     /// A hunt.
     Hunt,
+    /// A world.
+    World,
     /// A ticket of a party that wants to be matched.
     Ticket,
     /// Somebody who hunts.
@@ -80,6 +83,7 @@ impl Thing {
             Self::Policy => "policies",
             Self::Override => "overrides",
             Self::Hunt => "hunts",
+            Self::World => "worlds",
             Self::Ticket => "tickets",
             Self::Hunter => "hunters",
         }
@@ -98,6 +102,7 @@ impl fmt::Display for Thing {
             Self::Policy => "policy",
             Self::Override => "override",
             Self::Hunt => "hunt",
+            Self::World => "world",
             Self::Ticket => "ticket",
             Self::Hunter => "hunter",
         })
@@ -269,6 +274,12 @@ pub enum ApiError {
     /// Something around a hunt does not happen.
     #[error(transparent)]
     Hunt(#[from] HuntRefusal),
+    /// A world that nobody is in, asked for what is in it.
+    #[error("nobody is in this world, so that nobody has it in memory: come in, or look later")]
+    WorldAsleep,
+    /// A world that cannot be had here.
+    #[error(transparent)]
+    World(VisitError),
     /// A request was not answered by the node that owns its table.
     #[error("{0}")]
     Forward(ForwardError),
@@ -374,6 +385,14 @@ impl ApiError {
             Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
             Self::Missing(Thing::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
             Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::Missing(Thing::World) => (StatusCode::NOT_FOUND, "no_such_world"),
+            Self::WorldAsleep => (StatusCode::CONFLICT, "world_asleep"),
+            Self::World(VisitError::NoSuchWorld) => (StatusCode::NOT_FOUND, "no_such_world"),
+            Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
+            Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),
+            Self::World(VisitError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+            Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
+            Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             Self::Missing(Thing::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
             Self::Missing(Thing::Ticket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
             Self::Missing(Thing::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
@@ -439,6 +458,16 @@ impl ApiError {
             }
             Self::Unforeseen(what) => tracing::error!(what, "failed: this should not be able to happen"),
             _ => tracing::debug!(code = self.kind().1, "refused"),
+        }
+    }
+}
+
+impl From<VisitError> for ApiError {
+    fn from(error: VisitError) -> Self {
+        match error {
+            VisitError::Store(error) => Self::Store(error),
+            VisitError::Broken => Self::Unforeseen("a world broke an invariant".to_owned()),
+            other => Self::World(other),
         }
     }
 }

@@ -3,14 +3,14 @@
 use super::actors::desk::Desk;
 use super::outlet::{Ending, Outlet};
 use super::pictures::Pictures;
-use super::stub::Picture;
 use super::teller::Tellers;
 use super::tray::{Refused, Tray};
 use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
 use engine::limits::WORLD_ORDERS_MAX;
-use engine::worlds::{Input, Refusal, Registered, Registration, Seat, ViewOptions};
+use engine::rows::WorldRow;
+use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
 use rules::world::Settings;
 use std::sync::{Arc, OnceLock};
 use store::StoreError;
@@ -25,6 +25,8 @@ pub struct Facts {
     pub name: WorldName,
     /// Its rules.
     pub settings: Settings,
+    /// All that is kept of it beside what happens in it: who may come in, for one.
+    pub row: WorldRow,
 }
 
 /// The way into a world in this process's memory. Cheap to clone; while one is held, the world stays in memory.

@@ -7,7 +7,6 @@ use super::door::{Door, Facts, Inside, Mailbox, Order};
 use super::outlet::Ending;
 use super::outside::Outside;
 use super::pictures::Pictures;
-use super::stub::World;
 use super::writer::{Charge, Writer};
 use super::{Shared, VisitError, Worlds};
 use crate::app::Drain;
@@ -15,6 +14,7 @@ use crate::lease::{self, Lease};
 use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};
 use engine::rows::{WorldEntry, WorldRow};
+use engine::worlds::{Opening, World, settings_from_bytes};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -397,11 +397,15 @@ fn make<O: Outside>(
     tellers: super::teller::Tellers,
 ) -> Result<(World, Arc<Inside>), VisitError> {
     let row = &claimed.row;
-    let world = World::restore(row, claimed.snapshot.as_deref(), claimed.claims_version, &claimed.rows).map_err(|error| {
-        tracing::error!(world = %row.name, ?error, "a world cannot be made of what is kept of it, by a defect of this program");
+    let broken = |error: &dyn std::fmt::Display| {
+        tracing::error!(world = %row.name, %error, "a world cannot be made of what is kept of it, by a defect of this program");
         VisitError::Broken
-    })?;
-    let facts = Facts { id: row.id, name: row.name.clone(), settings: *world.settings() };
+    };
+    let settings = settings_from_bytes(&row.settings).map_err(|error| broken(&error))?;
+    let opening = Opening { id: row.id, settings, seed: row.seed, epoch: claimed.epoch };
+    let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, outside.now_us());
+    let world = world.map_err(|error| broken(&error))?;
+    let facts = Facts { id: row.id, name: row.name.clone(), settings, row: row.clone() };
     let inside = Inside {
         facts,
         mailbox: Arc::new(Mailbox::new(shared.settings.mailbox_max)),

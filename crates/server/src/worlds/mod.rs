@@ -16,7 +16,6 @@ mod posts;
 mod real;
 mod ring;
 mod settings;
-mod stub;
 mod teller;
 #[cfg(test)]
 mod tests;
@@ -29,7 +28,6 @@ pub use life::run as run_with;
 pub use outlet::{Ending, Outlet, Tiding};
 pub use outside::Outside;
 pub use settings::Settings;
-pub use stub::Picture;
 
 use crate::app::App;
 use crate::metrics::Metrics;

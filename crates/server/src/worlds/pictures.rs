@@ -1,8 +1,8 @@
 //! The published picture of a world, from which everybody reads who is not in it. Readers never wait for the writer while pictures
 //! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one.
 
-use super::stub::Picture;
 use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY};
+use engine::worlds::{Picture, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -54,19 +54,17 @@ impl Pictures {
         self.is_wanted.swap(false, Ordering::Relaxed)
     }
 
-    /// Publishes what `draw` draws, over an old picture if there is one that nobody reads.
-    pub(super) fn publish(&self, draw: impl FnOnce(&mut Picture)) {
+    /// Publishes the world as it is, over an old picture if there is one that nobody reads.
+    pub(super) fn publish(&self, world: &World) {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut picture = spare.take().unwrap_or_default();
-        match Arc::get_mut(&mut picture) {
-            Some(old) => draw(old),
-            None => {
-                let mut fresh = Picture::default();
-                draw(&mut fresh);
-                picture = Arc::new(fresh);
+        let picture = match spare.take().and_then(Arc::into_inner) {
+            Some(mut old) => {
+                world.picture(&mut old);
+                old
             }
-        }
-        let published = Published { picture, at: Instant::now() };
+            None => world.new_picture(),
+        };
+        let published = Published { picture: Arc::new(picture), at: Instant::now() };
         *spare = self.newest.send_replace(Some(published)).map(|old| old.picture);
     }
 

@@ -21,6 +21,8 @@ const GOLDEN: u32 = 0x9e37_79b9;
 pub(super) struct Post {
     pub(super) hold: Hold,
     pub(super) outlet: Arc<dyn Outlet>,
+    /// Turns since the last view at which none was cut.
+    pub(super) skipped: u32,
     turn: Option<Turn>,
 }
 
@@ -87,7 +89,7 @@ impl Posts {
             self.places.push(Place::default());
             u32::try_from(self.places.len() - 1).expect("connections are fewer than 32-bit numbers")
         });
-        self.places[line as usize].post = Some(Post { hold, outlet, turn: None });
+        self.places[line as usize].post = Some(Post { hold, outlet, skipped: 0, turn: None });
         let slot = seat.slot as usize;
         if self.line_by_slot.len() <= slot {
             self.line_by_slot.resize(slot + 1, NONE);
@@ -101,6 +103,26 @@ impl Posts {
     pub(super) fn leave(&mut self, hold: Hold) -> Option<Post> {
         let line = self.line_of(hold)?;
         self.clear(line)
+    }
+
+    /// Takes the outlet of a mover that is gone.
+    pub(super) fn drop_seat(&mut self, seat: Seat) -> Option<(u32, Post)> {
+        let line = self.line(seat)?;
+        self.clear(line).map(|post| (line, post))
+    }
+
+    /// A viewer's turn went by without a view.
+    pub(super) fn skip(&mut self, line: u32) {
+        if let Some(post) = self.places.get_mut(line as usize).and_then(|place| place.post.as_mut()) {
+            post.skipped = post.skipped.saturating_add(1);
+        }
+    }
+
+    /// A viewer knows the newest.
+    pub(super) fn caught_up(&mut self, line: u32) {
+        if let Some(post) = self.places.get_mut(line as usize).and_then(|place| place.post.as_mut()) {
+            post.skipped = 0;
+        }
     }
 
     /// The line of a mover, if it has an outlet.

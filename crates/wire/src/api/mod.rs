@@ -12,6 +12,7 @@ mod limits;
 mod ops;
 mod snakes;
 mod stories;
+mod worlds;
 
 pub use accounts::{AccountView, CreateAccount, CreateToken, CreateTokenFor, TokenCreated, TokenView};
 pub use games::{
@@ -37,4 +38,8 @@ pub use stories::{
     StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryGame, StoryHistory, StoryLine, StoryListed,
     StoryMember, StoryMessage, StoryMine, StoryNext, StoryOwn, StoryPlayer, StoryPresence, StoryResult, StorySeat,
     StorySettings, StoryStanding, StoryState, TellSentence,
+};
+pub use worlds::{
+    SetActors, WorldActors, WorldCell, WorldDensity, WorldHeap, WorldItem, WorldMoveTime, WorldRound, WorldScore,
+    WorldSection, WorldStats, WorldView,
 };

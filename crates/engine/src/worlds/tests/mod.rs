@@ -2,6 +2,7 @@
 
 mod claims;
 mod coming;
+mod crashes;
 mod fixture;
 mod life;
 mod moves;

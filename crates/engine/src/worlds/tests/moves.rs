@@ -61,8 +61,10 @@ fn who_moves_too_fast_waits() {
         check(&mut world, seat, seq, Step::Stay, Ok(cell(0, 0)));
     }
     check(&mut world, seat, 5, Step::E, Err(Refusal::TooFast));
-    let later = Input { at_us: START_US + 100_000, ..input(seat, 6, What::Step(Step::E)) };
-    assert_eq!(apply(&mut world, &[later])[0].result, Ok(Done::Moved(cell(1, 0))));
+    let at_us = START_US + 100_000;
+    let mut out = Vec::new();
+    world.apply(&[Input { at_us, ..input(seat, 6, What::Step(Step::E)) }], at_us, &mut out);
+    assert_eq!(out[0].result, Ok(Done::Moved(cell(1, 0))));
 }
 
 #[test]

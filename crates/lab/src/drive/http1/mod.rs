@@ -48,6 +48,18 @@ pub(crate) fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     head::header(head, name)
 }
 
+/// The head at the front of bytes that answer no request of a load: how long it is, and its status; none before its end.
+/// `scanned` is a place before which no line can end it.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn bare_head(bytes: &[u8], scanned: usize) -> Result<Option<(usize, u16)>, String> {
+    let Some(length) = head::end_of_head(bytes, scanned).filter(|length| *length <= HEAD_BYTES_MAX) else {
+        return Ok(None);
+    };
+    head::parse(&bytes[..length]).map(|head| Some((length, head.status)))
+}
+
 impl Protocol for Http1 {
     fn begin(&mut self, request: Request) {
         (self.state, self.request) = (State::Head { scanned: 0 }, Some(request));

@@ -36,6 +36,7 @@ pub(super) fn hear(pieces: &[&[u8]], head_only: bool) -> Heard {
                 Event::Head { status: found } => status = Some(found),
                 Event::Done { keep } => return Heard { status, body: body.bytes, end: Ok(keep) },
                 Event::Broken(failure) => return Heard { status, body: body.bytes, end: Err(failure) },
+                other @ (Event::Frame(_) | Event::Ping(_) | Event::Agreed) => panic!("{other:?} of an answer"),
             }
         }
     }

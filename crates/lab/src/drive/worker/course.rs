@@ -117,19 +117,20 @@ impl Course {
         self.parts.close_below(coming.unwrap_or(self.parts.end()), overs);
     }
 
-    /// Nothing new begins any more; gives how many arrivals were due and will never be sent.
-    pub(super) fn close(&mut self, now: Duration) -> u64 {
+    /// Nothing new begins any more; gives how many arrivals were due and will never be sent, and how many openings with
+    /// a journey of their own.
+    pub(super) fn close(&mut self, now: Duration) -> (u64, u64) {
         if std::mem::replace(&mut self.closing, true) {
-            return 0;
+            return (0, 0);
         }
         match &mut self.load {
-            Load::Open(open) => open.drop_due(now, &mut self.parts),
+            Load::Open(open) => (open.drop_due(now, &mut self.parts), 0),
             Load::Held(held) => {
-                let not_sent = held.drop_due(now);
-                self.parts.not_sent(self.leg.part, not_sent);
-                not_sent
+                let (journeys, openings) = held.drop_due(now);
+                self.parts.not_sent(self.leg.part, journeys + openings);
+                (journeys, openings)
             }
-            Load::Clients(_) | Load::Nothing => 0,
+            Load::Clients(_) | Load::Nothing => (0, 0),
         }
     }
 
@@ -270,7 +271,7 @@ mod tests {
 
     fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
         let (start, reconnect) = (SECOND, Reconnect::Never);
-        Leg { phase: 0, journey: 0, part: 4, start, schedule, in_flight_max, reconnect, seed: 1 }
+        Leg { phase: 0, journey: 0, part: 4, start, schedule, in_flight_max, reconnect, opening: None, seed: 1 }
     }
 
     fn bursts(batch: u64, times: u64) -> Schedule {
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(course.queued(), 7);
 
         let mut overs = Vec::new();
-        assert_eq!((course.close(2 * SECOND), course.close(2 * SECOND), course.queued()), (7, 0, 0));
+        assert_eq!((course.close(2 * SECOND), course.close(2 * SECOND), course.queued()), ((7, 0), (0, 0), 0));
         course.close_parts(&mut overs);
         let expected = [(4, 2), (5, 5)].map(|(part, not_sent)| Over { part, not_sent });
         assert_eq!(overs, expected);

@@ -5,12 +5,13 @@ use std::io;
 
 use super::flights::Role;
 use super::journey::Outcome;
-use super::links::{Link, Phase};
-use super::{Key, Worker};
+use super::links::{Link, Phase, Speech, To};
+use super::{Key, Stage, Worker, speaking};
 use crate::drive::Failure;
 use crate::drive::answer::{self, Meaning};
-use crate::drive::http1;
+use crate::drive::http1::{self, Http1};
 use crate::drive::protocol::{Body, Event, Protocol, Request, Wanted};
+use crate::drive::speech::{Codec, Lengths, WebSocket, bytes_of};
 use crate::limits::{LINGER, LINGERING_MAX};
 use crate::record::Trouble;
 use crate::scenario::{Draw, Reconnect, Scope, Source};
@@ -19,8 +20,11 @@ impl Worker {
     /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
     pub(super) fn dispatch(&mut self, key: Key) {
         let Some(flight) = self.flights.get(key) else { return };
-        let opening = matches!(flight.role, Role::Opening { .. });
-        let reusing = !opening && self.courses[flight.leg].leg.reconnect == Reconnect::Never;
+        let opening = matches!(flight.role, Role::Opening { .. } | Role::Joining);
+        // A connection that speaks in frames is somebody, and nobody else goes on with it.
+        let reusing = !opening
+            && !self.calls[flight.journey].speaks
+            && self.courses[flight.leg].leg.reconnect == Reconnect::Never;
         let link = flight.link.or_else(|| if reusing { self.links.pick_up() } else { None });
         match link {
             Some(link) => self.transmit(link, key),
@@ -30,14 +34,18 @@ impl Worker {
 
     /// Opens a connection for a flight, at the address that is next after one that failed.
     fn open_link(&mut self, key: Key, failed: Option<usize>) {
-        let count = self.routes.addresses.len();
-        let mut at = failed.map_or(self.routes.preferred, |at| (at + 1) % count.max(1));
+        let Some(flight) = self.flights.get(key) else { return };
+        let number = self.routes.host_of(self.calls[flight.journey].speaks, flight.arrival.index);
+        let host = &self.routes.hosts[number];
+        let (count, preferred) = (host.addresses.len(), host.preferred);
+        let mut at = failed.map_or(preferred, |at| host.next(at));
         let mut first = failed.is_none();
         let mut failure = Failure::new(Trouble::Connect, "the target has no address");
-        while count > 0 && (first || at != self.routes.preferred) {
-            match self.try_open(key, at) {
+        while count > 0 && (first || at != preferred) {
+            let to = To { host: number as u16, address: at as u16 };
+            match self.try_open(key, to) {
                 Ok(()) => return,
-                Err(error) => failure = self.not_connected(at, &error),
+                Err(error) => failure = self.not_connected(to, &error),
             }
             first = false;
             at = (at + 1) % count;
@@ -45,9 +53,14 @@ impl Worker {
         self.end_step(key, &Outcome::Failed(failure));
     }
 
-    fn try_open(&mut self, key: Key, address: usize) -> io::Result<()> {
-        let fd = self.routes.open(address)?;
-        let link = self.links.add(Link::new(fd, address, Some(key)));
+    fn try_open(&mut self, key: Key, to: To) -> io::Result<()> {
+        let fd = self.routes.open(to)?;
+        let codec = match self.routes.host(to).speech {
+            Speech::Requests => Codec::Http1(Http1::default()),
+            Speech::Lengths => Codec::Lengths(Lengths),
+            Speech::WebSocket(_) => Codec::WebSocket(WebSocket::default()),
+        };
+        let link = self.links.add(Link::new(fd, to, codec, Some(key)));
         if let Err(error) = self.await_connection(link) {
             self.links.remove(link);
             return Err(error);
@@ -58,23 +71,23 @@ impl Worker {
         Ok(())
     }
 
-    fn not_connected(&self, address: usize, error: &io::Error) -> Failure {
-        Failure::new(Trouble::Connect, format!("{}: {error}", self.routes.addresses[address]))
+    fn not_connected(&self, to: To, error: &io::Error) -> Failure {
+        Failure::new(Trouble::Connect, format!("{}: {error}", self.routes.address(to)))
     }
 
     /// A connection could not be opened: the next address may do.
     pub(super) fn refused(&mut self, key: Key, error: &io::Error) {
         let Some(link) = self.links.remove(key) else { return };
-        let failure = self.not_connected(link.address, error);
+        let failure = self.not_connected(link.to, error);
         let Some(flight) = link.flight else { return };
         if let Some(flight) = self.flights.get_mut(flight) {
             flight.link = None;
         }
-        let next = (link.address + 1) % self.routes.addresses.len();
-        if next == self.routes.preferred {
+        let (host, address) = (self.routes.host(link.to), usize::from(link.to.address));
+        if host.next(address) == host.preferred {
             self.end_step(flight, &Outcome::Failed(failure));
         } else {
-            self.open_link(flight, Some(link.address));
+            self.open_link(flight, Some(address));
         }
     }
 
@@ -82,17 +95,27 @@ impl Worker {
     pub(super) fn connected(&mut self, key: Key) {
         self.book.connected();
         let Some(link) = self.links.get_mut(key) else { return };
+        let host = &mut self.routes.hosts[usize::from(link.to.host)];
+        host.preferred = usize::from(link.to.address);
+        match host.speech.clone() {
+            Speech::WebSocket(opening) => self.ask_for_frames(key, &opening),
+            Speech::Requests | Speech::Lengths => self.agreed(key),
+        }
+    }
+
+    /// A connection carries what it was opened for.
+    pub(super) fn agreed(&mut self, key: Key) {
+        let Some(link) = self.links.get_mut(key) else { return };
         link.phase = Phase::Open;
-        self.routes.preferred = link.address;
         let Some(flight) = link.flight else { return };
         match self.flights.get(flight).map(|flight| flight.role) {
-            Some(Role::Journey | Role::Beside { .. }) => self.transmit(key, flight),
+            Some(Role::Journey | Role::Beside { .. } | Role::Joining) => self.transmit(key, flight),
             Some(Role::Opening { .. }) => self.opened(key, flight),
             None => {}
         }
     }
 
-    /// Puts the request of a flight's step onto a connection.
+    /// Puts what a flight's step asks or says onto a connection.
     fn transmit(&mut self, link_key: Key, key: Key) {
         let calls = self.calls.clone();
         let (Some(flight), Some(link)) = (self.flights.get_mut(key), self.links.get_mut(link_key)) else { return };
@@ -111,8 +134,20 @@ impl Worker {
                 index: arrival.index,
                 seed: arrival.seed,
                 round: flight.rounds.passed(),
+                nth: u64::from(link.said) + 1,
             }),
         };
+        if let Some(message) = call.step.message() {
+            let mut scratch = std::mem::take(&mut self.scratch);
+            let written = speaking::write(message, &scope, &mut scratch);
+            link.said += u32::from(message.is_numbered);
+            match written {
+                Ok(word) => self.speak(link_key, key, word, message.answer.is_some(), &mut scratch),
+                Err(message) => self.end_step(key, &Outcome::Failed(Failure::new(Trouble::Request, message))),
+            }
+            self.scratch = scratch;
+            return;
+        }
         let last = flight.step + 1 == flight.end && calls[flight.journey].repeats.is_empty();
         let close = match self.courses[flight.leg].leg.reconnect {
             Reconnect::Never => false,
@@ -171,6 +206,9 @@ impl Worker {
                         break;
                     }
                 }
+                Event::Frame(frame) => self.on_frame(key, bytes_of(&frame, now)),
+                Event::Ping(range) => self.pong(key, &now[range]),
+                Event::Agreed => self.agreed(key),
                 Event::Broken(failure) => {
                     self.lost(key, failure, false);
                     break;
@@ -256,7 +294,7 @@ impl Worker {
         match link.codec.end() {
             Event::Done { .. } => self.on_done(key, false, true),
             Event::Broken(failure) => self.lost(key, failure, false),
-            Event::More | Event::Head { .. } => self.close_link(key),
+            Event::More | Event::Head { .. } | Event::Frame(_) | Event::Ping(_) | Event::Agreed => self.close_link(key),
         }
     }
 
@@ -279,7 +317,16 @@ impl Worker {
         let Some(key) = link.flight else { return };
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.link = None;
-        if flight.stage != super::Stage::Exchanging {
+        if link.codec.speaks() {
+            // Whoever it was to the other side is gone with it: nothing goes on over another one.
+            match flight.stage {
+                Stage::Exchanging => self.end_step(key, &Outcome::Failed(failure)),
+                Stage::Waiting => flight.lost = Some(failure),
+                Stage::Resting => {}
+            }
+            return;
+        }
+        if flight.stage != Stage::Exchanging {
             return;
         }
         let call = &calls[flight.journey].calls[flight.step];

@@ -38,6 +38,8 @@ pub(super) struct Flight {
     pub(super) kept: Memory,
     /// What went wrong with a value that is kept of the head.
     pub(super) missing: Option<crate::drive::Failure>,
+    /// How it lost its connection in a pause, where that cannot be another one.
+    pub(super) lost: Option<crate::drive::Failure>,
     /// The place after the last step of its way.
     pub(super) end: usize,
     pub(super) rounds: Rounds,
@@ -64,6 +66,8 @@ pub(super) enum Role {
     /// arrival.
     #[allow(missing_docs)]
     Opening { first: bool, counted: bool },
+    /// To open a connection that is held and to say on it what is said first.
+    Joining,
 }
 
 /// Where a flight stands in its step.
@@ -182,6 +186,7 @@ impl Flight {
             body: Body::default(),
             kept: Memory::default(),
             missing: None,
+            lost: None,
             end: 0,
             rounds: Rounds::default(),
             beside: Vec::new(),
@@ -195,7 +200,7 @@ impl Flight {
     /// Begins another journey in the same memory: so many steps of its own, so many repeats.
     pub(super) fn begin(&mut self, arrival: Arrival, ready_since: Duration, (own, repeats): (usize, usize)) {
         (self.arrival, self.role) = (arrival, Role::Journey);
-        (self.end, self.spoilt, self.watching_us) = (own, None, None);
+        (self.end, self.spoilt, self.watching_us, self.lost) = (own, None, None, None);
         self.rounds.begin(repeats);
         self.beside.clear();
         (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);

@@ -18,8 +18,9 @@ pub(super) struct Held {
     members: Vec<Member>,
     /// Members whose first opening has begun.
     begun: u32,
-    /// Members that are being opened.
+    /// Members that are being opened, and since when there has been a place for another one.
     opening: u32,
+    place_since: Duration,
     /// Members that were lost, and when each may be opened again: in the order of these moments.
     lost: VecDeque<(Duration, u32)>,
     /// The round and the member of the next request that is not due yet.
@@ -59,6 +60,8 @@ struct Plan {
     end: Duration,
     /// Whether requests go over the connections.
     asks: bool,
+    /// Whether each connection takes a journey of its own first.
+    joins: bool,
 }
 
 /// One connection.
@@ -99,19 +102,22 @@ pub(super) struct Opening {
     pub(super) first: bool,
     /// Whether the opening itself is what was planned: connections that carry no requests.
     pub(super) counted: bool,
+    /// Since when it could have begun.
+    pub(super) ready_since: Duration,
 }
 
 impl Held {
     /// A seat's share of a leg; none where the leg holds nothing.
     pub(super) fn new(leg: &Leg, seat: Seat) -> Option<Self> {
         let Schedule::Hold { connections, rate_per_s, lasting, .. } = leg.schedule else { return None };
-        let (end, asks) = (leg.start.saturating_add(lasting), rate_per_s.is_some());
-        let plan = Plan { seat, leg: leg.clone(), connections, end, asks };
+        let (end, asks, joins) = (leg.start.saturating_add(lasting), rate_per_s.is_some(), leg.opening.is_some());
+        let plan = Plan { seat, leg: leg.clone(), connections, end, asks, joins };
         Some(Self {
             members: vec![Member::default(); seat.share(connections) as usize],
             plan,
             begun: 0,
             opening: 0,
+            place_since: Duration::ZERO,
             lost: VecDeque::new(),
             cursor: (0, 0),
             passed: 0,
@@ -163,11 +169,15 @@ impl Held {
         }
         self.opening += 1;
         let arrival = Arrival { intended: due, ..self.plan.opening(member) };
-        Some(Opening { member, arrival, first, counted: first && !self.plan.asks })
+        let ready_since = due.max(self.place_since);
+        Some(Opening { member, arrival, first, counted: first && !self.plan.asks, ready_since })
     }
 
     /// An opening has ended, with a connection or without one.
     pub(super) fn opened(&mut self, member: u32, link: Option<Key>, now: Duration) {
+        if !self.may_open() {
+            self.place_since = now;
+        }
         self.opening -= 1;
         match link {
             Some(link) => self.members[member as usize].link = Some(link),
@@ -233,13 +243,21 @@ impl Held {
         }
     }
 
-    /// Nothing new begins: how much was due by now and will never be sent.
-    pub(super) fn drop_due(&mut self, now: Duration) -> u64 {
+    /// Nothing new begins: how many journeys were due by now and will never be sent, and how many openings.
+    pub(super) fn drop_due(&mut self, now: Duration) -> (u64, u64) {
         self.lost.clear();
-        if !self.plan.asks {
-            let rest = self.begun..self.members.len() as u32;
-            return rest.take_while(|member| self.plan.opening(*member).intended <= now).count() as u64;
+        let rest = self.begun..self.members.len() as u32;
+        let openings = rest.take_while(|member| self.plan.opening(*member).intended <= now).count() as u64;
+        match (self.plan.asks, self.plan.joins) {
+            (true, true) => (self.drop_requests(now), openings),
+            (true, false) => (self.drop_requests(now), 0),
+            (false, true) => (0, openings),
+            // Each opening is an arrival of the journey that is never taken.
+            (false, false) => (openings, 0),
         }
+    }
+
+    fn drop_requests(&mut self, now: Duration) -> u64 {
         let (mut round, mut member) = self.cursor;
         while self.plan.request(round, member).is_some_and(|arrival| arrival.intended <= now) {
             self.passed += 1;
@@ -285,7 +303,8 @@ mod tests {
     fn held(connections: u64, rate_per_s: Option<f64>, worker: u32, of: u32) -> Held {
         let schedule = Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting: SECOND };
         let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-        let leg = Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max: 1, reconnect, seed: 1 };
+        let leg =
+            Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max: 1, reconnect, opening: None, seed: 1 };
         Held::new(&leg, Seat { worker, of }).unwrap()
     }
 
@@ -335,7 +354,7 @@ mod tests {
         assert_eq!((held.take_request(half), held.queued()), (None, 3));
         held.free(0, half);
         assert_eq!(held.waiting_request(0).map(|(_, arrival)| arrival.index), Some(2));
-        assert_eq!((held.waiting_request(0), held.drop_due(half)), (None, 2));
+        assert_eq!((held.waiting_request(0), held.drop_due(half)), (None, (2, 0)));
     }
 
     #[test]
@@ -358,7 +377,7 @@ mod tests {
         assert_eq!((openings.len(), openings[0].counted, openings[3].arrival.index), (OPENING_MAX / 2, true, 7));
         held.opened(0, None, Duration::ZERO);
         assert!(held.take_opening(Duration::ZERO).is_some_and(|opening| opening.first));
-        assert_eq!(held.drop_due(Duration::ZERO), 1000 - OPENING_MAX as u64 / 2 - 1);
+        assert_eq!(held.drop_due(Duration::ZERO), (1000 - OPENING_MAX as u64 / 2 - 1, 0));
         held.opened(1, Some(key()), Duration::ZERO);
         assert_eq!(held.close_some(999), Closed::Some(vec![key()]));
         assert_eq!(held.close_some(999), Closed::Some(Vec::new()));

@@ -37,7 +37,10 @@ impl Worker {
     }
 
     fn open_member(&mut self, at: usize, opening: Opening) {
-        let Opening { member, arrival, first, counted } = opening;
+        let Opening { member, arrival, first, counted, ready_since } = opening;
+        if let Some(journey) = self.courses[at].leg.opening {
+            return self.join(at, journey, opening);
+        }
         let journey = self.courses[at].leg.journey;
         let key = self.flights.add(at, journey, arrival);
         self.courses[at].parts.began(arrival.part);
@@ -46,10 +49,47 @@ impl Worker {
             self.under_way += 1;
         }
         if let Some(flight) = self.flights.get_mut(key) {
-            flight.begin(arrival, arrival.intended, (1, 0));
+            flight.begin(arrival, ready_since, (1, 0));
             (flight.member, flight.role) = (member, Role::Opening { first, counted });
         }
         self.begin_try(key);
+    }
+
+    /// Opens a connection with what is said on it first: a journey like any other, whose connection stays.
+    fn join(&mut self, at: usize, journey: usize, Opening { member, arrival, ready_since, .. }: Opening) {
+        self.courses[at].parts.began(arrival.part);
+        (self.due, self.under_way) = (self.due + 1, self.under_way + 1);
+        let route = &self.calls[journey];
+        let steps = (route.own, route.repeats.len());
+        let key = self.flights.add(at, journey, arrival);
+        if let Some(flight) = self.flights.get_mut(key) {
+            flight.begin(arrival, ready_since, steps);
+            (flight.member, flight.role) = (member, Role::Joining);
+        }
+        self.come_to_step(key, arrival.intended);
+    }
+
+    /// What is said first over a connection that is to be held was said; if it went well, the connection is held.
+    pub(super) fn joined(&mut self, key: Key, went_well: bool) {
+        let now = self.at();
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let (at, member, link) = (flight.leg, flight.member, flight.link.take());
+        self.release(key);
+        let keeps = went_well && !self.courses[at].closing;
+        if let Some(link) = link.filter(|_| !keeps) {
+            self.close_link(link);
+        }
+        let link = link.filter(|_| keeps);
+        if let Some(link) = link.and_then(|link| self.links.get_mut(link)) {
+            (link.flight, link.held) = (None, Some((at, member)));
+            self.held += 1;
+        }
+        if let Some(held) = self.held_of(at) {
+            held.opened(member, link, now);
+        }
+        if link.is_some() {
+            self.go_on_waiting(at, member);
+        }
     }
 
     /// A request's turn has come, or the connection that it waited for is free.

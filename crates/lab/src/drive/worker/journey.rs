@@ -129,7 +129,10 @@ impl Worker {
             flight.watching_us.get_or_insert_with(|| self.now.unix_us());
         }
         self.flights.arm(key, timeout, waits, self.now);
-        self.dispatch(key);
+        match self.flights.get_mut(key).and_then(|flight| flight.lost.take()) {
+            Some(failure) => self.end_step(key, &Outcome::Failed(failure)),
+            None => self.dispatch(key),
+        }
     }
 
     /// The answer to a step is complete.
@@ -365,6 +368,9 @@ impl Worker {
         let free = self.woke.since(self.setting.start);
         let Some(flight) = self.flights.get_mut(key) else { return };
         let course = &mut self.courses[flight.leg];
+        if flight.role == Role::Joining {
+            return self.joined(key, *outcome == Outcome::Ok);
+        }
         if matches!(course.load, Load::Held(_)) {
             return self.free_member(key, free);
         }
@@ -439,7 +445,7 @@ impl Worker {
                 (Stage::Resting, _) => self.release(key),
                 // It ends with the journey that it runs beside.
                 (_, Role::Beside { .. }) => {}
-                (_, Role::Opening { .. }) => self.abandon(key),
+                (_, Role::Opening { .. } | Role::Joining) => self.abandon(key),
                 (Stage::Waiting, _) if flight.times.sent.is_none() && !self.is_held(at) => self.forget(key),
                 (Stage::Waiting, _) if cut => self.abandon(key),
                 (Stage::Waiting | Stage::Exchanging, _) => {}

@@ -3,12 +3,14 @@
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use rustix::event::epoll::EventFlags;
 use rustls::ClientConnection;
 
-use crate::drive::http1::Http1;
 use crate::drive::slab::{Key, Slab};
+use crate::drive::speech::{Codec, Opening};
+use crate::drive::tls::Tls;
 use crate::limits::{SPARE_BUFFER_BYTES_MAX, SPARE_BUFFERS_MAX};
 
 /// One connection.
@@ -16,15 +18,17 @@ use crate::limits::{SPARE_BUFFER_BYTES_MAX, SPARE_BUFFERS_MAX};
 pub(super) struct Link {
     pub(super) fd: OwnedFd,
     pub(super) phase: Phase,
-    pub(super) codec: Http1,
+    pub(super) codec: Codec,
     /// Where it speaks TLS.
     pub(super) tls: Option<Box<ClientConnection>>,
     /// The flight that it serves.
     pub(super) flight: Option<Key>,
     /// The held connection that it is: the leg, and which of its connections.
     pub(super) held: Option<(usize, u32)>,
-    /// The address that it leads to, by its place among the target's.
-    pub(super) address: usize,
+    /// Where it leads to.
+    pub(super) to: To,
+    /// Messages that were sent over it, of those that are counted.
+    pub(super) said: u32,
     /// Whether an answer has come over it before.
     pub(super) used: bool,
     /// The beginning of a message whose rest has not come.
@@ -42,8 +46,10 @@ pub(super) struct Link {
 pub(super) enum Phase {
     /// Not yet there.
     Connecting,
-    /// Both sides agree on a language.
+    /// Both sides agree on keys.
     Shaking,
+    /// Both sides agree to speak in frames.
+    Asking,
     /// Carries requests.
     Open,
     /// Given up: it waits for the other side to close it first.
@@ -57,15 +63,16 @@ const NOT_IDLE: u32 = u32::MAX;
 
 impl Link {
     /// A connection that is being opened for a flight.
-    pub(super) fn new(fd: OwnedFd, address: usize, flight: Option<Key>) -> Self {
+    pub(super) fn new(fd: OwnedFd, to: To, codec: Codec, flight: Option<Key>) -> Self {
         Self {
             fd,
             phase: Phase::Connecting,
-            codec: Http1::default(),
+            codec,
             tls: None,
             flight,
             held: None,
-            address,
+            to,
+            said: 0,
             used: false,
             partial: Vec::new(),
             unsent: Vec::new(),
@@ -164,23 +171,75 @@ impl Links {
 /// Where connections lead to and come from.
 #[derive(Debug)]
 pub(super) struct Routes {
-    pub(super) addresses: Vec<SocketAddr>,
-    /// The address that took a connection last.
-    pub(super) preferred: usize,
+    pub(super) hosts: Vec<Host>,
     sources: Vec<std::net::IpAddr>,
     next_source: usize,
 }
 
+/// A place that connections lead to: where the target answers requests, or a door for messages.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The address that took a connection last.
+    pub(super) preferred: usize,
+    pub(super) tls: Option<Tls>,
+    pub(super) speech: Speech,
+}
+
+/// What is spoken with a host.
+#[derive(Clone, Debug)]
+pub(super) enum Speech {
+    /// Requests and answers.
+    Requests,
+    /// Frames with their length in front.
+    Lengths,
+    /// Frames, after this was asked for.
+    WebSocket(Arc<Opening>),
+}
+
+/// An address of a host, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct To {
+    pub(super) host: u16,
+    pub(super) address: u16,
+}
+
+impl Host {
+    pub(super) fn new(addresses: Vec<SocketAddr>, tls: Option<Tls>, speech: Speech) -> Self {
+        Self { addresses, preferred: 0, tls, speech }
+    }
+
+    /// The address to try after one that did not answer.
+    pub(super) fn next(&self, address: usize) -> usize {
+        (address + 1) % self.addresses.len().max(1)
+    }
+}
+
 impl Routes {
     /// `worker` begins with a source of its own, so that all are used from the beginning.
-    pub(super) fn new(addresses: Vec<SocketAddr>, sources: Vec<std::net::IpAddr>, worker: u32) -> Self {
+    pub(super) fn new(hosts: Vec<Host>, sources: Vec<std::net::IpAddr>, worker: u32) -> Self {
         let next_source = worker as usize % sources.len().max(1);
-        Self { addresses, preferred: 0, sources, next_source }
+        Self { hosts, sources, next_source }
+    }
+
+    /// The host that an arrival turns to: with messages to one door after the other, with requests to the target.
+    pub(super) fn host_of(&self, speaks: bool, index: u64) -> usize {
+        let doors = self.hosts.len() as u64 - 1;
+        if speaks && doors > 0 { 1 + (index % doors) as usize } else { 0 }
+    }
+
+    pub(super) fn host(&self, to: To) -> &Host {
+        &self.hosts[usize::from(to.host)]
+    }
+
+    /// The address itself.
+    pub(super) fn address(&self, to: To) -> SocketAddr {
+        self.host(to).addresses[usize::from(to.address)]
     }
 
     /// Begins to connect to an address, from the next source that can reach it.
-    pub(super) fn open(&mut self, address: usize) -> std::io::Result<OwnedFd> {
-        let to = self.addresses[address];
+    pub(super) fn open(&mut self, to: To) -> std::io::Result<OwnedFd> {
+        let to = self.address(to);
         for _ in 0..self.sources.len() {
             let source = self.sources[self.next_source];
             self.next_source = (self.next_source + 1) % self.sources.len();

@@ -12,6 +12,7 @@ mod journey;
 mod links;
 mod parts;
 mod secure;
+mod speaking;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -34,11 +35,13 @@ use super::crew::{Begun, Dials, Gauges, Order, Report, Setting};
 use super::moment::Moment;
 use super::poller::{Bell, Poller};
 use super::slab::Key;
+use super::speech::opening;
 use super::tls::{Tls, Trust};
 use crate::limits::{LAUNCHES_PER_TURN, NEWS_WAIT_MAX, READ_BYTES};
+use crate::scenario::{Grammar, Scope};
 use course::{Course, Load};
 use flights::{Flight, Flights, Stage};
-use links::{Links, Routes};
+use links::{Host, Links, Routes, Speech};
 use parts::Over;
 
 /// How late the kernel may wake a worker: the usual 50 microseconds would be lag.
@@ -72,7 +75,8 @@ pub(crate) struct Worker {
     read: Vec<u8>,
     /// Memory for what TLS unwraps.
     plain: Vec<u8>,
-    tls: Option<Tls>,
+    /// Draws of keys and masks so far.
+    nonces: u64,
 
     /// This moment, as far as what is being handled is concerned.
     now: Moment,
@@ -91,6 +95,8 @@ pub(crate) struct Worker {
 pub(super) enum Wake {
     /// A flight goes on: after a pause, a backoff or a rest.
     Flight(Key),
+    /// What a flight has said is with the kernel, and nothing answers it.
+    Said(Key),
 }
 
 impl Worker {
@@ -122,7 +128,7 @@ impl Worker {
             active: Vec::new(),
             flights: Flights::new(&timeouts),
             links: Links::default(),
-            routes: Routes::new(setting.addresses.clone(), setting.sources.clone(), number),
+            routes: Routes::new(hosts(&setting).map_err(io::Error::other)?, setting.sources.clone(), number),
             timers: BinaryHeap::new(),
             lingering: VecDeque::new(),
             book: Book::new(number, setting.samples),
@@ -132,7 +138,7 @@ impl Worker {
             scratch: Scratch::default(),
             read: vec![0; READ_BYTES],
             plain: Vec::new(),
-            tls: Tls::with(&target.url, Trust::of(target)).map_err(io::Error::other)?,
+            nonces: 0,
             now,
             woke: now,
             under_way: 0,
@@ -247,11 +253,12 @@ impl Worker {
     fn close_course(&mut self, at: usize) {
         let now = self.at();
         let course = &mut self.courses[at];
-        let journey = course.leg.journey;
-        let not_sent = course.close(now);
-        self.due += not_sent;
-        self.over += not_sent;
-        self.book.not_sent(journey, not_sent);
+        let (journey, opening) = (course.leg.journey, course.leg.opening);
+        let (journeys, openings) = course.close(now);
+        self.due += journeys + openings;
+        self.over += journeys + openings;
+        self.book.not_sent(journey, journeys);
+        self.book.not_sent(opening.unwrap_or(journey), openings);
         self.release_waiting(at);
         self.close_parts(at);
     }
@@ -318,6 +325,7 @@ impl Worker {
             self.timers.pop();
             match wake {
                 Wake::Flight(key) => self.resume(key),
+                Wake::Said(key) => self.said(key),
             }
         }
     }
@@ -397,4 +405,24 @@ impl Worker {
             waiting: self.flights.waiting(),
         });
     }
+}
+
+/// Where connections lead to: the target's own host first, and behind it the doors for messages.
+fn hosts(setting: &Setting) -> Result<Vec<Host>, String> {
+    let target = &setting.scenario.target;
+    let trust = Trust::of(target);
+    let own = Host::new(setting.addresses.clone(), Tls::with(&target.url, trust)?, Speech::Requests);
+    let mut hosts = vec![own];
+    let doors = target.socket.iter().flat_map(|socket| &socket.doors);
+    for (door, addresses) in doors.zip(&setting.doors) {
+        let speech = match &door.grammar {
+            Grammar::Lengths => Speech::Lengths,
+            Grammar::WebSocket(path) => {
+                let path = path.render(&Scope::of_run(&setting.globals))?;
+                Speech::WebSocket(Arc::new(opening(&door.base.authority, &path, &setting.headers)?))
+            }
+        };
+        hosts.push(Host::new(addresses.clone(), Tls::with(&door.base, trust)?, speech));
+    }
+    Ok(hosts)
 }

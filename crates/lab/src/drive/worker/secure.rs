@@ -143,6 +143,7 @@ impl Worker {
 
     /// Tells the other side that nothing more will be said.
     pub(super) fn say_goodbye(&mut self, key: Key) {
+        self.say_close(key);
         let open = self.links.get_mut(key).filter(|link| link.phase == Phase::Open);
         if let Some(tls) = open.and_then(|link| link.tls.as_mut()) {
             tls.send_close_notify();

@@ -25,7 +25,7 @@ impl Worker {
             Phase::Connecting => self.on_connected(key),
             // Nothing that still comes matters; its end does.
             Phase::Lingering => self.close_link(key),
-            Phase::Shaking | Phase::Open => {
+            Phase::Shaking | Phase::Asking | Phase::Open => {
                 if flags.contains(EventFlags::OUT) {
                     self.send_rest(key);
                 }
@@ -56,7 +56,8 @@ impl Worker {
 
     /// A connection has reached its host.
     fn reached(&mut self, key: Key) {
-        match self.tls.as_ref().map(Tls::connection) {
+        let Some(to) = self.links.get(key).map(|link| link.to) else { return };
+        match self.routes.host(to).tls.as_ref().map(Tls::connection) {
             None => self.connected(key),
             Some(Ok(connection)) => self.begin_handshake(key, connection),
             Some(Err(error)) => self.lost(key, Failure::new(Trouble::Connect, format!("TLS: {error}")), true),
@@ -65,9 +66,13 @@ impl Worker {
 
     /// Hands bytes to the kernel; what it has no room for follows when it has.
     pub(super) fn send(&mut self, key: Key, bytes: &[u8]) {
-        let Some(link) = self.links.get(key) else { return };
+        let Some(link) = self.links.get_mut(key) else { return };
         if link.tls.is_some() {
             return self.send_wrapped(key, bytes);
+        }
+        if !link.unsent.is_empty() {
+            // Behind what the kernel has had no room for.
+            return link.unsent.extend_from_slice(bytes);
         }
         match socket::write(&link.fd, bytes) {
             Ok(count) => {

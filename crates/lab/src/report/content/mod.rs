@@ -7,6 +7,7 @@ mod findings;
 mod gates;
 mod parts;
 mod processes;
+mod pushes;
 mod requests;
 mod work;
 
@@ -79,7 +80,8 @@ pub(super) enum Tone {
 
 /// Everything that a report says. Charts are made of the series; a view that cannot draw gives none.
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
-    let mut sections = vec![gates::section(run), requests::section(run, series), parts::section(run)];
+    let mut sections =
+        vec![gates::section(run), requests::section(run, series), pushes::section(run), parts::section(run)];
     sections.extend(capacity::sections(run));
     sections.extend(work::sections(run, series));
     sections.extend([

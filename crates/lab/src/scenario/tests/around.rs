@@ -319,7 +319,7 @@ fn variables_may_stand_in_tables() {
         .replace("GET /x", "GET /{{jobs.deep.name}}/{{size}}");
     let found = |settings: &[&str]| {
         let scenario = read(&text, settings)?;
-        let path = scenario.journeys[0].steps[0].path.constant().map(str::to_owned);
+        let path = scenario.journeys[0].steps[0].request().unwrap().path.constant().map(str::to_owned);
         Ok::<_, String>((scenario.phases[0].arrivals.count().unwrap(), path.unwrap()))
     };
     assert_eq!(found(&[]), Ok((25, "/x/3".to_owned())));
@@ -342,7 +342,7 @@ fn variables_may_stand_in_tables() {
 fn a_variable_wins_over_a_key_of_the_same_path() {
     let text = format!("{GOOD}[vars.target]\nurl = \"v\"\n").replace("GET /x", "GET /{{target.url}}");
     let scenario = read(&text, &["target.url=w"]).unwrap();
-    assert_eq!(scenario.journeys[0].steps[0].path.constant(), Some("/w"));
+    assert_eq!(scenario.journeys[0].steps[0].request().unwrap().path.constant(), Some("/w"));
     assert_eq!(scenario.target.url.host, "127.0.0.1");
 }
 
@@ -354,8 +354,8 @@ fn mistakes_in_variables() {
             "line 18: `vars.A` must be named with small letters, digits and _",
             "line 19: `vars.b` must be a text or a number, not a list",
             "line 20: `vars.c` must not use other names: variables are plain",
-            "line 21: `vars.uuid` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's own names",
-            "line 22: `vars.key` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's own names",
+            "line 21: `vars.uuid` must be called otherwise: run, pick, feed, key, uuid, index, round, nth are the lab's own names",
+            "line 22: `vars.key` must be called otherwise: run, pick, feed, key, uuid, index, round, nth are the lab's own names",
             "line 25: `vars.d.E` must be named with small letters, digits and _",
         ],
     );
@@ -366,9 +366,9 @@ fn the_labs_own_names_are_taken() {
     check(
         "keep = { uuid = \"/id\" }\n[secrets]\nindex = { generate = true }\n",
         &[
-            "line 17: `journey.j.step.0.keep.uuid` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's \
+            "line 17: `journey.j.step.0.keep.uuid` must be called otherwise: run, pick, feed, key, uuid, index, round, nth are the lab's \
              own names",
-            "line 19: `secrets.index` must be called otherwise: run, pick, feed, key, uuid, index, round are the lab's own names",
+            "line 19: `secrets.index` must be called otherwise: run, pick, feed, key, uuid, index, round, nth are the lab's own names",
         ],
     );
 }

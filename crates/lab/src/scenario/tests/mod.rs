@@ -94,7 +94,7 @@ fn mistakes_name_line_key_and_what_was_expected() {
         &[
             "line 4: `target` needs `ready` beside `spawn`: the path that answers 2xx when the service is ready",
             "line 7: `target.speed` is not a key that stands here; known: url, spawn, env, ready, ready_within, metrics, \
-             config, headers, ca, insecure, limits",
+             config, headers, ca, insecure, limits, socket",
         ],
     );
     check("in_flight_max = 2", "in_flight_max = 0", &["line 9: `phase.p.in_flight_max` must be from 1 to 20000"]);
@@ -179,7 +179,7 @@ fn mistakes_name_line_key_and_what_was_expected() {
         "format = 1\nfaults = [{ at = \"1s\" }]",
         &[
             "line 2: `faults` is not a key that stands here; known: format, name, summary, vars, secrets, feed, key, target, \
-             process, work, setup, pick, observe, journey, phase, fault, generator, bounds, signals, gates",
+             process, work, setup, pick, observe, journey, push, phase, fault, generator, bounds, signals, gates",
         ],
     );
 }
@@ -246,7 +246,7 @@ fn settings_change_variables_and_any_key() {
         (
             "phase.p.spped=1",
             "--set phase.p.spped=1: `phase.p.spped` is not a key that stands here; known: name, arrivals, in_flight_max, \
-             journey, after, at, reconnect",
+             journey, opening, after, at, reconnect",
         ),
     ];
     for (setting, complaint) in wrong {

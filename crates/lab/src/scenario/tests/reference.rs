@@ -10,6 +10,12 @@ use super::super::{Document, ROLES, Scenario, filled, root};
 
 const REFERENCE: &str = include_str!("../../../../../docs/scenario.md");
 
+/// The files that examples name.
+const FILES: [(&str, &str); 2] = [
+    ("world.proto", include_str!("../../../../wire/proto/world.proto")),
+    ("hunt.proto", include_str!("../../../../wire/proto/hunt.proto")),
+];
+
 /// What an example leaves out.
 const REST: [(&str, &str); 3] = [
     ("target", "[target]\nurl = \"http://127.0.0.1:8080\"\n"),
@@ -47,6 +53,7 @@ fn completed(example: &str) -> String {
 fn placed(example: &str) -> Document {
     let mut document = Document::parse(&completed(example)).unwrap();
     document.free_ports().iter().for_each(|variable| document.set_port(variable, 5000));
+    FILES.iter().for_each(|(name, text)| document.add_file(name, text));
     document
 }
 
@@ -67,8 +74,9 @@ fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
     let mut tables: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (_, example) in parts().1 {
         let notes = Notes::default();
-        let root = filled(&placed(&example), &notes);
-        let _ = root::read(&At::new(&root, "", &notes));
+        let document = placed(&example);
+        let root = filled(&document, &notes);
+        let _ = root::read(&At::new(&root, "", &notes), document.files());
         for (known, used) in notes.tables.into_inner() {
             tables.entry(known).or_default().extend(used);
         }
@@ -107,11 +115,13 @@ fn every_kind_of_figure_is_listed() {
     for (_, example) in examples {
         let scenario = Scenario::read(&placed(&example)).unwrap();
         let (journeys, works) = (&scenario.journeys, &scenario.works);
-        let paths = crate::fold::known_figures(journeys, works, &scenario.phases, &scenario.observers);
+        let paths =
+            crate::fold::known_figures(journeys, works, &scenario.phases, &scenario.observers, &scenario.pushes);
         let derived: BTreeSet<&str> =
             works.iter().flat_map(|work| &work.derive).map(|(name, _)| name.as_str()).collect();
         for path in paths {
-            let figure = path.split('.').nth(1).unwrap();
+            let place = if path.starts_with("push.") { 2 } else { 1 };
+            let figure = path.split('.').nth(place).unwrap();
             let is_listed =
                 path.starts_with("observe.") || derived.contains(figure) || prose.contains(&format!(".{figure}"));
             assert!(is_listed, "docs/scenario.md does not list `{path}`");

@@ -7,7 +7,7 @@ use super::super::{Body, Draw, Feed, Keep, Rows, Scenario, Scope, Source, Step, 
 use super::{GOOD, complaints, read};
 
 fn body(step: &Step) -> &Template {
-    match step.body.as_ref().unwrap() {
+    match step.request().unwrap().body.as_ref().unwrap() {
         Body::Json(json) => json,
         Body::Text(text) => text,
     }
@@ -21,10 +21,10 @@ fn rendered(index: u64, seed: u64) -> (String, String) {
     let scenario = read(&text, &[]).unwrap();
     let globals = BTreeMap::from([("run.id", "r1"), ("said", "a \"b\"\n")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     let picks = [["x", "y", "z"].map(str::to_owned).to_vec()];
-    let draw = Some(Draw { run_id: "r1", part: 0, index, seed, round: 0 });
+    let draw = Some(Draw { run_id: "r1", part: 0, index, seed, round: 0, nth: 0 });
     let scope = Scope { globals: &globals, kept: &[], picks: &picks, feeds: &[], draw };
     let step = &scenario.journeys[0].steps[0];
-    (step.path.render(&scope).unwrap(), body(step).render(&scope).unwrap())
+    (step.request().unwrap().path.render(&scope).unwrap(), body(step).render(&scope).unwrap())
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn drawn(index: u64, seed: u64) -> (String, Vec<String>) {
     let json = "json = { n = \"{{key.k}}\", i = \"{{ index }}\", t = \"k{{key.k}}\", u = \"{{feed.u.id}}\", q = \"{{feed.u.name}}\" }";
     let scenario = read(&with(&format!("{json}{DRAWS}")), &[]).unwrap();
     let feeds: Vec<Rows> = scenario.feeds.iter().map(rows).collect();
-    let draw = Some(Draw { run_id: "r", part: 0, index, seed, round: 0 });
+    let draw = Some(Draw { run_id: "r", part: 0, index, seed, round: 0, nth: 0 });
     let scope = Scope { globals: &BTreeMap::new(), kept: &[], picks: &[], feeds: &feeds, draw };
     let steps = &scenario.journeys[0].steps;
-    let path = steps[1].path.render(&scope).unwrap();
+    let path = steps[1].request().unwrap().path.render(&scope).unwrap();
     (body(&steps[0]).render(&scope).unwrap(), path.split('/').skip(1).map(str::to_owned).collect())
 }
 
@@ -152,12 +152,12 @@ fn step(lines: &str) -> Step {
 
 #[test]
 fn bodies_are_json_or_text() {
-    assert!(step("").body.is_none());
-    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0 });
+    assert!(step("").request().unwrap().body.is_none());
+    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0, nth: 0 });
     let globals = BTreeMap::new();
     let scope = Scope { draw, ..Scope::of_run(&globals) };
     let text = step("body = \"n=\\\"{{index}}\\\"\"");
-    assert!(matches!(text.body, Some(Body::Text(_))));
+    assert!(matches!(text.request().unwrap().body, Some(Body::Text(_))));
     assert_eq!(body(&text).render(&scope).unwrap(), "n=\"5\"");
     check("body = \"x\"\njson = {}", &["line 13: `journey.j.step.0` has `json` and `body`: a request has one body"]);
     check("body = \"{{x\"", &["line 15: `journey.j.step.0.body` has `{{` without `}}`"]);
@@ -237,11 +237,12 @@ fn what_the_run_knows_can_be_filled_in_beforehand() {
     let globals = [("run.id", "r"), ("t", "\"T\""), ("id", "old")];
     let globals: BTreeMap<String, String> = globals.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
     let bound = scenario.journeys[0].bind(&globals);
-    assert_eq!(bound.steps[0].path.constant(), Some("/r/\"T\""));
-    assert_eq!(bound.steps[0].headers[0].1.constant(), Some("\"T\""));
+    let request = bound.steps[0].request().unwrap();
+    assert_eq!(request.path.constant(), Some("/r/\"T\""));
+    assert_eq!(request.headers[0].1.constant(), Some("\"T\""));
     // What the journey keeps by itself counts, although the setup kept the same name.
     let kept = [("id".to_owned(), "new".to_owned())];
-    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0 });
+    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0, nth: 0 });
     for steps in [&bound.steps, &scenario.journeys[0].steps] {
         let scope = Scope { globals: &globals, kept: &kept, picks: &[], feeds: &[], draw };
         assert_eq!(body(&steps[0]).render(&scope).unwrap(), "{\"x\":\"\\\"T\\\"new5\"}");

@@ -5,6 +5,7 @@
 mod connections;
 mod hold;
 mod journeys;
+mod messages;
 mod open;
 mod processes;
 mod schedule;
@@ -83,6 +84,7 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
     Setting {
         scenario: Arc::new(scenario),
         addresses: vec![address],
+        doors: Vec::new(),
         headers: http::HeaderMap::new(),
         globals: BTreeMap::from([("run.id".to_owned(), "the-run".to_owned())]),
         picks: Vec::new(),
@@ -98,7 +100,7 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
 
 pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
     let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-    Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max, reconnect, seed: 7 }
+    Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max, reconnect, opening: None, seed: 7 }
 }
 
 pub(super) fn burst(batch: u64) -> Schedule {
@@ -209,7 +211,9 @@ impl Said {
 
     #[track_caller]
     fn keep_the_books(&self, gauges: Gauges, losses: u64) {
-        let (ok, denied, errors) = self.counts();
+        let cells = self.intervals.iter().flat_map(|interval| &interval.cells).filter(|cell| cell.op.step.is_none());
+        let (ok, denied, errors) =
+            cells.fold((0, 0, 0), |(a, b, c), cell| (a + cell.ok, b + cell.denied, c + cell.errors));
         // A connection that is lost while nothing is asked over it is an error, and no arrival.
         let errors = errors - losses;
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
@@ -238,8 +242,13 @@ impl Said {
 
     /// A step, or the journey as a whole: ok, denied, errors.
     pub(super) fn of(&self, step: Option<usize>) -> (u64, u64, u64) {
+        self.of_op(Op { journey: 0, step })
+    }
+
+    /// An operation of any journey: ok, denied, errors.
+    pub(super) fn of_op(&self, op: Op) -> (u64, u64, u64) {
         let cells = self.intervals.iter().flat_map(|interval| &interval.cells);
-        let cells = cells.filter(|cell| cell.op == Op { journey: 0, step });
+        let cells = cells.filter(|cell| cell.op == op);
         cells.fold((0, 0, 0), |(ok, denied, errors), cell| (ok + cell.ok, denied + cell.denied, errors + cell.errors))
     }
 

@@ -20,11 +20,12 @@ const FREE: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
 const CREATE: [&str; 4] = ["/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
 /// Asked by POST because the question is long.
 const READ_BY_POST: [&str; 1] = ["/api/games/status"];
-const WATCH: [&str; 4] = [
+const WATCH: [&str; 5] = [
     "/api/games/{id}/events",
     "/api/stories/tables/{table}/feed",
     "/api/stories/tables/{table}/socket",
     "/api/hunts/tickets/{id}",
+    "/api/worlds/{world}/socket",
 ];
 
 impl RouteClass {

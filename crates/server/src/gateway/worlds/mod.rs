@@ -3,8 +3,9 @@
 //! timer, no channel.
 //!
 //! `ears` hears what comes, `say` puts what a world tells into frames, `line` writes it; `opening` brings a mover in and `live` is
-//! its connection's life. Who may move where, `crate::worlds` and the engine decide.
+//! its connection's life. `read` and `actors` are for those who do not move. Who may move where, `crate::worlds` and the engine decide.
 
+mod actors;
 mod ears;
 mod line;
 mod linger;
@@ -12,8 +13,10 @@ mod live;
 mod opening;
 mod pace;
 mod parting;
+mod read;
 mod register;
 mod say;
+mod show;
 mod socket;
 #[cfg(test)]
 mod tests;
@@ -28,7 +31,7 @@ use utoipa_axum::routes;
 use wire::world::Framing;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(socket::open_socket))
+    OpenApiRouter::new().routes(routes!(socket::open_socket)).merge(read::routes()).merge(actors::routes())
 }
 
 /// Speaks frames on a connection that does not speak HTTP.

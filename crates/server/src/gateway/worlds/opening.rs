@@ -7,21 +7,17 @@ use super::linger::linger;
 use super::live::Live;
 use super::parting::{Farewell, Parting};
 use super::register::{self, NotSo, in_force};
-use super::say::put_refusal;
 use crate::app::App;
 use crate::gateway::auth::Anybody;
-use crate::worlds::{Ending, RegisterError};
+use crate::worlds::{Door, Ending, Place, RegisterError};
 use engine::ids::WorldName;
 use engine::limits::WORLD_OPENING_MAX;
 use rules::world::INDICATORS;
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::Arc;
 use tokio::time::timeout;
 use wire::world::{Asked, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
-
-const NO_SUCH_INDICATOR: &str = "no_such_indicator";
-const NO_SUCH_INDICATOR_REASON: &str =
-    "nobody may look like this: `welcome` lists all indicators; 0, 1 and those from 8 on are for movers";
 
 /// A connection on which nobody has registered yet.
 pub(super) struct Opening {
@@ -116,18 +112,18 @@ impl Opening {
         Ok(())
     }
 
-    async fn register(
-        &self,
-        register: &Register,
-    ) -> Result<Result<(crate::worlds::Door, crate::worlds::Place), NotSo>, Parting> {
+    async fn register(&self, register: &Register) -> Result<Result<(Door, Place), NotSo>, Parting> {
         let name = register::world(&register.world, self.world.as_ref())?;
         let who = register::who(&self.app, &register.token, self.connected.as_ref()).await?;
+        let door = self.app.worlds.visit(&name).await.map_err(Farewell::from)?;
+        if !register::may_enter(&self.app, &door.facts().row, &who).await? {
+            return Ok(Err(NotSo::NotJoined));
+        }
         let registration = match register::registration(register, who) {
             Ok(registration) => registration,
             Err(not_so) => return Ok(Err(not_so)),
         };
         let view = registration.view.map(in_force);
-        let door = self.app.worlds.visit(&name).await.map_err(Farewell::from)?;
         // What the world tells from here on must not overtake the answer.
         self.line.hold();
         let outcome = door.register(registration, self.line.clone()).await;
@@ -160,16 +156,7 @@ impl Opening {
     }
 
     fn refuse(&self, not_so: NotSo) {
-        match not_so {
-            NotSo::Refused(refusal) => {
-                let mut frame = Vec::new();
-                put_refusal(0, refusal, self.line.format(), &mut frame);
-                self.line.tell_now(&frame);
-            }
-            NotSo::Looks => {
-                let reason = if self.line.format().reasons { NO_SUCH_INDICATOR_REASON } else { "" };
-                self.line.say(&Refusal { seq: 0, code: NO_SUCH_INDICATOR, reason, expected_seq: 0 });
-            }
-        }
+        let reason = if self.line.format().reasons { not_so.reason() } else { Cow::Borrowed("") };
+        self.line.say(&Refusal { seq: 0, code: not_so.code(), reason: &reason, expected_seq: 0 });
     }
 }

@@ -7,8 +7,10 @@ use crate::gateway::problem::ApiError;
 use crate::gateway::stories::who::Sitter;
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{MOVER_NAME_CHARS_MAX, VIEW_PER_S_DEFAULT};
+use engine::rows::WorldRow;
 use engine::worlds::{MoverId, Refusal, Registration, ViewOptions};
 use rules::world::{Cell, Indicator};
+use std::borrow::Cow;
 use std::sync::Arc;
 use wire::world::{Register, ViewOptions as Wanted};
 
@@ -19,6 +21,30 @@ pub(super) enum NotSo {
     Refused(Refusal),
     /// Nobody may look like this.
     Looks,
+    /// Only those come in who have joined, or were matched.
+    NotJoined,
+}
+
+impl NotSo {
+    /// The stable code.
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code(),
+            Self::Looks => "no_such_indicator",
+            Self::NotJoined => "not_joined",
+        }
+    }
+
+    /// The same for people.
+    pub(super) fn reason(self) -> Cow<'static, str> {
+        match self {
+            Self::Refused(refusal) => refusal.to_string().into(),
+            Self::Looks => {
+                "nobody may look like this: 0, 1 and those from 8 on are for movers, of the list in welcome".into()
+            }
+            Self::NotJoined => "join this hunt first: POST /api/hunts/{name}/join, with the same token".into(),
+        }
+    }
 }
 
 /// Who moves here: nobody in particular without a token.
@@ -54,6 +80,12 @@ pub(super) fn world(named: &str, address: Option<&WorldName>) -> Result<WorldNam
         Some(_) => Err(Farewell::name("the address names another world: leave the name out").into()),
         None => named.parse().map_err(|error| Farewell::name(format!("{error}")).into()),
     }
+}
+
+/// Whether somebody may come into this world at all.
+pub(super) async fn may_enter(app: &App, world: &WorldRow, who: &Identified) -> Result<bool, Parting> {
+    let may_enter = app.hunts.may_enter(&app.store, world, who.player).await;
+    may_enter.map_err(|error| Farewell::refused(&error.into()).into())
 }
 
 /// What the world is asked for.

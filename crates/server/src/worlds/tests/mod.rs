@@ -1,1 +1,8 @@
-//! The worlds of whole processes, with real writer threads, on a store in memory that can be held back.
+//! The worlds of whole processes, with real writers and tellers, on a store in memory that can be held back, and on a clock that a test
+//! moves on.
+
+mod claims;
+mod ear;
+mod house;
+mod lives;
+mod views;

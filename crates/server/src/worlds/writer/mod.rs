@@ -14,13 +14,11 @@ use super::outlet::Ending;
 use super::outside::Outside;
 use super::pictures::Exposure;
 use super::posts::Posts;
-use super::stub::World;
 use super::teller::Pen;
 use crate::lease::Lease;
 use crews::Crews;
-use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_ROUND_MIN, WORLD_VIEWS_AT_ONCE};
-use engine::time::UnixMs;
-use engine::worlds::{Answer, Input, News};
+use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_ROUND_MIN, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
+use engine::worlds::{Answer, Input, News, Seat, World};
 use saving::Saving;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -73,8 +71,10 @@ pub(super) struct Writer<O: Outside> {
     began: Instant,
     /// When this round began.
     round: Instant,
+    /// When the world ticked last.
+    ticked: Instant,
     now_us: i64,
-    now: UnixMs,
+    gone: Vec<Seat>,
     idle: Idle,
     /// What the metrics know of.
     exposed: People,
@@ -121,8 +121,9 @@ impl<O: Outside> Writer<O> {
             course: Course::Serving,
             began,
             round: began,
+            ticked: began,
             now_us: 0,
-            now: UnixMs(0),
+            gone: Vec::new(),
             idle,
             exposed: People::default(),
             life: charge.life,
@@ -137,7 +138,7 @@ impl<O: Outside> Writer<O> {
             self.take();
             self.apply();
             self.obey();
-            self.world.tick(self.now_us, self.now);
+            self.tick();
             self.save_claims();
             self.tell_answers();
             self.tell_news();
@@ -163,7 +164,6 @@ impl<O: Outside> Writer<O> {
         self.round = Instant::now();
         // The wall clock may be set back; the world's time goes on.
         self.now_us = self.now_us.max(self.outside.now_us());
-        self.now = self.outside.now();
         if !self.lease.holds() {
             self.course = Course::Lost(Ending::WorldMoved);
         }
@@ -175,7 +175,7 @@ impl<O: Outside> Writer<O> {
         let own = self.world.next_due().map(|due_us| {
             self.round + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
         });
-        let dues = [turn, own, self.exposure.due(), self.saving.due(), Some(self.idle.look_at)];
+        let dues = [turn, own, self.exposure.due(), self.saving.due(self.world.has_changed()), Some(self.idle.look_at)];
         dues.into_iter().flatten().min().unwrap_or(self.idle.look_at)
     }
 
@@ -187,10 +187,24 @@ impl<O: Outside> Writer<O> {
         figures.batches.inc();
         figures.inputs.add(self.inputs.len() as u64);
         figures.mailbox.observe(self.inputs.len());
-        self.world.apply(&mut self.inputs, self.now_us, &mut self.answers);
+        self.world.apply(&self.inputs, self.now_us, &mut self.answers);
         self.inputs.clear();
-        self.saving.changed();
         figures.apply.observe(self.round.elapsed());
+    }
+
+    /// What time brings. Movers that are gone with it are told nothing more.
+    fn tick(&mut self) {
+        let is_due = self.world.next_due().is_some_and(|due_us| due_us <= self.now_us);
+        if !is_due && self.round.duration_since(self.ticked) < WORLD_TICK {
+            return;
+        }
+        self.ticked = self.round;
+        self.world.tick(self.now_us, &mut self.gone);
+        for seat in self.gone.drain(..) {
+            if let Some((line, post)) = self.posts.drop_seat(seat) {
+                self.pen.end(line, &post.outlet, Ending::Gone);
+            }
+        }
     }
 
     /// Hands answers to those who tell them. A mover without an outlet hears of nothing.
@@ -228,19 +242,25 @@ impl<O: Outside> Writer<O> {
             figures.view_late.observe(Duration::from_micros(late_us));
             if post.outlet.is_behind() || self.pen.is_behind(line) {
                 figures.views_skipped.inc();
+                self.posts.skip(line);
                 continue;
             }
-            let (seat, world) = (post.hold.seat, &mut self.world);
-            let is_told = self.pen.view(line, &post.outlet, |delta| world.view(seat, delta));
+            let (seat, skipped) = (post.hold.seat, post.skipped);
+            let (world, now_us) = (&mut self.world, self.now_us);
+            let is_told = self.pen.view(line, &post.outlet, |delta| {
+                let is_news = world.view(seat, now_us, delta);
+                delta.skipped = skipped;
+                is_news
+            });
             figures.views.add(u64::from(is_told));
+            self.posts.caught_up(line);
         }
     }
 
     /// What is done now and then: pictures, snapshots, and leaving memory.
     fn look_after(&mut self) {
         if self.exposure.is_due(self.round, &self.inside.pictures) {
-            let world = &self.world;
-            self.inside.pictures.publish(|picture| world.picture(picture));
+            self.inside.pictures.publish(&self.world);
         }
         self.save_snapshot();
         if self.course == Course::Leaving && self.saving.is_settled() {
@@ -254,9 +274,9 @@ impl<O: Outside> Writer<O> {
     fn look_for_idleness(&mut self) {
         self.idle.look_at = self.round + WORLD_IDLE_LOOK_EVERY.min(self.idle.after.max(Duration::from_millis(1)));
         self.crews.sweep();
-        let (movers, outlets, viewers) = (self.world.movers(), self.posts.len(), self.posts.viewers());
+        let (movers, outlets, viewers) = (self.world.stats().movers, self.posts.len(), self.posts.viewers());
         self.expose(People { movers, outlets, viewers });
-        let is_empty = self.world.movers() == 0 && self.posts.len() == 0 && self.crews.is_empty();
+        let is_empty = !self.world.has_movers() && self.posts.len() == 0 && self.crews.is_empty();
         if !is_empty || !self.saving.is_settled() || self.course != Course::Serving {
             self.idle.since = None;
             return;

@@ -37,7 +37,7 @@ impl<O: Outside> Writer<O> {
 
     fn register(&mut self, registration: Registration, outlet: Arc<dyn Outlet>, reply: Reply) {
         let per_s = registration.view.map(|view| view.per_s);
-        let registered = match self.world.register(registration, self.now_us) {
+        let registered = match self.world.register(&registration, self.now_us) {
             Ok(registered) => registered,
             Err(refusal) => return drop(reply.send(Err(RegisterError::Refused(refusal)))),
         };
@@ -48,14 +48,14 @@ impl<O: Outside> Writer<O> {
         if let Some(line) = self.posts.line_of(hold) {
             self.posts.watch(line, per_s, self.elapsed_us());
         }
-        self.saving.changed();
         // Whoever asked and is gone has lost the place with the answer.
         drop(reply.send(Ok((registered, Place::new(self.inside.mailbox.clone(), hold)))));
     }
 
     fn watch(&mut self, hold: Hold, options: Option<ViewOptions>) {
         let Some(line) = self.posts.line_of(hold) else { return };
-        self.world.watch(hold.seat, options);
+        // Refused is what the door lets nobody ask for.
+        let _ = self.world.watch(hold.seat, options);
         self.posts.watch(line, options.map(|options| options.per_s), self.elapsed_us());
     }
 
@@ -67,14 +67,12 @@ impl<O: Outside> Writer<O> {
         if is_for_good {
             self.world.leave(hold.seat);
         } else {
-            self.world.watch(hold.seat, None);
             self.world.lost(hold.seat, self.now_us);
         }
-        self.saving.changed();
     }
 
     fn register_actor(&mut self, crew: u16, actor: u32, registration: Registration) {
-        let word = match self.world.register(registration, self.now_us) {
+        let word = match self.world.register(&registration, self.now_us) {
             Ok(registered) => Word::Registered { actor, seat: registered.seat, next_seq: registered.next_seq },
             Err(refusal) => Word::Refused { actor, refusal },
         };

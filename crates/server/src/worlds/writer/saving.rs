@@ -22,8 +22,8 @@ pub(super) struct Saving {
     snapshot_every: Duration,
     snapshot_at: Instant,
     is_snapshot_under_way: bool,
-    /// Whether anything changed since the last snapshot.
-    is_changed: bool,
+    /// Whether the last snapshot was not kept.
+    is_owing: bool,
     /// Where snapshots are written first.
     bytes: Vec<u8>,
 }
@@ -43,7 +43,7 @@ impl Saving {
             snapshot_every,
             snapshot_at: now + snapshot_every,
             is_snapshot_under_way: false,
-            is_changed: false,
+            is_owing: false,
             bytes: Vec::new(),
         }
     }
@@ -53,19 +53,14 @@ impl Saving {
         self.epoch
     }
 
-    /// Something changed that a snapshot would show.
-    pub(super) fn changed(&mut self) {
-        self.is_changed = true;
-    }
-
     /// Whether no claim waits for the store.
     pub(super) fn is_settled(&self) -> bool {
         self.flight.is_none() && self.again.is_none()
     }
 
     /// When there is something to do by itself.
-    pub(super) fn due(&self) -> Option<Instant> {
-        let snapshot = (self.is_changed && !self.is_snapshot_under_way).then_some(self.snapshot_at);
+    pub(super) fn due(&self, has_changed: bool) -> Option<Instant> {
+        let snapshot = ((has_changed || self.is_owing) && !self.is_snapshot_under_way).then_some(self.snapshot_at);
         let again = self.again.as_ref().map(|(at, _)| *at);
         [snapshot, again].into_iter().flatten().min()
     }
@@ -103,8 +98,10 @@ impl<O: Outside> Writer<O> {
             Ok(Outcome::Done) => {
                 let version = flight.append.expected_version + flight.append.rows.len() as u32;
                 figures.claims.add(flight.append.rows.len() as u64);
-                self.world.committed(version, self.now_us, &mut self.answers);
-                self.saving.changed();
+                if let Err(error) = self.world.committed(version, self.now_us, &mut self.answers) {
+                    tracing::error!(world = %self.inside.facts.name, %error, "a world broke an invariant of ours; it leaves memory");
+                    self.course = Course::Lost(Ending::Broken);
+                }
                 self.outside.claimed(self.inside.facts.id, version);
             }
             // Nothing was tried.
@@ -125,17 +122,20 @@ impl<O: Outside> Writer<O> {
     /// Keeps what is soft, if it is time and anything changed.
     pub(super) fn save_snapshot(&mut self) {
         let saving = &mut self.saving;
-        if !saving.is_changed || saving.is_snapshot_under_way || self.round < saving.snapshot_at {
+        if !(self.world.has_changed() || saving.is_owing)
+            || saving.is_snapshot_under_way
+            || self.round < saving.snapshot_at
+        {
             return;
         }
         let begun = Instant::now();
         saving.bytes.clear();
-        let claims_version = self.world.snapshot(&mut saving.bytes);
+        let claims_version = self.world.snapshot(false, &mut saving.bytes);
         let bytes = saving.bytes.clone();
         if saving.bytes.capacity() > WORLD_SNAPSHOT_BYTES_KEPT {
             saving.bytes = Vec::new();
         }
-        (saving.is_snapshot_under_way, saving.is_changed) = (true, false);
+        (saving.is_snapshot_under_way, saving.is_owing) = (true, false);
         let figures = self.inside.metrics.worlds();
         figures.snapshot.observe(begun.elapsed());
         figures.snapshot_bytes.add(bytes.len() as u64);
@@ -154,21 +154,21 @@ impl<O: Outside> Writer<O> {
                 self.course = Course::Lost(Ending::WorldMoved);
             }
             other => {
-                self.saving.is_changed = true;
+                self.saving.is_owing = true;
                 self.inside.metrics.worlds().snapshots_lost.inc();
                 tracing::warn!(world = %self.inside.facts.name, outcome = ?other, "a snapshot was not kept; tried again later");
             }
         }
     }
 
-    /// What the life should keep of a world that ends in order, if it is not kept already.
+    /// What the life should keep of a world that ends in order.
     pub(super) fn last_snapshot(&mut self) -> Option<(u32, Vec<u8>)> {
         let is_in_order = matches!(self.course, Course::Ended(_));
-        if !is_in_order || !self.saving.is_changed {
+        if !is_in_order {
             return None;
         }
         let mut bytes = Vec::new();
-        let claims_version = self.world.snapshot(&mut bytes);
+        let claims_version = self.world.snapshot(true, &mut bytes);
         Some((claims_version, bytes))
     }
 

@@ -1,0 +1,177 @@
+//! Crashes at every moment of a claim: what was answered stays true, and what was not answered is answered once.
+//!
+//! A world, a log and a snapshot stand on their own; hunters repeat what they got no answer to. The world dies between deciding and
+//! saving, between saving and telling, or because somebody else has claimed it, and is opened again from what the store has.
+
+use super::fixture::*;
+use crate::rows::WorldLogRow;
+use crate::worlds::{Answer, Done, Fact, Refusal, Registered, Registration, What, World};
+use proptest::prelude::*;
+use rules::world::{Cell, Item, Settings, Step};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What lasts.
+#[derive(Default)]
+struct Disk {
+    snapshot: Option<(Vec<u8>, u32)>,
+    rows: Vec<WorldLogRow>,
+    epoch: u32,
+}
+
+impl Disk {
+    fn open(&mut self, settings: Settings, seed: u64) -> World {
+        self.epoch += 1;
+        let from = self.snapshot.as_ref().map_or(0, |(_, version)| *version);
+        let rows: Vec<_> = self.rows.iter().filter(|row| row.version >= from).cloned().collect();
+        let snapshot = self.snapshot.as_ref().map(|(bytes, _)| &bytes[..]);
+        World::open(opening(settings, seed, self.epoch), snapshot, &rows, START_US).unwrap()
+    }
+}
+
+/// A hunter on one cell, who digs there with one input after the other.
+struct Digger {
+    at: Cell,
+    is_chest: bool,
+    came: Registered,
+    seq: u32,
+    is_waiting: bool,
+}
+
+impl Digger {
+    fn what(&self) -> What {
+        if self.is_chest { What::Dig } else { What::Grab }
+    }
+
+    fn come_back(&mut self, world: &mut World) {
+        let resume = Some((self.came.seat.id, self.came.key));
+        self.came = world.register(&Registration { resume, ..walker(Some(self.at)) }, START_US).unwrap();
+        // What the world never heard is asked again; what it has heard and not answered is asked again as well.
+        self.seq = self.seq.min(self.came.next_seq);
+    }
+}
+
+/// What was told to whom, for ever.
+#[derive(Default)]
+struct Told {
+    answers: BTreeMap<(u32, u32), Result<Done, Refusal>>,
+    won: BTreeSet<(u32, u32)>,
+}
+
+impl Told {
+    fn hear(&mut self, diggers: &mut [Digger], answers: &[Answer]) {
+        for answer in answers {
+            let key = (answer.seat.id.0, answer.seq);
+            let digger = diggers.iter_mut().find(|digger| digger.came.seat.id == answer.seat.id);
+            if let Some(digger) = digger.filter(|digger| digger.seq == answer.seq) {
+                digger.is_waiting = false;
+                digger.seq = match answer.result {
+                    Err(Refusal::OutOfOrder { expected }) => expected,
+                    _ => answer.seq + 1,
+                };
+            }
+            match answer.result {
+                Ok(Done::Dug { .. } | Done::Grabbed { .. }) => {
+                    let before = self.answers.insert(key, answer.result);
+                    assert!(before.is_none_or(|before| before == answer.result), "{before:?}, then {answer:?}");
+                    self.won.insert(key);
+                }
+                _ => assert!(!self.won.contains(&key), "{key:?} had won, and is told {answer:?}"),
+            }
+        }
+    }
+}
+
+/// Who has what, as the log says; every item once.
+fn winners(rows: &[WorldLogRow]) -> BTreeMap<(u32, u32), (u32, u32)> {
+    let mut items = BTreeSet::new();
+    let facts = rows.iter().map(|row| Fact::from_bytes(&row.bytes).unwrap());
+    let claims = facts.filter_map(|fact| match fact {
+        Fact::Dug { claim, .. } | Fact::Grabbed { claim, .. } => Some(claim),
+        _ => None,
+    });
+    claims
+        .map(|claim| {
+            assert!(items.insert((claim.round, claim.item)), "item {} has two winners", claim.item);
+            ((claim.hunter.mover.0, claim.seq), (claim.round, claim.item))
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn whatever_was_told_is_true_after_every_crash(
+        seed in any::<u64>(), deeds in proptest::collection::vec((0_u8..16, 0_usize..24), 10..250),
+    ) {
+        let settings = hunt(12, 12, 12, 6);
+        let mut disk = Disk::default();
+        let mut world = disk.open(settings, seed);
+        come(&mut world, &walker(None));
+        world.tick(START_US, &mut Vec::new());
+        let begin = world.take_claims().unwrap();
+        disk.rows.extend(begin.rows.clone());
+        world.committed(begin.version(), START_US, &mut Vec::new()).unwrap();
+        let placed: Vec<(Cell, Item)> = world.hunt.as_ref().unwrap().placed().iter().map(|at| (at.cell, at.item)).collect();
+        let mut diggers: Vec<Digger> = (0..24).map(|number| {
+            let (at, item) = placed[number % placed.len()];
+            let came = come(&mut world, &walker(Some(at)));
+            Digger { at, is_chest: matches!(item, Item::Chest { .. }), came, seq: 1, is_waiting: false }
+        }).collect();
+        let mut told = Told::default();
+        for (deed, who) in deeds {
+            let mut out = Vec::new();
+            match deed {
+                0..=5 => {
+                    let digger = &mut diggers[who];
+                    digger.is_waiting = true;
+                    world.apply(&[input(digger.came.seat, digger.seq, digger.what())], START_US, &mut out);
+                }
+                6 | 7 => {
+                    // Another step ahead of what is not answered yet.
+                    let digger = &mut diggers[who];
+                    let ahead = digger.seq + u32::from(digger.is_waiting);
+                    world.apply(&[input(digger.came.seat, ahead, What::Step(Step::Stay))], START_US, &mut out);
+                }
+                8..=10 => if let Some(pending) = world.take_claims() {
+                    disk.rows.extend(pending.rows.clone());
+                    world.committed(pending.version(), START_US, &mut out).unwrap();
+                },
+                11 | 12 => {
+                    let mut bytes = Vec::new();
+                    let version = world.snapshot(false, &mut bytes);
+                    prop_assert!(version as usize <= disk.rows.len());
+                    disk.snapshot = Some((bytes, version));
+                }
+                13 => {
+                    // Decided, perhaps on its way, and never saved.
+                    let _ = world.take_claims();
+                    world = disk.open(settings, seed);
+                    diggers.iter_mut().for_each(|digger| digger.come_back(&mut world));
+                }
+                14 => {
+                    // Saved, and nobody was told.
+                    if let Some(pending) = world.take_claims() {
+                        disk.rows.extend(pending.rows);
+                    }
+                    world = disk.open(settings, seed);
+                    diggers.iter_mut().for_each(|digger| digger.come_back(&mut world));
+                }
+                _ => world.tick(START_US, &mut Vec::new()),
+            }
+            told.hear(&mut diggers, &out);
+            let durable = winners(&disk.rows);
+            prop_assert!(told.won.iter().all(|key| durable.contains_key(key)), "told and not saved");
+        }
+        let mut last = disk.open(settings, seed);
+        let mut shown: Vec<u32> = last.hunt.as_ref().unwrap().best(100).iter().map(|scored| scored.points).collect();
+        let facts = disk.rows.iter().map(|row| Fact::from_bytes(&row.bytes).unwrap());
+        let dug: u32 = facts.filter_map(|fact| match fact { Fact::Dug { points, .. } => Some(points), _ => None }).sum();
+        shown.push(0);
+        prop_assert_eq!(shown.iter().sum::<u32>(), dug);
+        // Nobody is locked out: after all that everybody is heard again.
+        for digger in &mut diggers {
+            digger.come_back(&mut last);
+            let answer = ask(&mut last, digger.came.seat, digger.came.next_seq, What::Step(Step::Stay));
+            prop_assert!(matches!(answer, Some(Ok(Done::Moved(_)))), "{:?}", answer);
+        }
+    }
+}

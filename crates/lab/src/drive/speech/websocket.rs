@@ -1,0 +1,357 @@
+//! A client's side of a WebSocket (RFC 6455) without a socket: the request that asks for it, the answer that agrees,
+//! and frames. No extension is offered, so none is spoken. Strict, as its neighbours are: what no server may send is
+//! refused with a sentence. Refuses to know what messages mean.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderMap;
+use sha1::{Digest, Sha1};
+
+use super::super::Failure;
+use super::super::http1;
+use super::super::protocol::{Body, Event, Protocol, Request, Taken};
+use super::{Frame, Word};
+use crate::limits::{FRAME_BYTES_MAX, HEAD_BYTES_MAX};
+use crate::record::Trouble;
+use crate::scenario::mix;
+
+/// What every server puts behind the key that it was sent (section 1.3).
+const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// The longest payload of a control frame (section 5.5).
+const CONTROL_BYTES_MAX: usize = 125;
+
+/// The status of a connection that ends because everything was said (section 7.4.1).
+const NORMAL: u16 = 1000;
+
+/// The longest end of a head is found again after so many bytes less.
+const HEAD_END_BYTES: usize = 4;
+
+/// One connection's place in the conversation.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct WebSocket {
+    state: State,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+enum State {
+    /// The answer that agrees has not come; of its head so many bytes are known not to end it.
+    Asked { nonce: u64, scanned: usize },
+    /// Between messages.
+    #[default]
+    Open,
+    /// In a message of several pieces.
+    Pieces(Vec<u8>),
+}
+
+/// The request that asks for a WebSocket: what is the same for every connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Opening {
+    head: String,
+}
+
+/// What asks for a WebSocket at a path of a host, with the target's headers.
+///
+/// # Errors
+/// The path cannot stand in a request, or a header is no text.
+pub(crate) fn opening(authority: &str, path: &str, headers: &HeaderMap) -> Result<Opening, String> {
+    if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80) {
+        return Err(format!("`{path}` is not a path"));
+    }
+    let mut head = format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\n");
+    let own = ["host", "connection", "upgrade", "content-length", "transfer-encoding"];
+    for (name, value) in headers {
+        let name = name.as_str();
+        if own.contains(&name) || name.starts_with("sec-websocket-") && name != "sec-websocket-protocol" {
+            continue;
+        }
+        let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
+        let _ = write!(head, "{name}: {value}\r\n");
+    }
+    head.push_str("connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n");
+    Ok(Opening { head })
+}
+
+impl Opening {
+    /// Writes the request of one connection; gives the language in which its answer is read.
+    pub(crate) fn write(&self, nonce: u64, out: &mut Vec<u8>) -> WebSocket {
+        out.extend_from_slice(self.head.as_bytes());
+        out.extend_from_slice(format!("sec-websocket-key: {}\r\n\r\n", key(nonce)).as_bytes());
+        WebSocket { state: State::Asked { nonce, scanned: 0 } }
+    }
+}
+
+/// Sixteen bytes that no other connection has.
+fn key(nonce: u64) -> String {
+    let halves = [mix(nonce, 0), mix(nonce, 1)].map(u64::to_be_bytes);
+    STANDARD.encode(halves.concat())
+}
+
+/// What a server answers to a key, to show that it has read it.
+fn accept(key: &str) -> String {
+    STANDARD.encode(Sha1::new_with_prefix(key).chain_update(GUID).finalize())
+}
+
+/// Appends a frame, masked as every client's is.
+pub(super) fn wrap(word: Word, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
+    let code = match word {
+        Word::Text => 0x1,
+        Word::Binary => 0x2,
+        Word::Close => 0x8,
+        Word::Pong => 0xa,
+    };
+    let goodbye = NORMAL.to_be_bytes();
+    let payload = if word == Word::Close { goodbye.as_slice() } else { payload };
+    out.push(0x80 | code);
+    match payload.len() {
+        length @ 0..=125 => out.push(0x80 | length as u8),
+        length @ 126..=0xffff => {
+            out.push(0x80 | 126);
+            out.extend_from_slice(&(length as u16).to_be_bytes());
+        }
+        length => {
+            out.push(0x80 | 127);
+            out.extend_from_slice(&(length as u64).to_be_bytes());
+        }
+    }
+    out.extend_from_slice(&mask);
+    let start = out.len();
+    out.extend_from_slice(payload);
+    out[start..].iter_mut().zip(mask.iter().cycle()).for_each(|(byte, mask)| *byte ^= mask);
+}
+
+impl Protocol for WebSocket {
+    fn begin(&mut self, _request: Request) {}
+
+    fn take(&mut self, bytes: &[u8], _body: &mut Body) -> Taken {
+        let taken = match self.state {
+            State::Asked { nonce, scanned } => self.take_answer(bytes, nonce, scanned),
+            State::Open | State::Pieces(_) => self.take_frame(bytes),
+        };
+        let (bytes, event) = taken.unwrap_or_else(|failure| (0, Event::Broken(failure)));
+        Taken { bytes, event }
+    }
+
+    fn end(&mut self) -> Event {
+        let asked = matches!(self.state, State::Asked { .. });
+        let trouble = if asked { Trouble::Connect } else { Trouble::Closed };
+        Event::Broken(Failure::new(trouble, "the connection was closed"))
+    }
+}
+
+/// The head of a frame.
+struct Head {
+    is_last: bool,
+    code: u8,
+    bytes: usize,
+    length: usize,
+}
+
+impl WebSocket {
+    fn take_answer(&mut self, bytes: &[u8], nonce: u64, scanned: usize) -> Result<(usize, Event), Failure> {
+        let refused = |message: String| Failure::new(Trouble::Connect, format!("no WebSocket: {message}"));
+        let head = http1::bare_head(bytes, scanned).map_err(refused)?;
+        let Some((length, status)) = head else {
+            if bytes.len() > HEAD_BYTES_MAX {
+                return Err(refused(format!("the head of the answer has more than {HEAD_BYTES_MAX} bytes")));
+            }
+            self.state = State::Asked { nonce, scanned: bytes.len().saturating_sub(HEAD_END_BYTES) };
+            return Ok((0, Event::More));
+        };
+        if status != 101 {
+            let said = super::super::excerpt(&bytes[length..]);
+            return Err(refused(format!("answered {status} instead of 101: {said}")));
+        }
+        if http1::header(&bytes[..length], "sec-websocket-accept") != Some(accept(&key(nonce)).as_bytes()) {
+            return Err(refused("the answer does not show that the key was read (Sec-WebSocket-Accept)".to_owned()));
+        }
+        self.state = State::Open;
+        Ok((length, Event::Agreed))
+    }
+
+    fn take_frame(&mut self, bytes: &[u8]) -> Result<(usize, Event), Failure> {
+        let Some(head) = head_of(bytes)? else { return Ok((0, Event::More)) };
+        let (start, end) = (head.bytes, head.bytes + head.length);
+        if bytes.len() < end {
+            return Ok((0, Event::More));
+        }
+        let payload = &bytes[start..end];
+        let event = match (head.code, &mut self.state) {
+            (0x0, State::Pieces(pieces)) => {
+                if pieces.len() + payload.len() > FRAME_BYTES_MAX {
+                    return Err(too_large(pieces.len() + payload.len()));
+                }
+                pieces.extend_from_slice(payload);
+                if head.is_last { Event::Frame(Frame::Joined(self.join())) } else { Event::More }
+            }
+            (0x1 | 0x2, State::Open) if head.is_last => Event::Frame(Frame::Here(start..end)),
+            (0x1 | 0x2, State::Open) => {
+                self.state = State::Pieces(payload.to_vec());
+                Event::More
+            }
+            (0x8, _) => return Err(Failure::new(Trouble::Closed, goodbye(payload))),
+            (0x9, _) => Event::Ping(start..end),
+            (0xa, _) => Event::More,
+            (0x0, _) => return Err(broken("a piece of a message that has not begun")),
+            (0x1 | 0x2, _) => return Err(broken("a message inside of another one")),
+            (code, _) => return Err(broken(&format!("a frame of kind {code:#x}, which nobody agreed on"))),
+        };
+        Ok((end, event))
+    }
+
+    fn join(&mut self) -> Vec<u8> {
+        match std::mem::take(&mut self.state) {
+            State::Pieces(pieces) => pieces,
+            State::Open | State::Asked { .. } => Vec::new(),
+        }
+    }
+}
+
+fn head_of(bytes: &[u8]) -> Result<Option<Head>, Failure> {
+    let [first, second, rest @ ..] = bytes else { return Ok(None) };
+    if first & 0x70 != 0 {
+        return Err(broken("a frame of an extension that nobody agreed on"));
+    }
+    if second & 0x80 != 0 {
+        return Err(broken("a masked frame: only clients mask"));
+    }
+    let (length, bytes) = match (second & 0x7f, rest) {
+        (126, [a, b, ..]) => (u64::from(u16::from_be_bytes([*a, *b])), 4),
+        (127, [long @ .., _]) if long.len() >= 7 => {
+            (rest[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)), 10)
+        }
+        (126 | 127, _) => return Ok(None),
+        (short, _) => (u64::from(short), 2),
+    };
+    let (is_last, code) = (first & 0x80 != 0, first & 0x0f);
+    if code & 0x8 != 0 && (!is_last || length > CONTROL_BYTES_MAX as u64) {
+        return Err(broken("a control frame that is too long or in pieces"));
+    }
+    match usize::try_from(length).ok().filter(|length| *length <= FRAME_BYTES_MAX) {
+        Some(length) => Ok(Some(Head { is_last, code, bytes, length })),
+        None => Err(too_large(usize::try_from(length).unwrap_or(usize::MAX))),
+    }
+}
+
+/// Why the other side says that it ends the connection.
+fn goodbye(payload: &[u8]) -> String {
+    match payload {
+        [a, b, reason @ ..] => {
+            let status = u16::from_be_bytes([*a, *b]);
+            format!("the connection was closed with {status} {}", super::super::excerpt(reason))
+        }
+        _ => "the connection was closed without a reason".to_owned(),
+    }
+}
+
+fn broken(message: &str) -> Failure {
+    Failure::new(Trouble::Answer, message)
+}
+
+fn too_large(bytes: usize) -> Failure {
+    Failure::new(Trouble::TooLarge, format!("a message of {bytes} bytes; the lab takes up to {FRAME_BYTES_MAX}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame as a server sends it.
+    fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+        let mut masked = Vec::new();
+        wrap(Word::Text, payload, [0; 4], &mut masked);
+        let head = masked.len() - payload.len() - 4;
+        let mut bytes = masked[..head].to_vec();
+        (bytes[0], bytes[1]) = (first, bytes[1] & 0x7f);
+        bytes.extend_from_slice(payload);
+        bytes
+    }
+
+    /// What comes out of these bytes of a conversation, byte by byte.
+    fn heard(mut codec: WebSocket, bytes: &[u8]) -> Vec<String> {
+        let (mut waiting, mut heard) = (Vec::new(), Vec::new());
+        for byte in bytes {
+            waiting.push(*byte);
+            loop {
+                let Taken { bytes, event } = codec.take(&waiting, &mut Body::default());
+                let text =
+                    |range: &std::ops::Range<usize>| String::from_utf8_lossy(&waiting[range.clone()]).into_owned();
+                match &event {
+                    Event::More if bytes == 0 => break,
+                    Event::More => {}
+                    Event::Frame(Frame::Here(range)) => heard.push(text(range)),
+                    Event::Frame(Frame::Joined(joined)) => heard.push(String::from_utf8_lossy(joined).into_owned()),
+                    Event::Ping(range) => heard.push(format!("ping {}", text(range))),
+                    Event::Agreed => heard.push("agreed".to_owned()),
+                    Event::Broken(failure) => {
+                        heard.push(format!("{}: {}", failure.trouble.word(), failure.message));
+                        return heard;
+                    }
+                    Event::Head { .. } | Event::Done { .. } => panic!("{event:?} is no event of a WebSocket"),
+                }
+                waiting.drain(..bytes);
+            }
+        }
+        heard
+    }
+
+    #[track_caller]
+    fn check(frames: &[(u8, &str)], expected: &[&str]) {
+        // Characters up to 255 stand for their bytes.
+        let bytes = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
+        let bytes: Vec<u8> = frames.iter().flat_map(|(first, payload)| frame(*first, &bytes(payload))).collect();
+        assert_eq!(heard(WebSocket::default(), &bytes), expected);
+    }
+
+    #[test]
+    fn conversations() {
+        let long = "x".repeat(70_000);
+        check(&[(0x81, "a"), (0x82, ""), (0x82, &long)], &["a", "", &long]);
+        // Others may speak between the pieces of a message.
+        check(&[(0x01, "a"), (0x89, "there?"), (0x00, "b"), (0x8a, ""), (0x80, "c")], &["ping there?", "abc"]);
+        check(&[(0x88, "\u{3}\u{e8}bye")], &["closed: the connection was closed with 1000 bye"]);
+        check(&[(0x88, "")], &["closed: the connection was closed without a reason"]);
+        check(&[(0x80, "")], &["answer: a piece of a message that has not begun"]);
+        check(&[(0x01, ""), (0x81, "")], &["answer: a message inside of another one"]);
+        check(&[(0x09, "")], &["answer: a control frame that is too long or in pieces"]);
+        check(&[(0xc1, "")], &["answer: a frame of an extension that nobody agreed on"]);
+        check(&[(0x83, "")], &["answer: a frame of kind 0x3, which nobody agreed on"]);
+    }
+
+    #[test]
+    fn servers_do_not_mask_and_messages_have_an_end() {
+        assert_eq!(heard(WebSocket::default(), &[0x81, 0x80]), ["answer: a masked frame: only clients mask"]);
+        let huge: Vec<u8> = [0x82, 127].into_iter().chain((FRAME_BYTES_MAX as u64 + 1).to_be_bytes()).collect();
+        let message =
+            format!("too_large: a message of {} bytes; the lab takes up to {FRAME_BYTES_MAX}", FRAME_BYTES_MAX + 1);
+        assert_eq!(heard(WebSocket::default(), &huge), [message]);
+    }
+
+    fn asked(answer: impl Fn(&str) -> String) -> Vec<String> {
+        let mut request = Vec::new();
+        let codec = opening("h", "/p", &HeaderMap::new()).unwrap().write(7, &mut request);
+        let request = String::from_utf8(request).unwrap();
+        let key = request.lines().find_map(|line| line.strip_prefix("sec-websocket-key: ")).unwrap();
+        heard(codec, answer(key).as_bytes())
+    }
+
+    #[test]
+    fn the_answer_must_agree() {
+        let agreed = |key: &str| format!("HTTP/1.1 101 S\r\nSec-WebSocket-Accept: {}\r\n\r\n", accept(key));
+        assert_eq!(asked(|key| agreed(key) + "\u{1}"), ["agreed"]);
+        let other = asked(|_| agreed("another"));
+        assert!(other[0].starts_with("connect: no WebSocket: the answer does not show"), "{other:?}");
+        let refused = asked(|_| "HTTP/1.1 404 N\r\ncontent-length: 4\r\n\r\ngone".to_owned());
+        assert!(refused[0].starts_with("connect: no WebSocket: answered 404 instead of 101"), "{refused:?}");
+    }
+
+    #[test]
+    fn the_example_of_the_standard() {
+        assert_eq!(accept("dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+        let mut masked = Vec::new();
+        wrap(Word::Text, b"Hello", [0x37, 0xfa, 0x21, 0x3d], &mut masked);
+        assert_eq!(masked, [0x81, 0x85, 0x37, 0xfa, 0x21, 0x3d, 0x7f, 0x9f, 0x4d, 0x51, 0x58]);
+    }
+}

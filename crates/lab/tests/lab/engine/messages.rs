@@ -1,0 +1,246 @@
+//! Messages over connections that speak in frames: what is said first, what answers, what is pushed, and who loses what.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use lab::drive::Setting;
+use lab::plan::{Leg, Schedule};
+use lab::record::{Op, Trouble};
+use lab::scenario::{Document, Reconnect, Scenario};
+use serde_json::{Value, json};
+
+use super::{Rig, Said, burst, clients, leg, setting};
+use crate::spoken::{Heard, PROTO, Reply, Spoken, Tongue};
+
+const STEPS: &str = r#"
+[[journey.step]]
+send   = { move = { seq = "{{nth}}", step = "NORTH", by = -3, key = 7 } }
+answer = "/moved"
+denied = "/refused"
+[[journey]]
+name = "join"
+[[journey.step]]
+send   = { hello = { name = "hunter {{index}}", versions = [1, 2] } }
+answer = "/welcome"
+keep   = { id = "/welcome/id" }
+"#;
+
+const PUSHES: &str = "[[push]]\nname = \"view\"\nat = \"/view\"\nsince = \"/view/at_us\"\n";
+
+fn document(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Document {
+    let url = |door: &&Spoken| match tongue {
+        Tongue::Lengths => format!("\"tcp://{}\"", door.address),
+        Tongue::Binary | Tongue::Text => format!("\"ws://{}/socket\"", door.address),
+    };
+    let urls: Vec<String> = doors.iter().map(url).collect();
+    let proto = "proto = \"spoken.proto\"\nsend = \"spoken.Say\"\nreceive = \"spoken.Heard\"\n";
+    let proto = if tongue == Tongue::Text { "" } else { proto };
+    let text = format!(
+        "format = 1\nname = \"messages\"\nsummary = \"What a test wants\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
+         [target.socket]\nurl = [{}]\nerror = \"/error\"\n{proto}[[phase]]\nname = \"p\"\n\
+         arrivals = {{ hold = {{ connections = 1 }}, for = \"1s\" }}\njourney = \"visit\"\n{PUSHES}[[journey]]\nname = \"visit\"\n{steps}",
+        urls.join(", ")
+    );
+    let mut document = Document::parse(&text).unwrap();
+    document.files_needed().iter().for_each(|name| document.add_file(name, PROTO));
+    document
+}
+
+fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Setting {
+    let scenario = Scenario::read(&document(doors, tongue, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let nobody = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
+    Setting { doors: doors.iter().map(|door| vec![door.address]).collect(), ..setting(scenario, nobody) }
+}
+
+/// So many connections, each of which joins first, and a rate across them: until somebody ends it.
+fn hold(connections: u64, rate_per_s: f64) -> Leg {
+    let (rate_per_s, lasting) = (Some(rate_per_s), Duration::from_secs(3600));
+    let leg = leg(Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting }, 1);
+    Leg { opening: Some(1), ..leg }
+}
+
+/// Ends it when so many journeys are over, those that join included.
+fn after(over: u64, setting: Setting, leg: Leg, workers: u32) -> Said {
+    let rig = Rig::start(setting, vec![leg], workers);
+    rig.await_gauges(|gauges| gauges.over >= over);
+    rig.crew.cut(0);
+    rig.until_over()
+}
+
+fn count(said: &Spoken, member: &str) -> u64 {
+    said.heard().iter().filter(|heard| heard.message.get(member).is_some()).count() as u64
+}
+
+fn unix_us() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as i64
+}
+
+/// Welcomes everybody, and shows a view before each move is answered.
+fn friendly(heard: &Heard) -> Vec<Reply> {
+    let said = &heard.message;
+    if said.get("hello").is_some() {
+        return vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))];
+    }
+    if said.get("leave").is_some() {
+        return Vec::new();
+    }
+    let view = json!({ "view": { "at_us": unix_us() - 50_000, "filler": "x".repeat(100) } });
+    vec![
+        Reply::Frame(view),
+        Reply::Frame(json!({ "tick": {} })),
+        Reply::Frame(json!({ "moved": { "seq": said["move"]["seq"] } })),
+    ]
+}
+
+/// Frames of the pushes by their place, and the 50th percentile of their delay in milliseconds.
+fn pushed(said: &Said) -> Vec<(usize, u64, u64, u64)> {
+    let mut all = Vec::new();
+    for place in 0..2 {
+        let (mut frames, mut bytes, mut delay) = (0, 0, lab::record::histogram());
+        for pushed in said.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push == place)
+        {
+            (frames, bytes) = (frames + pushed.frames, bytes + pushed.bytes);
+            delay.add(&pushed.delay_us).unwrap();
+        }
+        all.push((place, frames, bytes, delay.value_at_quantile(0.5) / 1000));
+    }
+    all
+}
+
+const JOIN: Op = Op { journey: 1, step: None };
+
+fn moves(said: &[Value]) -> Vec<u64> {
+    said.iter().filter_map(|said| said.get("move")?.get("seq")?.as_u64()).collect()
+}
+
+#[track_caller]
+fn check_held(tongue: Tongue) {
+    let target = Spoken::start(tongue, friendly);
+    let said = after(120, speaking(&[&target], tongue, STEPS), hold(20, 1000.0), 2);
+    let moved = count(&target, "move");
+    assert_eq!((said.of_op(JOIN), said.counts()), ((20, 0, 0), (moved, 0, 0)), "{:?}", said.errors());
+    for (connection, said) in target.by_connection() {
+        assert!(said[0].get("hello").is_some_and(|hello| hello["versions"] == json!([1, 2])), "{connection}: {said:?}");
+        assert_eq!(moves(&said), (1..said.len() as u64).collect::<Vec<u64>>());
+        if tongue != Tongue::Text {
+            assert_eq!(said[1]["move"], json!({ "seq": 1, "step": 1, "by": -3, "key": 7 }));
+        }
+    }
+    let names: std::collections::BTreeSet<String> =
+        target.heard().iter().filter_map(|heard| heard.message["hello"]["name"].as_str().map(str::to_owned)).collect();
+    assert_eq!(names.len(), 20, "each connection is somebody");
+    let pushed = pushed(&said);
+    assert_eq!((pushed[0].1, pushed[1].1), (moved, moved));
+    assert!(pushed[0].2 > moved * 100 && pushed[0].3 >= 50, "{pushed:?}");
+    let in_order = target.await_ends(20);
+    assert_eq!(in_order, 20, "nobody was cut off");
+}
+
+#[test]
+fn held_connections_say_something_first_and_then_a_rate_goes_over_them() {
+    check_held(Tongue::Lengths);
+    check_held(Tongue::Binary);
+    check_held(Tongue::Text);
+}
+
+#[test]
+fn doors_are_opened_in_turn() {
+    let targets = [Spoken::start(Tongue::Lengths, friendly), Spoken::start(Tongue::Lengths, friendly)];
+    let doors: Vec<&Spoken> = targets.iter().collect();
+    let said = after(30, speaking(&doors, Tongue::Lengths, STEPS), hold(10, 500.0), 3);
+    let moved = targets.iter().map(|target| count(target, "move")).sum();
+    assert_eq!((said.of_op(JOIN), said.counts()), ((10, 0, 0), (moved, 0, 0)));
+    assert!(targets.iter().all(|target| target.by_connection().len() == 5), "five each");
+}
+
+#[test]
+fn arrivals_without_a_held_connection_have_one_of_their_own() {
+    let target = Spoken::start(Tongue::Binary, friendly);
+    let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\n\
+                 [[journey.step]]\nsend = { move = { seq = \"{{id}}\" } }\nanswer = \"/moved\"\nrepeat = 3\n\
+                 [[journey.step]]\nsend = { leave = {} }\n";
+    for (schedule, arrivals) in [(burst(12), 12), (clients(3, 4), 24)] {
+        let leg = Leg { reconnect: Reconnect::Journey, ..leg(schedule, 5) };
+        let said = Rig::start(speaking(&[&target], Tongue::Binary, steps), vec![leg], 2).until_over();
+        assert_eq!((said.counts(), said.of(Some(1)), said.of(Some(2))), ((12, 0, 0), (36, 0, 0), (12, 0, 0)));
+        assert_eq!(target.await_ends(arrivals), arrivals);
+    }
+    for (connection, said) in target.by_connection() {
+        assert_eq!((said.len(), moves(&said)), (5, vec![connection + 1; 3]));
+    }
+}
+
+#[test]
+fn refusals_and_errors_are_told_apart() {
+    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message["move"]["seq"].as_u64() {
+        // Whoever comes back is kept waiting.
+        None if heard.connection > 0 => vec![],
+        None => vec![Reply::Frame(json!({ "welcome": {} }))],
+        Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
+        Some(2) => vec![Reply::Frame(json!({ "refused": { "code": "gone" } })), Reply::Frame(json!({ "moved": {} }))],
+        Some(3) => vec![Reply::Frame(json!({ "error": { "code": "too_fast" } })), Reply::Hang],
+        Some(_) => vec![],
+    });
+    let steps = STEPS.replace("denied = \"/refused\"", "denied = { at = \"/refused/code\", is = \"blocked\" }");
+    let said = after(4, speaking(&[&target], Tongue::Lengths, &steps), hold(1, 10.0), 1);
+    assert_eq!((said.of_op(JOIN), said.counts()), ((1, 0, 0), (1, 1, 1)));
+    // What was refused otherwise was no answer.
+    assert_eq!(pushed(&said)[1].1, 1);
+    let wrong = "the service says that something is wrong: 12 bytes with * too_fast";
+    assert_eq!(said.errors(), [(0, Trouble::Answer, 1, wrong)]);
+}
+
+#[test]
+fn whoever_loses_its_connection_comes_back_as_somebody_new() {
+    let lost = Arc::new(AtomicU64::new(0));
+    let target = Spoken::start(Tongue::Lengths, move |heard| match heard.message["move"]["seq"].as_u64() {
+        Some(2) if lost.fetch_add(1, Ordering::SeqCst) == 0 => vec![Reply::Hang],
+        _ => friendly(heard),
+    });
+    let said = after(12, speaking(&[&target], Tongue::Lengths, STEPS), hold(1, 20.0), 1);
+    let moved = count(&target, "move");
+    assert_eq!((said.of_op(JOIN), said.counts()), ((2, 0, 0), (moved - 1, 0, 1)));
+    let by_connection = target.by_connection();
+    assert_eq!((moves(&by_connection[&0]), moves(&by_connection[&1])), (vec![1, 2], (1..=moved - 2).collect()));
+    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Closed, 1)]);
+}
+
+#[test]
+fn frames_that_are_none_end_their_connection() {
+    // A length of 2, and a field that ends beyond it.
+    let target = Spoken::start(Tongue::Lengths, |_| vec![Reply::Raw(vec![2, 0x0a, 9])]);
+    let steps = "[[journey.step]]\nsend = { leave = {} }\nanswer = \"/moved\"\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
+    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
+    let message = "a frame of 2 bytes that is no message of the schema";
+    assert_eq!((said.counts(), said.errors()), ((0, 0, 1), vec![(0, Trouble::Answer, 1, message)]));
+}
+
+#[test]
+fn pieces_are_put_together_and_questions_answered() {
+    let target = Spoken::start(Tongue::Text, |_| vec![Reply::Pieces("{\"moved\":{\"code\":\"late\"}}")]);
+    let steps = "[[journey.step]]\nsend = { say = \"{{index}}\" }\nanswer = \"/moved\"\nkeep = { code = \"/moved/code\" }\n\
+                 [[journey.step]]\nname = \"again\"\nsend = { code = \"{{code}}\" }\nanswer = \"/moved\"\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
+    let said = Rig::start(speaking(&[&target], Tongue::Text, steps), vec![leg], 1).until_over();
+    assert_eq!(said.counts(), (2, 0, 0), "{:?}", said.errors());
+    for said in target.by_connection().values() {
+        assert!(said[0]["say"].is_u64() && said[1] == json!({ "code": "late" }), "{said:?}");
+    }
+}
+
+#[test]
+fn a_server_without_websockets_says_so() {
+    let target = crate::scripted::Scripted::start(|_| crate::scripted::ok());
+    let steps = "[[journey.step]]\nsend = { a = 1 }\n";
+    let mut document = document(&[], Tongue::Text, steps);
+    document.set(&format!("target.socket.url=ws://{}/", target.address)).unwrap();
+    let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let setting = Setting { doors: vec![vec![target.address]], ..setting(scenario, target.address) };
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
+    let said = Rig::start(setting, vec![leg], 1).until_over();
+    let errors = said.errors();
+    assert_eq!((said.counts(), errors[0].1), ((0, 0, 1), Trouble::Connect));
+    assert!(errors[0].3.starts_with("no WebSocket: answered 200 instead of 101"), "{errors:?}");
+}

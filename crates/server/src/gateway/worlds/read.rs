@@ -1,0 +1,171 @@
+//! Worlds over HTTP, for everybody who does not move in one: which there are, what is where, what they count. Everything is read
+//! from the store or from a world's last picture; nobody who looks waits for a writer, or wakes a world that sleeps.
+
+use super::show;
+use crate::app::App;
+use crate::gateway::extract::{Id, Queried};
+use crate::gateway::page::{PageQuery, cut, link_to_next};
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::worlds::{Door, VisitError};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use engine::ids::{WorldId, WorldName};
+use engine::limits::PAGE_DEFAULT;
+use engine::rows::WorldEntry;
+use engine::worlds::{Picture, Region, TooLarge};
+use serde::Deserialize;
+use std::sync::Arc;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{WorldDensity, WorldSection, WorldStats, WorldView};
+use wire::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(list_worlds))
+        .routes(routes!(get_world))
+        .routes(routes!(get_section))
+        .routes(routes!(get_density))
+        .routes(routes!(get_stats))
+}
+
+/// List worlds
+///
+/// Those that are not over. `address` names the server that has one, where that is another one.
+#[utoipa::path(get, path = "/api/worlds", tag = "worlds", params(PageQuery), responses(
+    (status = 200, description = "A page of worlds, 20 when no limit is given.", body = Vec<WorldView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+))]
+async fn list_worlds(
+    State(app): State<App>,
+    Queried(page): Queried<PageQuery>,
+) -> ApiResult<(HeaderMap, Answer<Vec<WorldView>>)> {
+    let (limit, after, now) = (page.limit(PAGE_DEFAULT)?, page.after::<WorldId>()?, app.clock.now());
+    let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, now)).await?;
+    let (entries, has_more) = cut(entries, limit);
+    let last = entries.last().filter(|_| has_more).map(|entry| entry.row.id);
+    let worlds: ApiResult<Vec<_>> = entries.into_iter().map(|entry| show::world(&app, entry)).collect();
+    Ok((link_to_next("/api/worlds", "", limit, last), Answer(worlds?)))
+}
+
+/// Look at a world
+#[utoipa::path(get, path = "/api/worlds/{world}", tag = "worlds", params(("world" = String, Path, description = "Its name")), responses(
+    (status = 200, description = "The world.", body = WorldView),
+    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_world(State(app): State<App>, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldView>> {
+    show::world(&app, named(&app, name).await?).map(Answer)
+}
+
+/// A rectangle of a world; what is left out reaches to the edge.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct RegionQuery {
+    /// The leftmost column; 0 when absent.
+    x: Option<u16>,
+    /// The topmost row; 0 when absent.
+    y: Option<u16>,
+    /// Columns.
+    w: Option<u16>,
+    /// Rows.
+    h: Option<u16>,
+}
+
+impl RegionQuery {
+    fn region(&self) -> Region {
+        let side = |side: Option<u16>| side.unwrap_or(u16::MAX);
+        Region {
+            x: self.x.unwrap_or_default(),
+            y: self.y.unwrap_or_default(),
+            width: side(self.w),
+            height: side(self.h),
+        }
+    }
+}
+
+/// See what is in a part of a world
+///
+/// As it was at most a tick ago; at most 65,536 cells.
+#[utoipa::path(get, path = "/api/worlds/{world}/sections", tag = "worlds", params(("world" = String, Path), RegionQuery), responses(
+    (status = 200, description = "What lies and stands there.", body = WorldSection),
+    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_section(
+    State(app): State<App>,
+    Id(name): Id<WorldName>,
+    Queried(query): Queried<RegionQuery>,
+) -> ApiResult<Answer<WorldSection>> {
+    let (_, picture) = picture(&app, &name).await?;
+    let section = picture.section(query.region()).map_err(|error| too_large(&error))?;
+    Ok(Answer(show::section(&name, &section)))
+}
+
+/// The sides of bins.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct BinQuery {
+    /// Cells on each side of a bin; as few as may be when absent: no side has more than 128 bins.
+    bin: Option<u16>,
+}
+
+/// See how many movers are where
+///
+/// As it was at most a tick ago, in bins, row by row.
+#[utoipa::path(get, path = "/api/worlds/{world}/density", tag = "worlds", params(("world" = String, Path), RegionQuery, BinQuery), responses(
+    (status = 200, description = "Movers by bin.", body = WorldDensity),
+    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_density(
+    State(app): State<App>,
+    Id(name): Id<WorldName>,
+    Queried(query): Queried<RegionQuery>,
+    Queried(bins): Queried<BinQuery>,
+) -> ApiResult<Answer<WorldDensity>> {
+    let (_, picture) = picture(&app, &name).await?;
+    let density = picture.density(query.region(), bins.bin.unwrap_or_default()).map_err(|error| too_large(&error))?;
+    Ok(Answer(show::density(&name, density)))
+}
+
+/// See what a world counts
+#[utoipa::path(get, path = "/api/worlds/{world}/stats", tag = "worlds", params(("world" = String, Path)), responses(
+    (status = 200, description = "Movers, inputs, claims, the round, and the house's actors.", body = WorldStats),
+    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it", body = Problem, content_type = "application/problem+json"),
+))]
+async fn get_stats(State(app): State<App>, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldStats>> {
+    let (door, picture) = picture(&app, &name).await?;
+    Ok(Answer(show::stats(&name, &picture, door.waiting(), app.worlds.actors(&name))))
+}
+
+pub(super) async fn named(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
+    let now = app.clock.now();
+    let found = app.store.read(move |reader| reader.world_named(&name, now)).await?;
+    found.ok_or(ApiError::Missing(Thing::World))
+}
+
+/// A world in memory and its picture; a world that sleeps is left asleep.
+async fn picture(app: &App, name: &WorldName) -> ApiResult<(Door, Arc<Picture>)> {
+    if let Some(door) = app.worlds.here(name)
+        && let Some(picture) = door.picture().await
+    {
+        return Ok((door, picture));
+    }
+    let entry = named(app, name.clone()).await?;
+    Err(match entry.owner.filter(|_| app.worlds.here(name).is_none()) {
+        Some(owner) if !show::is_own(app, &owner.address) => VisitError::Elsewhere { address: owner.address }.into(),
+        Some(_) | None => ApiError::WorldAsleep,
+    })
+}
+
+fn too_large(error: &TooLarge) -> ApiError {
+    let field = match error {
+        TooLarge::Section { .. } => "w",
+        TooLarge::Bins { .. } => "bin",
+    };
+    ApiError::bad_value(field, error.to_string())
+}

@@ -1,0 +1,104 @@
+//! Claims: saved, then told; and a world whose claims were not saved.
+
+use super::ear::{Ear, Heard};
+use super::house::{House, Node, Player, Trouble, name, until, viewer, walker};
+use crate::worlds::{Ending, VisitError};
+use engine::worlds::{Done, News, Refusal, What};
+use rules::world::{Cell, Step};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A hunter who stands on a chest, in a round that is running.
+async fn hunter(node: &Node) -> Player {
+    let scout = node.come(viewer(Cell { x: 0, y: 0 })).await;
+    scout.ear.wait("a round", |heard| matches!(heard, Heard::News(News::Began(_))).then_some(())).await;
+    let chest = loop {
+        // A picture may be a tick old, from before the round.
+        if let Some(chest) = scout.chests().await.first() {
+            break *chest;
+        }
+        tokio::task::yield_now().await;
+    };
+    node.come(walker(chest)).await
+}
+
+fn is_dug(ear: &Arc<Ear>) -> bool {
+    let is_dug =
+        |heard: &Heard| matches!(heard, Heard::Answer(answer) if matches!(answer.result, Ok(Done::Dug { .. })));
+    ear.all().iter().any(is_dug)
+}
+
+#[tokio::test]
+async fn nothing_of_a_claim_is_told_before_its_commit() {
+    let house = House::with_world(true);
+    let node = Node::start(&house, "a");
+    let mut first = hunter(&node).await;
+    let mut second = node.come(walker(first.registered.cell)).await;
+    let chests = first.chests().await.len();
+    house.hold(true);
+    let asked = house.claims_asked.load(Ordering::Relaxed);
+    let (dug, late) = (first.want(What::Dig), second.want(What::Dig));
+    until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
+    // Moves go on meanwhile, and by their answers everything that was decided before has been told, or is held.
+    assert!(first.step(Step::Stay).await.is_ok());
+    assert!(second.step(Step::Stay).await.is_ok());
+    assert!(!is_dug(&first.ear) && !is_dug(&second.ear));
+    assert_eq!(first.chests().await.len(), chests, "nobody sees it gone");
+    house.hold(false);
+    assert!(matches!(first.ear.answer(dug).await, Ok(Done::Dug { .. })));
+    assert_eq!(second.ear.answer(late).await, Err(Refusal::Taken));
+}
+
+/// What is heard of a claim that meets this trouble.
+#[track_caller]
+fn is_lost(trouble: Trouble) -> bool {
+    match trouble {
+        Trouble::Lost | Trouble::Unheard => true,
+        Trouble::Overloaded => false,
+    }
+}
+
+#[tokio::test]
+async fn a_claim_of_which_nobody_knows_ends_the_world_here_and_is_not_told() {
+    for trouble in [Trouble::Lost, Trouble::Unheard, Trouble::Overloaded] {
+        let house = House::with_world(true);
+        let node = Node::start(&house, "a");
+        let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
+        let before = hunter.registered;
+        house.trouble(&[trouble]);
+        let dug = hunter.want(What::Dig);
+        if !is_lost(trouble) {
+            assert!(matches!(hunter.ear.answer(dug).await, Ok(Done::Dug { .. })), "tried again");
+            continue;
+        }
+        assert_eq!((hunter.ear.end().await, other.ear.end().await), (Ending::WorldMoved, Ending::WorldMoved));
+        assert!(!is_dug(&hunter.ear));
+        // Whoever comes next finds what is so.
+        let door = loop {
+            match node.visit().await {
+                Ok(door) => break door,
+                Err(VisitError::Busy) => {}
+                Err(other) => panic!("{other}"),
+            }
+        };
+        let (_, score) = (door.facts().name == name(), before.score);
+        assert_eq!(score, 0);
+        let again = node.come(walker(before.cell)).await;
+        let is_there = again.chests().await.contains(&before.cell);
+        assert_eq!(is_there, trouble == Trouble::Lost, "{trouble:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_fenced_claim_ends_the_world_here() {
+    let house = House::with_world(true);
+    let node = Node::start(&house, "a");
+    let mut hunter = hunter(&node).await;
+    house.steal();
+    hunter.want(What::Dig);
+    assert_eq!(hunter.ear.end().await, Ending::WorldMoved);
+    assert!(!is_dug(&hunter.ear));
+    drop(hunter);
+    until("it has gone", || node.worlds.all_here().is_empty()).await;
+    assert_eq!(node.visit().await.err(), Some(VisitError::Elsewhere { address: "c".to_owned() }));
+}

@@ -1,0 +1,310 @@
+//! A store in memory that several processes share, that holds commits back and fails when it is told to; and processes that can be
+//! killed.
+
+use super::super::*;
+use super::ear::{Ear, PATIENCE};
+use crate::app::Drain;
+use crate::lease::Tenant;
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::{WorkerId, WorldId};
+use engine::limits::LEASE;
+use engine::rows::{Admission, WorldEntry, WorldKind, WorldRow};
+use engine::time::UnixMs;
+use engine::worlds::{Input, Registered, Registration, Seat, ViewOptions, What, settings_to_bytes};
+use rules::chance::Seed;
+use rules::world::{Cell, HuntSettings, Indicator, Size, Step};
+use std::sync::Mutex as Lock;
+use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::time::{Duration, Instant};
+use store::memory::MemoryDatabase;
+use store::{Backend, Database, Reader};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+/// What becomes of the next commit of claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Saved, and reported as failed.
+    Unheard,
+    /// Not saved, and reported as failed.
+    Lost,
+    /// Not tried.
+    Overloaded,
+}
+
+/// The store and the clock that all processes share.
+pub(super) struct House {
+    began: Instant,
+    /// What the clock was moved on by, in microseconds.
+    moved_us: AtomicI64,
+    store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
+    troubles: Lock<Vec<Trouble>>,
+    random: AtomicUsize,
+    /// Whether commits of claims are held back.
+    held: watch::Sender<bool>,
+    pub(super) claims_asked: AtomicUsize,
+    pub(super) loads: AtomicUsize,
+    pub(super) leases: AtomicUsize,
+    pub(super) leases_ended: AtomicUsize,
+}
+
+impl House {
+    pub(super) fn new() -> Arc<Self> {
+        let database = MemoryDatabase::default();
+        Arc::new(Self {
+            began: Instant::now(),
+            moved_us: AtomicI64::new(0),
+            store: Lock::new((database.writer().unwrap(), database.reader().unwrap())),
+            troubles: Lock::default(),
+            random: AtomicUsize::new(1),
+            held: watch::channel(false).0,
+            claims_asked: AtomicUsize::new(0),
+            loads: AtomicUsize::new(0),
+            leases: AtomicUsize::new(0),
+            leases_ended: AtomicUsize::new(0),
+        })
+    }
+
+    /// A house with one world of 12 x 12 cells; with a hunt, half of them have chests.
+    pub(super) fn with_world(is_hunt: bool) -> Arc<Self> {
+        let house = Self::new();
+        let hunt = HuntSettings { chests: 72, power_ups: 0, ..HuntSettings::default() };
+        let settings = rules::world::Settings {
+            size: Size { width: 12, height: 12 },
+            tree_permille: 0,
+            move_min: Duration::ZERO,
+            hunt: is_hunt.then_some(hunt),
+            ..rules::world::Settings::default()
+        };
+        let row = WorldRow {
+            id: WorldId(7),
+            name: name(),
+            kind: if is_hunt { WorldKind::Hunt } else { WorldKind::World },
+            settings: settings_to_bytes(&settings),
+            seed: Seed(3),
+            creator: None,
+            created_at: house.now(),
+            ends_at: None,
+            admission: Admission::Everybody,
+            players_max: 0,
+        };
+        let made = house.commit_now(Command::World(WorldCommand::Ensure { row, members: Vec::new() }));
+        assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+        house
+    }
+
+    pub(super) fn trouble(&self, troubles: &[Trouble]) {
+        *self.troubles.lock().unwrap() = troubles.to_vec();
+    }
+
+    /// Holds commits of claims back, or lets them go.
+    pub(super) fn hold(&self, is_held: bool) {
+        self.held.send_replace(is_held);
+    }
+
+    /// Moves the clock on.
+    pub(super) fn pass(&self, span: Duration) {
+        self.moved_us.fetch_add(span.as_micros() as i64, Ordering::Relaxed);
+    }
+
+    /// Claims the world as another worker does when its owner's lease has ended.
+    pub(super) fn steal(&self) {
+        let (worker, later) = (WorkerId(77), self.now().after(LEASE * 2));
+        let lease = Command::RenewLease { worker, address: "c".to_owned(), now: later, until: later.after(LEASE) };
+        assert_eq!(self.commit_now(lease), Outcome::Done);
+        let claim = WorldCommand::Claim { id: WorldId(7), worker, now: later };
+        assert!(matches!(self.commit_now(Command::World(claim)), Outcome::WorldClaimed(_)));
+    }
+
+    pub(super) fn commit_now(&self, command: Command) -> Outcome {
+        self.store.lock().unwrap().0.commit(&[command]).unwrap().remove(0)
+    }
+
+    pub(super) fn now(&self) -> UnixMs {
+        UnixMs(self.now_us() / 1_000)
+    }
+
+    fn now_us(&self) -> i64 {
+        1_700_000_000_000_000 + self.began.elapsed().as_micros() as i64 + self.moved_us.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, command: &Command) {
+        let counter = match command {
+            Command::World(WorldCommand::Append(_)) => &self.claims_asked,
+            Command::World(WorldCommand::Claim { .. }) => &self.loads,
+            Command::RenewLease { .. } => &self.leases,
+            Command::EndLease { .. } => &self.leases_ended,
+            _ => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// What one process touches.
+#[derive(Clone)]
+struct Touch {
+    house: Arc<House>,
+    address: &'static str,
+}
+
+impl Tenant for Touch {
+    fn now(&self) -> UnixMs {
+        self.house.now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        let mut random = [0; 10];
+        random[2..].copy_from_slice(&self.house.random.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        random
+    }
+
+    fn address(&self) -> String {
+        self.address.to_owned()
+    }
+
+    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        self.house.count(&command);
+        if !matches!(command, Command::World(WorldCommand::Append(_))) {
+            return Ok(self.house.commit_now(command));
+        }
+        let mut held = self.house.held.subscribe();
+        held.wait_for(|is_held| !is_held).await.unwrap();
+        let trouble = self.house.troubles.lock().unwrap().pop();
+        let unavailable = || StoreError::Unavailable { why: "told to fail".to_owned() };
+        match trouble {
+            Some(Trouble::Lost) => return Err(unavailable()),
+            Some(Trouble::Overloaded) => return Err(StoreError::Overloaded { waiting_max: 1 }),
+            Some(Trouble::Unheard) | None => {}
+        }
+        let outcome = self.house.commit_now(command);
+        if trouble.is_some() { Err(unavailable()) } else { Ok(outcome) }
+    }
+}
+
+impl Outside for Touch {
+    async fn find(&self, name: WorldName) -> Result<Option<WorldEntry>, StoreError> {
+        self.house.store.lock().unwrap().1.world_named(&name, self.house.now())
+    }
+
+    fn now_us(&self) -> i64 {
+        self.house.now_us()
+    }
+
+    fn claimed(&self, _id: WorldId, _version: u32) {}
+}
+
+/// One process.
+pub(super) struct Node {
+    pub(super) worlds: Worlds,
+    pub(super) metrics: Arc<Metrics>,
+    drain: Drain,
+    task: JoinHandle<()>,
+}
+
+/// Somebody who has come in.
+pub(super) struct Player {
+    pub(super) ear: Arc<Ear>,
+    pub(super) place: Place,
+    pub(super) registered: Registered,
+    pub(super) door: Door,
+    pub(super) next: u32,
+}
+
+pub(super) fn name() -> WorldName {
+    "plaza".parse().unwrap()
+}
+
+pub(super) fn settings() -> Settings {
+    let hour = Duration::from_secs(3_600);
+    Settings { loaded_max: 4, mailbox_max: 64, tellers: 2, snapshot_every: hour, idle: hour, actor_threads: 2 }
+}
+
+/// Somebody who may come back, and sees the whole world of [`House::with_world`] from anywhere.
+pub(super) fn viewer(at: Cell) -> Registration {
+    Registration { view: Some(ViewOptions { radius_x: 12, radius_y: 12, per_s: 60 }), ..walker(at) }
+}
+
+/// Somebody who may come back, and sees nothing.
+pub(super) fn walker(at: Cell) -> Registration {
+    Registration {
+        indicator: Indicator::PLAYER,
+        at: Some(at),
+        view: None,
+        player: None,
+        name: Some("ann".into()),
+        is_lasting: true,
+        resume: None,
+    }
+}
+
+/// Looks again and again until it is so.
+pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "it never came to this: {what}");
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+impl Node {
+    pub(super) fn start(house: &Arc<House>, address: &'static str) -> Self {
+        Self::start_with(house, address, settings())
+    }
+
+    pub(super) fn start_with(house: &Arc<House>, address: &'static str, settings: Settings) -> Self {
+        let (metrics, drain) = (Arc::new(Metrics::default()), Drain::default());
+        let worlds = Worlds::new(settings, metrics.clone());
+        let touch = Touch { house: house.clone(), address };
+        let task = tokio::spawn(run_with(touch, worlds.clone(), drain.clone()));
+        Self { worlds, metrics, drain, task }
+    }
+
+    pub(super) async fn visit(&self) -> Result<Door, VisitError> {
+        self.worlds.visit(&name()).await
+    }
+
+    pub(super) async fn come(&self, registration: Registration) -> Player {
+        let (door, ear) = (self.visit().await.unwrap(), Ear::new());
+        let (registered, place) = door.register(registration, ear.clone()).await.unwrap();
+        Player { ear, place, registered, door, next: registered.next_seq }
+    }
+
+    /// As `kill -9` does, but that threads of a test cannot be killed: they are cut off from the store.
+    pub(super) async fn kill(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+
+    pub(super) async fn stop(self) {
+        self.drain.begin();
+        self.task.await.unwrap();
+    }
+}
+
+impl Player {
+    pub(super) fn seat(&self) -> Seat {
+        self.place.seat()
+    }
+
+    /// Wants something; the number of the input.
+    pub(super) fn want(&mut self, what: What) -> u32 {
+        let seq = self.next;
+        self.next += 1;
+        let input = Input { seat: self.seat(), seq, tag: 0, at_us: self.door.now_us(), what };
+        self.door.send(&mut vec![input]).unwrap();
+        seq
+    }
+
+    /// Goes a step, and hears of it.
+    pub(super) async fn step(&mut self, step: Step) -> Result<engine::worlds::Done, engine::worlds::Refusal> {
+        let seq = self.want(What::Step(step));
+        self.ear.answer(seq).await
+    }
+
+    /// Sees how many chests lie there.
+    pub(super) async fn chests(&self) -> Vec<Cell> {
+        let picture = self.door.picture().await.unwrap();
+        let section = picture.section(engine::worlds::Region::whole(picture.size())).unwrap();
+        section.items.iter().map(|(cell, _)| *cell).collect()
+    }
+}

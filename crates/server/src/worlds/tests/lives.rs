@@ -1,0 +1,172 @@
+//! Worlds that come into memory and leave it, with their processes or without.
+
+use super::ear::Heard;
+use super::house::{House, Node, name, settings, until, walker};
+use crate::worlds::actors::Plan;
+use crate::worlds::{Ending, RegisterError, Settings, VisitError};
+use engine::limits::LEASE;
+use engine::worlds::{Done, What};
+use futures_util::future::join_all;
+use rules::world::{Cell, Step};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+const MIDDLE: Cell = Cell { x: 5, y: 5 };
+const EAST: Cell = Cell { x: 6, y: 5 };
+
+#[tokio::test]
+async fn visitors_share_one_load_and_what_nobody_knows_costs_no_write() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let unknown = "nowhere".parse().unwrap();
+    assert_eq!(node.worlds.visit(&unknown).await.err(), Some(VisitError::NoSuchWorld));
+    assert_eq!(house.leases.load(Ordering::Relaxed), 0, "nothing is owned, so no lease is held");
+    let visits = join_all((0..16).map(|_| node.visit())).await;
+    assert!(visits.iter().all(Result::is_ok));
+    assert_eq!(house.loads.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_world_in_which_nobody_is_leaves_memory_and_the_lease_with_it() {
+    let house = House::with_world(false);
+    let node = Node::start_with(&house, "a", Settings { idle: Duration::ZERO, ..settings() });
+    let player = node.come(walker(MIDDLE)).await;
+    let (id, key) = (player.seat().id, player.registered.key);
+    assert_eq!(node.metrics.worlds().loaded.get(), 1);
+    player.place.leave();
+    assert_eq!(node.worlds.all_here().len(), 1, "somebody holds a door");
+    drop(player.door);
+    until("it has left memory", || node.metrics.worlds().loaded.get() == 0).await;
+    until("the lease is given up", || house.leases_ended.load(Ordering::Relaxed) == 1).await;
+    // It comes back for whoever visits it.
+    let mut again = walker(MIDDLE);
+    again.resume = Some((id, key));
+    assert!(!node.come(again).await.registered.is_resumed, "he had left for good");
+    assert_eq!(house.loads.load(Ordering::Relaxed), 2);
+}
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    Drained,
+    Killed,
+}
+
+#[tokio::test]
+async fn positions_and_claims_come_back() {
+    for last in [Last::Drained, Last::Killed] {
+        let house = House::with_world(false);
+        let often = Settings { snapshot_every: Duration::from_millis(1), ..settings() };
+        let node = Node::start_with(&house, "a", often);
+        let mut player = node.come(walker(MIDDLE)).await;
+        assert_eq!(player.step(Step::E).await, Ok(Done::Moved(EAST)));
+        let kept = node.metrics.worlds().snapshot_bytes.get();
+        if last == Last::Killed {
+            // One snapshot after the move has been handed to the store, and one more so that the first is kept.
+            until("a snapshot", || node.metrics.worlds().snapshot_bytes.get() > kept).await;
+            assert!(player.step(Step::Stay).await.is_ok());
+            let kept = node.metrics.worlds().snapshot_bytes.get();
+            until("another", || node.metrics.worlds().snapshot_bytes.get() > kept).await;
+        }
+        match last {
+            Last::Drained => node.stop().await,
+            Last::Killed => node.kill().await,
+        }
+        let told = if last == Last::Drained { Ending::Leaving } else { Ending::WorldMoved };
+        assert_eq!(player.ear.end().await, told);
+        if last == Last::Killed {
+            house.pass(LEASE * 2);
+        }
+        let node = Node::start(&house, "b");
+        let mut again = walker(MIDDLE);
+        again.resume = Some((player.seat().id, player.registered.key));
+        let again = node.come(again).await;
+        assert!(again.registered.is_resumed, "{last:?}");
+        assert_eq!((again.registered.cell, again.registered.next_seq), (EAST, player.next), "{last:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_world_is_one_nodes_until_its_lease_ends() {
+    let house = House::with_world(false);
+    let (first, second) = (Node::start(&house, "a"), Node::start(&house, "b"));
+    let player = first.come(walker(MIDDLE)).await;
+    assert_eq!(second.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
+    first.kill().await;
+    assert_eq!(player.ear.end().await, Ending::WorldMoved);
+    assert_eq!(second.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
+    house.pass(LEASE * 2);
+    assert!(second.visit().await.is_ok(), "taken over");
+}
+
+#[tokio::test]
+async fn a_leaving_process_saves_what_was_decided_and_frees_its_worlds_at_once() {
+    let house = House::with_world(true);
+    let (first, second) = (Node::start(&house, "a"), Node::start(&house, "b"));
+    let player = first.come(walker(MIDDLE)).await;
+    player.ear.wait("a round", |heard| matches!(heard, Heard::News(_)).then_some(())).await;
+    let chest = loop {
+        if let Some(chest) = player.chests().await.first() {
+            break *chest;
+        }
+    };
+    let mut digger = first.come(walker(chest)).await;
+    house.hold(true);
+    let asked = house.claims_asked.load(Ordering::Relaxed);
+    let dug = digger.want(What::Dig);
+    until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
+    let (door, worlds) = (player.door.clone(), first.worlds.clone());
+    let leaving = tokio::spawn(first.stop());
+    until("nothing new is taken in", || door.send(&mut Vec::new()).is_err()).await;
+    let refused = door.register(walker(MIDDLE), digger.ear.clone()).await.err();
+    assert_eq!(refused, Some(RegisterError::Gone(Ending::Leaving)));
+    house.hold(false);
+    assert!(matches!(digger.ear.answer(dug).await, Ok(Done::Dug { .. })), "what was decided is saved, and told");
+    assert_eq!((player.ear.end().await, digger.ear.end().await), (Ending::Leaving, Ending::Leaving));
+    leaving.await.unwrap();
+    assert_eq!(worlds.visit(&name()).await.err(), Some(VisitError::Draining));
+    // No lease has to end first.
+    let again = second.come(walker(MIDDLE)).await;
+    assert!(!again.chests().await.contains(&chest), "the claim is there");
+}
+
+#[tokio::test]
+async fn actors_move_each_by_its_own_timer_and_go_when_they_are_not_wanted() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let plan = Plan { period: Duration::from_millis(20), jitter: Duration::from_millis(5), ..Plan::of(101) };
+    node.worlds.set_actors(&name(), plan).await.unwrap();
+    let stats = || node.worlds.actors(&name()).unwrap_or_default();
+    until("all of them move", || stats().moving == 101).await;
+    let seen = stats();
+    assert_eq!((seen.planned, seen.registered), (101, 101), "planned, let in and moving are three things");
+    assert!(seen.run.moves >= 101 && seen.run.p99_ms.is_some() && seen.mailbox_max > 0, "{seen:?}");
+    let picture = node.visit().await.unwrap().picture().await.unwrap();
+    assert_eq!((picture.stats().movers, picture.stats().lasting), (101, 0));
+    drop(picture);
+    node.worlds.set_actors(&name(), Plan::of(10)).await.unwrap();
+    until("most have gone", || stats().registered == 10).await;
+    node.worlds.set_actors(&name(), Plan::of(0)).await.unwrap();
+    until("the crews have gone", || node.worlds.actors(&name()).is_none()).await;
+    let door = node.visit().await.unwrap();
+    loop {
+        if door.picture().await.unwrap().stats().movers == 0 {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn actors_come_again_when_their_world_has_left_memory() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    node.worlds.set_actors(&name(), Plan { period: Duration::from_millis(20), ..Plan::of(8) }).await.unwrap();
+    let moves = || node.worlds.actors(&name()).map_or(0, |stats| stats.run.moves);
+    until("they move", || moves() > 8).await;
+    let door = node.visit().await.unwrap();
+    door.inside.mailbox.tray.order(crate::worlds::door::Order::Drop(Ending::WorldMoved)).ok();
+    drop(door);
+    until("they were sent away", || house.loads.load(Ordering::Relaxed) == 2).await;
+    let before = moves();
+    until("they move again", || moves() > before + 8).await;
+}

@@ -1,0 +1,156 @@
+//! Who moves and who looks on.
+
+use super::ear::{Ear, Heard};
+use super::house::{House, Node, settings, until, viewer, walker};
+use crate::worlds::{Ending, SendError, Settings};
+use engine::limits::MOVER_GRACE;
+use engine::worlds::{Done, Input, MoverId, What};
+use rules::world::{Cell, Step};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+const MIDDLE: Cell = Cell { x: 5, y: 5 };
+
+/// Waits until this viewer sees this mover go, or come, to this cell.
+async fn sees(ear: &Arc<Ear>, who: MoverId, cell: Cell) -> u32 {
+    ear.wait("a mover on a cell", |heard| match heard {
+        Heard::View(view) => {
+            let came = view.entered.iter().any(|entered| entered.id == who && entered.cell == cell);
+            (came || view.moved.contains(&(who, cell))).then_some(view.skipped)
+        }
+        _ => None,
+    })
+    .await
+}
+
+async fn sees_leave(ear: &Arc<Ear>, who: MoverId) {
+    ear.wait("a mover leave", |heard| matches!(heard, Heard::View(view) if view.left.contains(&who)).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn a_mover_hears_of_his_own_move_and_others_see_it() {
+    let node = Node::start(&House::with_world(false), "a");
+    let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
+    let mut walker = node.come(walker(MIDDLE)).await;
+    sees(&looker.ear, walker.seat().id, MIDDLE).await;
+    let east = Cell { x: 6, y: 5 };
+    assert_eq!(walker.step(Step::E).await, Ok(Done::Moved(east)));
+    sees(&looker.ear, walker.seat().id, east).await;
+    assert!(walker.ear.all().iter().all(|heard| !matches!(heard, Heard::View(_))), "he did not ask for views");
+    let id = walker.seat().id;
+    walker.place.leave();
+    sees_leave(&looker.ear, id).await;
+}
+
+#[tokio::test]
+async fn a_viewer_that_is_behind_is_passed_over_and_then_sees_the_newest() {
+    let node = Node::start(&House::with_world(false), "a");
+    let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
+    let mut walker = node.come(walker(MIDDLE)).await;
+    sees(&looker.ear, walker.seat().id, MIDDLE).await;
+    looker.ear.is_behind.store(true, Ordering::Relaxed);
+    let skipped = || node.metrics.worlds().views_skipped.get();
+    let before = skipped();
+    until("he is passed over", || skipped() > before).await;
+    let heard = looker.ear.all().len();
+    for step in [Step::E, Step::E, Step::S] {
+        assert!(walker.step(step).await.is_ok());
+    }
+    let passed = skipped();
+    until("he is passed over again", || skipped() > passed + 1).await;
+    assert_eq!(looker.ear.all().len(), heard, "nothing is queued for him");
+    looker.ear.is_behind.store(false, Ordering::Relaxed);
+    let newest = sees(&looker.ear, walker.seat().id, Cell { x: 7, y: 6 }).await;
+    assert!(newest >= 2, "he is told that he missed {newest} views");
+    let views = looker.ear.all()[heard..].iter().filter(|heard| matches!(heard, Heard::View(_))).count();
+    assert_eq!(views, 1, "the newest, and nothing between");
+}
+
+#[tokio::test]
+async fn a_lost_mover_is_gone_after_its_grace_and_leaves_no_ghost() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
+    let lost = node.come(walker(MIDDLE)).await;
+    let id = lost.seat().id;
+    sees(&looker.ear, id, MIDDLE).await;
+    drop(lost);
+    let picture = async || looker.door.picture().await.unwrap();
+    loop {
+        // The mailbox is in order: a picture that was asked for after the loss shows it.
+        if picture().await.stats().lost == 1 {
+            break;
+        }
+    }
+    assert_eq!(picture().await.stats().movers, 2, "he may come back");
+    house.pass(MOVER_GRACE);
+    sees_leave(&looker.ear, id).await;
+    drop(looker.place);
+}
+
+#[tokio::test]
+async fn who_comes_in_and_is_gone_before_he_hears_of_it_leaves_no_ghost() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
+    let door = node.visit().await.unwrap();
+    let mut coming = Box::pin(door.register(walker(MIDDLE), Ear::new()));
+    assert!(futures_util::FutureExt::now_or_never(coming.as_mut()).is_none());
+    drop(coming);
+    until("he was let in, and is lost", || {
+        futures_util::FutureExt::now_or_never(looker.door.picture())
+            .flatten()
+            .is_some_and(|picture| picture.stats().lost == 1)
+    })
+    .await;
+    house.pass(MOVER_GRACE);
+    looker
+        .ear
+        .wait("him leave", |heard| matches!(heard, Heard::View(view) if !view.left.is_empty()).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn who_comes_back_through_another_connection_ends_the_first() {
+    let node = Node::start(&House::with_world(false), "a");
+    let first = node.come(walker(MIDDLE)).await;
+    let mut again = walker(MIDDLE);
+    again.resume = Some((first.seat().id, first.registered.key));
+    let mut second = node.come(again).await;
+    assert!(second.registered.is_resumed);
+    assert_eq!(first.ear.end().await, Ending::Replaced);
+    drop(first);
+    assert!(second.step(Step::E).await.is_ok(), "the late end of the first connection is not his");
+    assert_eq!(second.door.picture().await.unwrap().stats().lost, 0);
+}
+
+#[tokio::test]
+async fn a_full_mailbox_says_so_and_keeps_nothing_of_what_it_did_not_take() {
+    let node = Node::start_with(&House::with_world(false), "a", Settings { mailbox_max: 4, ..settings() });
+    let walker = node.come(walker(MIDDLE)).await;
+    let input = |nth: u32| Input {
+        seat: walker.seat(),
+        seq: walker.next + nth,
+        tag: 0,
+        at_us: walker.door.now_us(),
+        what: What::Step(Step::Stay),
+    };
+    let mut inputs: Vec<_> = (0..10).map(input).collect();
+    assert_eq!((walker.door.send(&mut inputs), inputs.len()), (Err(SendError::Busy), 6));
+    assert_eq!(inputs[0].seq, walker.next + 4, "those at the front were taken");
+    assert!(walker.ear.answer(walker.next + 3).await.is_ok());
+    assert_eq!(node.metrics.worlds().inputs_refused.get(), 6);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_down_silences_nobody_else() {
+    let node = Node::start(&House::with_world(false), "a");
+    let (mut broken, mut sound) = (node.come(walker(MIDDLE)).await, node.come(walker(MIDDLE)).await);
+    broken.ear.is_broken.store(true, Ordering::Relaxed);
+    for _ in 0..2 {
+        broken.want(What::Step(Step::Stay));
+    }
+    assert_eq!(broken.ear.end().await, Ending::Broken);
+    assert!(sound.step(Step::E).await.is_ok());
+}

@@ -1,0 +1,175 @@
+//! A house with worlds and a door, and clients of both kinds.
+
+use crate::house::House;
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::WorldId;
+use engine::rows::{Admission, WorldKind, WorldRow};
+use engine::time::UnixMs;
+use engine::worlds::settings_to_bytes;
+use futures_util::{SinkExt, StreamExt};
+use prost::Message;
+use rules::chance::Seed;
+use rules::world::{Settings, Size};
+use server::gateway::listener::{self, Limits};
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::{self, Utf8Bytes};
+use tokio_tungstenite::{WebSocketStream, client_async};
+use wire::delimited;
+use wire::world::{Asked, Cell, ClientFrame, Hello, Move, Register, Registered, Said, ServerFrame, ViewOptions};
+
+/// What is waited for and has not come after this time does not come any more.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// A world without trees.
+pub(crate) const MEADOW: &str = "meadow";
+
+/// A house, and its door.
+pub(crate) struct Open {
+    pub(crate) house: House,
+    pub(crate) address: SocketAddr,
+}
+
+/// A house with a meadow.
+pub(crate) async fn open() -> Open {
+    let house = House::open().await;
+    let settings = Settings {
+        size: Size { width: 100, height: 100 },
+        tree_permille: 0,
+        move_min: Duration::ZERO,
+        ..Settings::default()
+    };
+    let row = WorldRow {
+        id: WorldId(7),
+        name: MEADOW.parse().unwrap(),
+        kind: WorldKind::World,
+        settings: settings_to_bytes(&settings),
+        seed: Seed(7),
+        creator: None,
+        created_at: UnixMs(0),
+        ends_at: None,
+        admission: Admission::Everybody,
+        players_max: 0,
+    };
+    let made = house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
+    assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+    tokio::spawn(server::worlds::run(house.app.clone()));
+    let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = door.local_addr().unwrap();
+    let limits = Limits::of(&house.app.config, Duration::from_secs(5));
+    let (front, metrics, drain) = (house.front(), house.app.metrics.clone(), house.app.drain.clone());
+    tokio::spawn(
+        async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await },
+    );
+    Open { house, address }
+}
+
+/// A client over TCP.
+pub(crate) struct Tcp {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Tcp {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        Self { stream: TcpStream::connect(address).await.unwrap(), unread: Vec::new() }
+    }
+
+    pub(crate) async fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    pub(crate) async fn send(&mut self, asked: Asked) {
+        self.send_bytes(&ClientFrame { what: Some(asked) }.encode_length_delimited_to_vec()).await;
+    }
+
+    /// The next frame; `None` at the end of the connection.
+    pub(crate) async fn next(&mut self) -> Option<Said> {
+        loop {
+            if let Some(place) = delimited::first(&self.unread, usize::MAX).unwrap() {
+                let end = place.end;
+                let frame = ServerFrame::decode(&self.unread[place]).unwrap();
+                self.unread.drain(..end);
+                return frame.what;
+            }
+            let read = timeout(PATIENCE, self.stream.read_buf(&mut self.unread)).await.expect("frames come").unwrap();
+            if read == 0 {
+                assert!(self.unread.is_empty(), "the connection ends between frames");
+                return None;
+            }
+        }
+    }
+
+    /// The next frame that this finds something in.
+    pub(crate) async fn until<T>(&mut self, find: impl Fn(&Said) -> Option<T>) -> T {
+        loop {
+            let said = self.next().await.expect("the connection goes on");
+            if let Some(found) = find(&said) {
+                return found;
+            }
+        }
+    }
+
+    /// Somebody who stands on this cell of the meadow.
+    pub(crate) async fn enter(address: SocketAddr, register: Register) -> (Self, Registered) {
+        let mut client = Self::connect(address).await;
+        client.send(hello()).await;
+        assert!(matches!(client.next().await, Some(Said::Welcome(_))));
+        client.send(Asked::Register(register)).await;
+        match client.next().await {
+            Some(Said::Registered(registered)) => (client, registered),
+            other => panic!("not registered: {other:?}"),
+        }
+    }
+}
+
+pub(crate) fn hello() -> Asked {
+    Asked::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] })
+}
+
+pub(crate) fn at(x: u32, y: u32) -> Register {
+    Register { world: MEADOW.to_owned(), at: Some(Cell { x, y }), ..Register::default() }
+}
+
+pub(crate) fn viewing(register: Register) -> Register {
+    Register { view: Some(ViewOptions { radius_x: 5, radius_y: 5, per_s: 20 }), ..register }
+}
+
+pub(crate) fn step(seq: u32, step: wire::world::Step) -> Asked {
+    Asked::Move(Move { seq, step: step.into() })
+}
+
+/// A client over a WebSocket.
+pub(crate) struct Socket(WebSocketStream<TcpStream>);
+
+impl Socket {
+    pub(crate) async fn connect(address: SocketAddr, token: &str) -> Self {
+        let mut request = format!("ws://{address}/api/worlds/{MEADOW}/socket").into_client_request().unwrap();
+        if !token.is_empty() {
+            request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        Self(client_async(request, TcpStream::connect(address).await.unwrap()).await.unwrap().0)
+    }
+
+    pub(crate) async fn send(&mut self, message: tungstenite::Message) {
+        self.0.send(message).await.unwrap();
+    }
+
+    pub(crate) async fn send_json(&mut self, asked: &Asked) {
+        self.send(tungstenite::Message::Text(Utf8Bytes::from(serde_json::to_string(asked).unwrap()))).await;
+    }
+
+    /// The next message; `None` when the connection has ended in order.
+    pub(crate) async fn next(&mut self) -> Option<tungstenite::Message> {
+        timeout(PATIENCE, self.0.next()).await.expect("messages come").map(Result::unwrap)
+    }
+
+    /// The next frame, as JSON.
+    pub(crate) async fn next_json(&mut self) -> Said {
+        let message = self.next().await.expect("the connection goes on");
+        serde_json::from_str(message.to_text().unwrap()).unwrap()
+    }
+}

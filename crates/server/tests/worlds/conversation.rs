@@ -1,0 +1,138 @@
+//! Two clients see each other, whatever they speak; movers outlive a broken connection and nothing else.
+
+use crate::client::{Socket, Tcp, at, hello, open, step, viewing};
+use engine::rows::Purpose;
+use prost::Message;
+use server::gateway::guests::Guest;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite;
+use wire::world::{Asked, ClientFrame, Leave, Register, Registered, Resume, Said, ServerFrame, Step, Watch};
+
+#[tokio::test]
+async fn everybody_sees_everybody_whatever_they_speak() {
+    let open = open().await;
+    let guest = Guest::new("Änn".to_owned(), Purpose::Use, open.house.app.clock.now());
+    let token = open.house.app.guests.token(&open.house.app.store, &guest).await.unwrap();
+    let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
+
+    let mut walker = Socket::connect(open.address, &token).await;
+    walker.send_json(&hello()).await;
+    let Said::Welcome(welcome) = walker.next_json().await else { panic!("no welcome") };
+    assert_eq!((welcome.capabilities.as_slice(), welcome.indicators[0].as_str()), (&["reasons".to_owned()][..], "😁"));
+    walker.send_json(&Asked::Register(Register { world: String::new(), indicator: 9, ..viewing(at(12, 10)) })).await;
+    let Said::Registered(registered) = walker.next_json().await else { panic!("not registered") };
+
+    let seen =
+        watcher.until(|said| if let Said::View(view) = said { view.entered.first().cloned() } else { None }).await;
+    assert_eq!((seen.id, seen.x, seen.y, seen.indicator, seen.name.as_str()), (registered.id, 12, 10, 9, "Änn"));
+    walker.send_json(&step(registered.next_seq, Step::Nw)).await;
+    let moved =
+        watcher.until(|said| if let Said::View(view) = said { view.moved.first().copied() } else { None }).await;
+    assert_eq!((moved.id, moved.x, moved.y), (registered.id, 11, 9));
+
+    // The binary language on the same kind of connection: the first message decides.
+    let mut binary = Socket::connect(open.address, "").await;
+    binary.send(tungstenite::Message::binary(ClientFrame { what: Some(hello()) }.encode_to_vec())).await;
+    let Some(tungstenite::Message::Binary(frame)) = binary.next().await else { panic!("not answered in kind") };
+    assert!(matches!(ServerFrame::decode(frame).unwrap().what, Some(Said::Welcome(_))));
+    binary.send(tungstenite::Message::Ping(b"?".to_vec().into())).await;
+    assert_eq!(binary.next().await, Some(tungstenite::Message::Pong(b"?".to_vec().into())));
+}
+
+#[tokio::test]
+async fn inputs_are_answered_in_their_order_and_refusals_say_why() {
+    let open = open().await;
+    let (mut client, registered) = Tcp::enter(open.address, at(0, 0)).await;
+    let seq = registered.next_seq;
+    for (number, to) in [(seq, Step::E), (seq + 1, Step::N), (seq + 7, Step::S), (seq + 2, Step::S)] {
+        client.send(step(number, to)).await;
+    }
+    client.send(Asked::Dig(wire::world::Dig { seq: seq + 3 })).await;
+    let mut refused = async || match client.next().await {
+        Some(Said::Refused(refused)) => (refused.seq, refused.code, refused.expected_seq, !refused.reason.is_empty()),
+        Some(Said::Moved(moved)) => (moved.seq, format!("{},{}", moved.x, moved.y), 0, true),
+        other => panic!("{other:?}"),
+    };
+    let mut answers = Vec::new();
+    for _ in 0..5 {
+        answers.push(refused().await);
+    }
+    let want = [
+        (seq, "1,0", 0),
+        (seq + 1, "bounds", 0),
+        (seq + 7, "out_of_order", seq + 2),
+        (seq + 2, "1,1", 0),
+        (seq + 3, "no_hunt", 0),
+    ];
+    // Batches may answer what is out of order before what is in order; of the others the order is that of the inputs.
+    let of = |seq| answers.iter().find(|answer| answer.0 == seq).unwrap().clone();
+    for (seq, what, expected) in want {
+        assert_eq!(of(seq), (seq, what.to_owned(), expected, true));
+    }
+}
+
+fn resuming(registered: &Registered) -> Register {
+    Register { resume: Some(Resume { id: registered.id, key: registered.key }), ..at(50, 50) }
+}
+
+#[tokio::test]
+async fn a_mover_is_taken_up_on_another_connection_and_the_old_one_ends() {
+    let open = open().await;
+    let (mut old, first) = Tcp::enter(open.address, at(20, 20)).await;
+    let (mut new, second) = Tcp::enter(open.address, resuming(&first)).await;
+    assert!(second.is_resumed && second.id == first.id && (second.x, second.y) == (20, 20), "{second:?}");
+    let Some(Said::Error(error)) = old.next().await else { panic!("the old connection is told") };
+    assert_eq!((error.code.as_str(), error.close, old.next().await), ("replaced", 1008, None));
+    new.send(step(second.next_seq, Step::E)).await;
+    assert!(matches!(new.next().await, Some(Said::Moved(moved)) if (moved.x, moved.y) == (21, 20)));
+    drop(new);
+    // The connection broke: the mover is still there.
+    let (_, third) = Tcp::enter(open.address, resuming(&second)).await;
+    assert!(third.is_resumed && third.id == first.id && (third.x, third.y) == (21, 20), "{third:?}");
+}
+
+#[tokio::test]
+async fn who_leaves_is_gone() {
+    let open = open().await;
+    let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
+    let (mut leaver, registered) = Tcp::enter(open.address, at(11, 11)).await;
+    let id = registered.id;
+    watcher
+        .until(|said| matches!(said, Said::View(view) if view.entered.iter().any(|one| one.id == id)).then_some(()))
+        .await;
+    leaver.send(Asked::Leave(Leave {})).await;
+    assert_eq!(leaver.next().await, None);
+    watcher.until(|said| matches!(said, Said::View(view) if view.left.contains(&id)).then_some(())).await;
+    let (_, again) = Tcp::enter(open.address, resuming(&registered)).await;
+    assert!(!again.is_resumed, "{again:?}");
+}
+
+#[tokio::test]
+async fn what_is_shown_can_be_changed() {
+    let open = open().await;
+    let (mut client, _) = Tcp::enter(open.address, at(30, 30)).await;
+    let view = viewing(at(0, 0)).view;
+    client.send(Asked::Watch(Watch { view })).await;
+    assert_eq!(client.next().await, Some(Said::Watched(wire::world::Watched { view })));
+    let Some(Said::View(shown)) = client.next().await else { panic!("a view follows") };
+    assert!(shown.is_full && (shown.x, shown.y, shown.radius_x) == (30, 30, 5), "{shown:?}");
+    let wide = view.map(|view| wire::world::ViewOptions { radius_x: 1_000, ..view });
+    client.send(Asked::Watch(Watch { view: wide })).await;
+    let refused =
+        client.until(|said| if let Said::Refused(refused) = said { Some(refused.clone()) } else { None }).await;
+    assert_eq!((refused.seq, refused.code.as_str()), (0, "view_too_large"));
+}
+
+#[tokio::test]
+async fn the_port_speaks_http_as_before() {
+    let open = open().await;
+    for request in ["GET /healthz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"] {
+        let mut client = TcpStream::connect(open.address).await.unwrap();
+        client.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("alive\n"), "{answer}");
+    }
+    assert_eq!(open.house.call("GET /api/worlds/meadow/socket").by("").send().await.status, 426);
+}

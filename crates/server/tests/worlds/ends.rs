@@ -1,0 +1,88 @@
+//! How connections end: one error frame, a close, and nothing behind it.
+
+use crate::client::{MEADOW, Socket, Tcp, at, hello, open, step};
+use tokio_tungstenite::tungstenite::Message;
+use wire::world::{Asked, Hello, Register, Said, Step};
+
+/// Whoever says this hears of this error, and then nothing.
+async fn check(said: Vec<Asked>, code: &str, close: u32) {
+    let open = open().await;
+    let mut client = Tcp::connect(open.address).await;
+    for asked in said {
+        client.send(asked).await;
+    }
+    let error = client.until(|said| if let Said::Error(error) = said { Some(error.clone()) } else { None }).await;
+    assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
+    assert_eq!(client.next().await, None, "{code}");
+    let ended = format!("gauntlet_world_connections_ended_total{{code=\"{code}\"}}");
+    assert_eq!(open.house.sample(&ended), 1);
+}
+
+#[tokio::test]
+async fn connections_end_with_one_error() {
+    let register = |register| Asked::Register(register);
+    check(vec![step(1, Step::N)], "out_of_turn", 1002).await;
+    check(vec![hello(), hello()], "out_of_turn", 1002).await;
+    check(vec![hello(), register(at(1, 1)), register(at(1, 1))], "out_of_turn", 1002).await;
+    check(vec![Asked::Hello(Hello { version: 2, ..Hello::default() })], "version", 1002).await;
+    check(vec![hello(), register(Register { world: "nowhere".to_owned(), ..at(1, 1) })], "no_such_world", 1008).await;
+    check(vec![hello(), register(Register { world: "No Name".to_owned(), ..at(1, 1) })], "no_such_world", 1008).await;
+    check(vec![hello(), register(Register { token: "gst_forged".to_owned(), ..at(1, 1) })], "token_unknown", 1008)
+        .await;
+    check(vec![hello(), register(Register { token: "gnt_none".to_owned(), ..at(1, 1) })], "token_unknown", 1008).await;
+    check(
+        vec![hello(), register(at(1, 1)), step(1, Step::N), Asked::Move(wire::world::Move { seq: 2, step: 9 })],
+        "malformed",
+        1002,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_registration_that_is_refused_may_be_mended() {
+    let open = open().await;
+    let mut client = Tcp::connect(open.address).await;
+    client.send(hello()).await;
+    client.send(Asked::Register(Register { indicator: 2, ..at(1, 1) })).await;
+    client.send(Asked::Register(at(70_000, 1))).await;
+    client.send(Asked::Register(at(1, 1))).await;
+    client.send(step(1, Step::E)).await;
+    let mut codes = Vec::new();
+    loop {
+        match client.next().await.unwrap() {
+            Said::Refused(refused) => codes.push(refused.code),
+            Said::Moved(moved) => break assert_eq!((moved.x, moved.y), (2, 1)),
+            Said::Welcome(_) | Said::Registered(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(codes, ["no_such_indicator", "bounds"]);
+}
+
+#[tokio::test]
+async fn a_server_that_leaves_says_so_to_everybody() {
+    let open = open().await;
+    let (mut mover, _) = Tcp::enter(open.address, at(1, 1)).await;
+    let mut socket = Socket::connect(open.address, "").await;
+    socket.send_json(&hello()).await;
+    assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+    open.house.app.drain.begin();
+    let Some(Said::Error(error)) = mover.next().await else { panic!("no error") };
+    assert_eq!((error.code.as_str(), error.close, mover.next().await), ("draining", 1012, None));
+    assert!(matches!(socket.next_json().await, Said::Error(error) if error.code == "draining"));
+    let Some(Message::Close(Some(close))) = socket.next().await else { panic!("no close") };
+    assert_eq!((u16::from(close.code), close.reason.as_str()), (1012, "draining"));
+}
+
+#[tokio::test]
+async fn a_page_of_another_world_is_told_so() {
+    let open = open().await;
+    let mut socket = Socket::connect(open.address, "").await;
+    socket.send_json(&hello()).await;
+    socket.send_json(&Asked::Register(Register { world: "plaza".to_owned(), ..Register::default() })).await;
+    assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+    assert!(
+        matches!(socket.next_json().await, Said::Error(error) if error.code == "no_such_world"),
+        "{MEADOW} is meant"
+    );
+}

@@ -1,0 +1,13 @@
+//! Worlds from outside: real connections to the real door, worlds and their writers over the memory store.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
+
+#[allow(dead_code, reason = "shared with the tests of the whole API, which use more of it")]
+#[path = "../api/house.rs"]
+mod house;
+
+mod client;
+mod conversation;
+mod ends;
+mod example;
+mod reads;
