@@ -86,7 +86,7 @@ export class FakeWorld {
 
   #json(url: URL): unknown {
     if (url.pathname === '/api/session') return { name: 'Amber Lynx' };
-    if (url.pathname === '/api/worlds') return { worlds: [{ name: 'plaza' }, { name: 'hunt' }] };
+    if (url.pathname === '/api/worlds') return [{ name: 'plaza', address: null }, { name: 'hunt', address: null }];
     if (url.pathname.endsWith('/density')) return this.#density(url.searchParams);
     return undefined;
   }

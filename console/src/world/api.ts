@@ -29,10 +29,9 @@ export async function comeIn(): Promise<void> {
 }
 
 export async function worlds(): Promise<readonly WorldEntry[]> {
-  const answer = await ask('/api/worlds');
-  const rows = Array.isArray(answer) ? answer : members(answer)['worlds'];
-  if (!Array.isArray(rows)) return [];
-  return rows.flatMap((row: unknown) => {
+  const answer = await ask('/api/worlds?limit=100');
+  if (!Array.isArray(answer)) return [];
+  return answer.flatMap((row: unknown) => {
     const { name, address } = members(row);
     return typeof name === 'string' ? [{ name, address: typeof address === 'string' ? address : '' }] : [];
   });
