@@ -12,6 +12,6 @@ pub trait Outside: Tenant {
     fn find(&self, name: WorldName) -> impl Future<Output = Result<Option<WorldEntry>, StoreError>> + Send;
     /// Now, in microseconds since the Unix epoch, on the clock that all nodes share.
     fn now_us(&self) -> i64;
-    /// The claim log of a world is saved up to this version: whoever counts may look. Never waits.
-    fn claimed(&self, id: WorldId, version: u32);
+    /// The claim log of a world has become longer, and is saved: whoever counts may look. Never waits.
+    fn claimed(&self, id: WorldId);
 }

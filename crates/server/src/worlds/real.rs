@@ -51,7 +51,7 @@ impl Outside for Real {
         self.app.clock.now_us()
     }
 
-    fn claimed(&self, id: WorldId, version: u32) {
-        tracing::trace!(world.id = %id, version, "claims are saved");
+    fn claimed(&self, id: WorldId) {
+        self.app.hunts.notice(id);
     }
 }

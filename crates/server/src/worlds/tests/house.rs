@@ -190,7 +190,7 @@ impl Outside for Touch {
         self.house.now_us()
     }
 
-    fn claimed(&self, _id: WorldId, _version: u32) {}
+    fn claimed(&self, _id: WorldId) {}
 }
 
 /// One process.

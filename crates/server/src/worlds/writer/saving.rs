@@ -102,7 +102,7 @@ impl<O: Outside> Writer<O> {
                     tracing::error!(world = %self.inside.facts.name, %error, "a world broke an invariant of ours; it leaves memory");
                     self.course = Course::Lost(Ending::Broken);
                 }
-                self.outside.claimed(self.inside.facts.id, version);
+                self.outside.claimed(self.inside.facts.id);
             }
             // Nothing was tried.
             Err(StoreError::Overloaded { .. }) => {
