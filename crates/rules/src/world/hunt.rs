@@ -112,15 +112,16 @@ impl HuntSettings {
     /// Most items of a round, whatever the world's size: the log of a round stays readable in one go.
     pub const ITEMS_MAX: u32 = 1_000_000;
 
-    /// Everything that is wrong with these settings in a world of so many cells: a quarter of them may hold items.
+    /// Everything that is wrong with these settings in a world of so many cells: there is something to hunt for, and no more
+    /// than one item a cell.
     #[must_use]
     pub fn mistakes(&self, cells: u32) -> Vec<Mistake> {
-        let room = u64::from((cells / 4).min(Self::ITEMS_MAX));
+        let room = u64::from(cells.min(Self::ITEMS_MAX));
         let chests = u64::from(self.chests);
         let check = Mistake::unless_within;
         [
-            check("chests", chests, 1, room),
-            check("power_ups", u64::from(self.power_ups), 0, room.saturating_sub(chests)),
+            check("chests", chests, 0, room),
+            check("power_ups", u64::from(self.power_ups), u64::from(chests == 0), room.saturating_sub(chests)),
             check("points_max", u64::from(self.points_max), 1, 1_000),
             check("round_ms", span_ms(self.round), 100, 7 * 24 * 3_600_000),
             check("pause_ms", span_ms(self.pause), 0, 24 * 3_600_000),
@@ -179,10 +180,11 @@ mod tests {
     fn limits_follow_the_size_of_the_world() {
         let usual = small();
         check(usual, &[]);
-        check(HuntSettings { chests: 300, power_ups: 0, ..usual }, &[]);
-        check(HuntSettings { chests: 0, ..usual }, &[("chests", 1, 300)]);
-        check(HuntSettings { chests: 299, power_ups: 2, ..usual }, &[("power_ups", 0, 1)]);
-        check(HuntSettings { chests: 301, power_ups: 0, ..usual }, &[("chests", 1, 300)]);
+        check(HuntSettings { chests: 1_200, power_ups: 0, ..usual }, &[]);
+        check(HuntSettings { chests: 0, power_ups: 1_200, ..usual }, &[]);
+        check(HuntSettings { chests: 0, power_ups: 0, ..usual }, &[("power_ups", 1, 1_200)]);
+        check(HuntSettings { chests: 1_199, power_ups: 2, ..usual }, &[("power_ups", 0, 1)]);
+        check(HuntSettings { chests: 1_201, power_ups: 0, ..usual }, &[("chests", 0, 1_200)]);
         check(HuntSettings { points_max: 0, ..usual }, &[("points_max", 1, 1_000)]);
         check(HuntSettings { round: Duration::ZERO, ..usual }, &[("round_ms", 100, 604_800_000)]);
         check(HuntSettings { power_up: Duration::MAX, ..usual }, &[("power_up_ms", 100, 3_600_000)]);

@@ -116,6 +116,20 @@ fn a_mover_comes_into_sight_moves_and_goes() {
 }
 
 #[test]
+fn who_takes_anothers_slot_is_not_taken_for_him() {
+    let mut world = world(meadow(40, 40), 1);
+    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
+    let first = come(&mut world, &walker(Some(cell(11, 10)))).seat;
+    let mut client = Client::default();
+    look(&mut world, own, &mut client);
+    world.leave(first);
+    let second = come(&mut world, &walker(Some(cell(11, 10)))).seat;
+    assert_eq!(second.slot, first.slot);
+    let delta = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((&delta.left[..], delta.entered.len(), delta.entered[0].id), (&[first.id][..], 1, second.id));
+}
+
+#[test]
 fn what_came_into_sight_because_the_viewer_moved_is_not_late() {
     let mut world = world(meadow(40, 40), 1);
     let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
@@ -164,6 +178,16 @@ fn of_a_crowd_the_nearest_are_told_and_it_is_not_told_anew() {
         ask(&mut world, *seat, 2, What::Step(Step::W));
     }
     assert_eq!(look(&mut world, own, &mut client), None, "those on top are others now, and nobody is told");
+    let told: Vec<Seat> = heap.iter().copied().filter(|seat| client.movers.contains_key(&seat.id)).collect();
+    for seat in &told[..10] {
+        world.leave(*seat);
+    }
+    for seat in &told[10..40] {
+        ask(&mut world, *seat, 1, What::Step(Step::E));
+        ask(&mut world, *seat, 2, What::Step(Step::W));
+    }
+    let filled = look(&mut world, own, &mut client).unwrap();
+    assert_eq!((filled.left.len(), filled.entered.len(), filled.crowd as usize), (10, 10, 100 + 5 + 1 + 1 - 10));
     for seat in heap {
         world.leave(seat);
     }
