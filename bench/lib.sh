@@ -110,3 +110,46 @@ hz = os.sysconf("SC_CLK_TCK")
 print(*(f"{(b - a) / hz / took:.3f}" for a, b in zip(before, after)))
 PYTHON
 }
+
+# Carries a trial out. A gate that failed is a figure here, like one that held; the directory of the record is in $record.
+trial() { # scenario, further arguments...
+    local runs
+    runs=$(mktemp -d "$work/runs-XXXXXX")
+    "$gauntlet" run "$1" --quiet --out "$runs" "${@:2}" >"$runs/out" 2>&1 || true
+    record=$(find "$runs" -name run.json -printf '%h\n' | head -n 1)
+    [ -n "$record" ] || { tail -n 20 "$runs/out" >&2; exit 1; }
+}
+
+# Figures of the record in $record, as cells of a table; what was not measured is a dash.
+cells() { # paths...
+    python3 - "$record/run.json" "$@" <<'PYTHON'
+import json, sys
+
+results = json.load(open(sys.argv[1]))["results"]
+roots = [results["journeys"], results["work"], results]
+
+def figure(path):
+    for root in roots:
+        value = root
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, (int, float)):
+            return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    return "-"
+
+print(" | ".join(map(figure, sys.argv[2:])))
+PYTHON
+}
+
+# The verdict of the record in $record, and its gates that did not hold.
+verdict() {
+    python3 - "$record/run.json" <<'PYTHON'
+import json, sys
+
+run = json.load(open(sys.argv[1]))
+failed = [f"{gate['name']} {gate['limit']} (is {gate['value']})" for gate in run["gates"] if not gate["ok"]]
+print(f"{run['verdict']}" + (": " + "; ".join(failed) if failed else ""))
+for error in run["errors"][:5]:
+    print(f"  {error['count']:,} x {error['journey']}: {error['sample'][:200]}")
+PYTHON
+}

@@ -14,7 +14,7 @@ export interface Density {
 }
 
 /** Where one mover stands on the scale, so that it differs from none. */
-const ONE = 0.22;
+const ONE = 0.25;
 
 /** From 0, nobody, to 1, the most that any bin has. */
 export function warmth(count: number, most: number): number {
