@@ -3,7 +3,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 
-const server = process.env['GAUNTLET_URL'] ?? 'http://127.0.0.1:4000';
+const server = process.env['CONSOLE_SERVER_URL'] ?? 'http://127.0.0.1:4000';
 
 export default defineConfig({
   plugins: [svelte()],

@@ -61,10 +61,12 @@ for what in "$@"; do
         done
         command -v npm >/dev/null || need_package "the console is built and tested with it" npm
         # A Chromium that somebody named is theirs to keep.
-        if [ "${GAUNTLET_CHROMIUM:-}" = "" ] && ! command -v chromium >/dev/null; then
+        if [ "${CONSOLE_CHROMIUM:-}" = "" ] && ! command -v chromium >/dev/null; then
             need_package "the console is tried in it" chromium
         fi
-        fc-list :lang=und-zsye 2>/dev/null | grep -q . || need_package "worlds are drawn in emoji" fonts-noto-color-emoji
+        if [ ! -e /usr/share/fonts/truetype/noto/NotoColorEmoji.ttf ] && ! fc-list 2>/dev/null | grep -qi emoji; then
+            need_package "worlds are drawn in emoji" fonts-noto-color-emoji
+        fi
         ;;
     *)
         echo "usage: $0 [build] [test]" >&2

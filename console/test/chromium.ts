@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const PLACES = [process.env['GAUNTLET_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const PLACES = [process.env['CONSOLE_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
 export async function launch(): Promise<Browser> {
   const executablePath = PLACES.find((place): place is string => place !== undefined && existsSync(place));
   if (!executablePath) {
-    throw new Error('These tests need Chromium: apt-get install chromium, or name the program in GAUNTLET_CHROMIUM.');
+    throw new Error('These tests need Chromium: apt-get install chromium, or name the program in CONSOLE_CHROMIUM.');
   }
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] });
 }

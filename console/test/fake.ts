@@ -33,6 +33,8 @@ export class FakeWorld {
   readonly trees = new Set<number>();
   /** What the next hello is answered with instead of a welcome. */
   refusal: { code: string; reason: string; address?: string } | null = null;
+  /** Steps are heard and neither done nor answered. */
+  isDeaf = false;
   #id = 0;
   #tick = 0;
   #timer: NodeJS.Timeout;
@@ -84,7 +86,7 @@ export class FakeWorld {
 
   #json(url: URL): unknown {
     if (url.pathname === '/api/session') return { name: 'Amber Lynx' };
-    if (url.pathname === '/api/worlds') return { worlds: [{ name: 'plaza' }, { name: 'hunt' }] };
+    if (url.pathname === '/api/worlds') return [{ name: 'plaza', address: null }, { name: 'hunt', address: null }];
     if (url.pathname.endsWith('/density')) return this.#density(url.searchParams);
     return undefined;
   }
@@ -110,7 +112,7 @@ export class FakeWorld {
       this.said.push(message);
       if (message['hello']) this.#greet(socket);
       else if (message['register']) own = this.#register(socket, message['register']);
-      else if (own && message['move']) this.#move(own, message['move']);
+      else if (own && message['move'] && !this.isDeaf) this.#move(own, message['move']);
     });
     socket.onClose(() => {
       if (own?.socket === socket) own.socket = null;

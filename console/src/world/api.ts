@@ -1,6 +1,7 @@
 // What the page asks over HTTP: who plays, which worlds there are, where everybody is. An answer that is not what it must
 // be counts as none: the page draws what it has.
 import type { Density } from './heat.ts';
+import type { Score } from './protocol.ts';
 
 export interface WorldEntry {
   readonly name: string;
@@ -28,12 +29,21 @@ export async function comeIn(): Promise<void> {
 }
 
 export async function worlds(): Promise<readonly WorldEntry[]> {
-  const answer = await ask('/api/worlds');
-  const rows = Array.isArray(answer) ? answer : members(answer)['worlds'];
-  if (!Array.isArray(rows)) return [];
-  return rows.flatMap((row: unknown) => {
+  const answer = await ask('/api/worlds?limit=100');
+  if (!Array.isArray(answer)) return [];
+  return answer.flatMap((row: unknown) => {
     const { name, address } = members(row);
     return typeof name === 'string' ? [{ name, address: typeof address === 'string' ? address : '' }] : [];
+  });
+}
+
+/** The best of the round that runs, best first. */
+export async function best(world: string): Promise<readonly Score[]> {
+  const rows = members(await ask(`/api/worlds/${encodeURIComponent(world)}/stats`))['best'];
+  if (!Array.isArray(rows)) return [];
+  return rows.flatMap((row: unknown) => {
+    const { mover, name, score } = members(row);
+    return isNumber(mover) && isNumber(score) ? [{ id: mover, name: typeof name === 'string' ? name : '', score }] : [];
   });
 }
 

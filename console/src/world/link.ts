@@ -41,7 +41,21 @@ const LOOK = '😁';
 const ANSWER_MAX_MS = 8_000;
 
 /** Endings that another try would only repeat. */
-const FINAL = new Set(['elsewhere', 'malformed', 'no_such_world', 'not_found', 'oversized', 'replaced', 'unauthorized', 'forbidden', 'version']);
+const FINAL = new Set([
+  'elsewhere',
+  'malformed',
+  'no_such_world',
+  'out_of_turn',
+  'over',
+  'oversized',
+  'replaced',
+  'role_too_weak',
+  'token_expired',
+  'token_unknown',
+  'version',
+]);
+/** Endings after which the mover is not ours to take up: asked for again, two windows would take it from each other for ever. */
+const NOT_OURS = new Set(['replaced', 'unknown_mover']);
 
 export class Link {
   #socket: Socket | null = null;
@@ -49,6 +63,7 @@ export class Link {
   #failures = 0;
   #indicators: readonly string[] = [];
   #isResuming = false;
+  #isRegistered = false;
 
   constructor(
     private readonly around: Surroundings,
@@ -62,6 +77,7 @@ export class Link {
     this.listener.phase({ name: 'connecting', isAgain: this.#failures > 0 });
     const socket = this.around.open();
     this.#socket = socket;
+    this.#isRegistered = false;
     this.#expectAnswer('The server does not answer.');
     socket.onopen = () => this.send({ hello: { version: VERSION, capabilities: ['reasons'] } });
     socket.onmessage = ({ data }) => this.#hear(data);
@@ -115,7 +131,7 @@ export class Link {
         this.#settle(frame.resume);
         break;
       case 'refused':
-        if (frame.seq === 0 && this.#notRegistered(frame.code, frame.reason)) return;
+        if (!this.#isRegistered) return this.#notRegistered(frame.code, frame.reason);
         break;
       case 'error':
         this.#ended(frame.code, frame.reason, frame.address);
@@ -134,21 +150,22 @@ export class Link {
   }
 
   #settle(resume: Resume) {
+    this.#isRegistered = true;
     this.#failures = 0;
     this.around.remember(resume);
     this.listener.phase({ name: 'playing' });
   }
 
-  /** Whether a registration was refused: a mover that is gone is no reason to give up. */
-  #notRegistered(code: string, reason: string): boolean {
+  /** A mover that is gone is no reason to give up. */
+  #notRegistered(code: string, reason: string) {
     this.around.remember(null);
     if (this.#isResuming) this.#register(null);
     else this.#refuse(reason || code);
-    return true;
   }
 
   #ended(code: string, reason: string, address: string) {
     const why = reason || code;
+    if (NOT_OURS.has(code)) this.around.remember(null);
     if (FINAL.has(code)) this.#refuse(why, address);
     else this.#lost(why);
   }

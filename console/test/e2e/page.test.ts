@@ -49,6 +49,17 @@ test('arrows walk, and other keys do nothing', async () => {
   expect(complaints).toEqual([]);
 });
 
+test('the own step is shown before the server answers, and taken back when it refuses', async () => {
+  await open();
+  world.isDeaf = true;
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector('[data-cell="501,500"]');
+  expect(own()?.x).toBe(500);
+  const { socket } = own() ?? {};
+  socket?.send(JSON.stringify({ refused: { seq: 1, code: 'occupied' } }));
+  await page.waitForSelector('[data-cell="500,500"]');
+});
+
 test('a held arrow walks on, and stops when it is let go', async () => {
   await open();
   await page.keyboard.down('ArrowDown');

@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launch } from '../chromium.ts';
 
-const PROGRAM = process.env['GAUNTLET_BIN'] ?? join(import.meta.dirname, '../../../target/debug/gauntlet');
+const PROGRAM = process.env['CONSOLE_SERVER_BIN'] ?? join(import.meta.dirname, '../../../target/debug/gauntlet');
 
 let browser: Browser;
 let server: ChildProcess;
@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gauntlet-console-'));
 
 beforeAll(async () => {
   if (!existsSync(PROGRAM)) {
-    throw new Error(`There is no ${PROGRAM}: build it (cargo build -p gauntlet), or name the program in GAUNTLET_BIN.`);
+    throw new Error(`There is no ${PROGRAM}: build it (cargo build -p gauntlet), or name the program in CONSOLE_SERVER_BIN.`);
   }
   browser = await launch();
   await start(0);
@@ -34,7 +34,9 @@ async function start(port: number) {
   const words = ['serve', '--port', `${port}`, '--data', join(folder, 'games.db'), '--log-level', 'warn'];
   server = spawn(PROGRAM, words, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] });
   if (!server.stdout) throw new Error('the server has no output');
-  const [line] = (await once(createInterface(server.stdout), 'line')) as [string];
+  const ended = once(server, 'exit').then(() => Promise.reject(new Error('the server did not start: see what it said')));
+  const [line] = (await Promise.race([once(createInterface(server.stdout), 'line'), ended])) as [string];
+  ended.catch(() => {});
   address = /http:\/\/[^ ]+/.exec(line)?.[0] ?? '';
 }
 

@@ -128,11 +128,24 @@ test.each([
   ['elsewhere', 'refused'],
   ['replaced', 'refused'],
   ['malformed', 'refused'],
+  ['over', 'refused'],
 ])('an ending by %s leaves it %s', (code, name) => {
   const stand = new Stand().play();
   stand.wire.hear({ error: { code, reason: 'Because.', address: 'http://other' } });
   expect(stand.phase).toMatchObject({ name, why: 'Because.' });
   expect([stand.wire.isClosed, stand.wire.onclose]).toEqual([true, null]);
+});
+
+test('a mover that the server lost is not asked for again', () => {
+  const stand = new Stand().play();
+  stand.wire.hear({ error: { code: 'unknown_mover' } });
+  expect([stand.memory, stand.phase?.name]).toEqual([null, 'waiting']);
+});
+
+test('an input that is refused is the listener\'s, whatever its number', () => {
+  const stand = new Stand().play();
+  stand.wire.hear({ refused: { code: 'blocked' } });
+  expect([stand.phase?.name, stand.frames.at(-1)]).toEqual(['playing', 'refused']);
 });
 
 test('silence where an answer is due ends a connection that looks open', () => {

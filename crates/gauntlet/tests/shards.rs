@@ -50,6 +50,11 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     assert_eq!(status(&server, "/readyz"), "200");
     assert!((1..=3).all(|number| folder.path().join(format!("d/games-shard-{number}.db")).exists()));
 
+    let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
+    let plazas = worlds.as_array().unwrap().iter().filter(|world| world["name"] == "plaza");
+    let homes: BTreeSet<&str> = plazas.map(|world| world["address"].as_str().unwrap()).collect();
+    assert!(homes.len() == 3 && homes.iter().all(|home| places.contains(*home)), "{worlds}");
+
     let victim = *before.first().unwrap();
     kill_process(Pid::from_raw(victim as i32).unwrap(), Signal::KILL).unwrap();
     until("the shard serves again", || {

@@ -6,13 +6,13 @@ use super::house::{House, Shard};
 use super::sum::added;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use lab::machine::{pss_bytes, usage};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use server::gateway::listener::{Answer, RequestBody};
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -20,6 +20,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tower::ServiceExt;
 
+/// The longest page of a shard's list.
+const WORLDS: &str = "/api/worlds?limit=100";
+/// Names the shards whose worlds are missing.
+const SILENT: HeaderName = HeaderName::from_static("gauntlet-shards-silent");
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Whoever answers at the supervisor's port.
@@ -75,23 +79,23 @@ fn silent(answers: &[(Shard, Option<Bytes>)]) -> Vec<usize> {
     answers.iter().filter(|(_, answer)| answer.is_none()).map(|(shard, _)| shard.number).collect()
 }
 
-/// The worlds of all shards, each with the address of its own; and the shards that could not be asked.
+/// The worlds of all shards, each with the address of its own. A list that lacks those of a shard says so in a header.
 async fn get_worlds(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
-    let answers = ask_all(&house, "/api/worlds").await;
+    let answers = ask_all(&house, WORLDS).await;
     let worlds: Vec<Value> =
         answers.iter().flat_map(|(shard, answer)| worlds_of(shard, answer.as_ref(), &headers)).collect();
-    axum::Json(json!({ "worlds": worlds, "shards_silent": silent(&answers) })).into_response()
+    let silent: Vec<String> = silent(&answers).iter().map(ToString::to_string).collect();
+    let lacks = (!silent.is_empty()).then(|| [(SILENT, silent.join(", "))]);
+    (lacks.map(AppendHeaders), axum::Json(worlds)).into_response()
 }
 
 fn worlds_of(shard: &Shard, answer: Option<&Bytes>, headers: &HeaderMap) -> Vec<Value> {
     let said: Option<Value> = answer.and_then(|body| serde_json::from_slice(body).ok());
-    let Some(Value::Array(worlds)) = said.and_then(|mut said| said.get_mut("worlds").map(Value::take)) else {
-        return Vec::new();
-    };
-    let address = format!("http://{}", seen_from(shard.address, headers));
+    let Some(Value::Array(worlds)) = said else { return Vec::new() };
+    let address = seen_from(shard.address, headers);
     let with_place = |world: Value| {
         let Value::Object(mut world) = world else { return world };
-        world.extend(Map::from_iter([("address".into(), json!(address)), ("shard".into(), json!(shard.number))]));
+        world.extend([("address".to_owned(), json!(address)), ("shard".to_owned(), json!(shard.number))]);
         Value::Object(world)
     };
     worlds.into_iter().map(with_place).collect()
@@ -196,8 +200,8 @@ mod tests {
 
     #[test]
     fn worlds_say_where_they_are() {
-        let want = json!([{"name": "plaza", "movers": 3, "address": "http://127.0.0.1:4002", "shard": 2}]);
-        check_worlds(Some(r#"{"worlds":[{"name":"plaza","movers":3}],"next":null}"#), &want);
+        let want = json!([{"name": "plaza", "movers": 3, "address": "127.0.0.1:4002", "shard": 2}]);
+        check_worlds(Some(r#"[{"name":"plaza","movers":3,"address":null}]"#), &want);
         check_worlds(Some(r#"{"worlds":{}}"#), &json!([]));
         check_worlds(Some("no json"), &json!([]));
         check_worlds(None, &json!([]));

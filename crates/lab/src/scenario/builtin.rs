@@ -12,7 +12,13 @@ pub struct Builtin {
     pub files: &'static [(&'static str, &'static str)],
 }
 
-const BUILTINS: [Builtin; 23] = [
+/// What is spoken in worlds.
+const WORLD: &[(&str, &str)] = &[
+    ("../crates/wire/proto/world.proto", include_str!("../../../wire/proto/world.proto")),
+    ("../crates/wire/proto/hunt.proto", include_str!("../../../wire/proto/hunt.proto")),
+];
+
+const BUILTINS: [Builtin; 30] = [
     Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml"), files: &[] },
     Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml"), files: &[] },
     Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml"), files: &[] },
@@ -21,6 +27,10 @@ const BUILTINS: [Builtin; 23] = [
         text: include_str!("../../../../scenarios/games-300-instant.toml"),
         files: &[],
     },
+    Builtin { name: "hunt-10k-rps", text: include_str!("../../../../scenarios/hunt-10k-rps.toml"), files: WORLD },
+    Builtin { name: "hunt-ladder", text: include_str!("../../../../scenarios/hunt-ladder.toml"), files: WORLD },
+    Builtin { name: "hunt-power-ups", text: include_str!("../../../../scenarios/hunt-power-ups.toml"), files: WORLD },
+    Builtin { name: "hunt-throttled", text: include_str!("../../../../scenarios/hunt-throttled.toml"), files: WORLD },
     Builtin { name: "leaderboard", text: include_str!("../../../../scenarios/leaderboard.toml"), files: &[] },
     Builtin { name: "leaderboard-kill", text: include_str!("../../../../scenarios/leaderboard-kill.toml"), files: &[] },
     Builtin {
@@ -72,6 +82,13 @@ const BUILTINS: [Builtin; 23] = [
         files: &[],
     },
     Builtin { name: "stories-table", text: include_str!("../../../../scenarios/stories-table.toml"), files: &[] },
+    Builtin { name: "world-actors", text: include_str!("../../../../scenarios/world-actors.toml"), files: WORLD },
+    Builtin {
+        name: "world-registration-storm",
+        text: include_str!("../../../../scenarios/world-registration-storm.toml"),
+        files: WORLD,
+    },
+    Builtin { name: "world-viewers", text: include_str!("../../../../scenarios/world-viewers.toml"), files: WORLD },
 ];
 
 /// All of them, by name.

@@ -8,7 +8,7 @@ use http::{HeaderName, Method};
 use super::chance::{Purpose, draw, unit};
 use super::denial::{Denial, statuses_of};
 use super::document::Value;
-use super::message::{Language, Message};
+use super::message::{Known, Message};
 use super::reader::{At, Fields, check_template_name, is_name, name_of, pointer_of};
 use super::repeat::Until;
 use super::template::{Names, Template};
@@ -25,6 +25,8 @@ pub struct Step {
     pub act: Act,
     /// The pause before it: from, to; drawn evenly by the arrival's seed.
     pub pause: Option<(Duration, Duration)>,
+    /// Or the moment before which nobody goes on, from the start of the plan.
+    pub until: Option<Duration>,
     /// Statuses that are what was hoped for.
     pub expect: Statuses,
     /// Answers that refuse politely: denied is not error.
@@ -137,11 +139,11 @@ impl Step {
         names: &mut Names,
         works: &[String],
         place: Place,
-        language: Option<&Language>,
+        known: Known<'_>,
     ) -> Option<(Self, Option<Until>)> {
         let fields = at.fields()?;
         if fields.has("send") {
-            return Self::read_message(fields, names, place, language);
+            return Self::read_message(fields, names, place, known);
         }
         let name = fields.take("name").and_then(|at| name_of(&at));
         let request = fields.need("request", "method and path, such as \"POST /api/games\"");
@@ -152,7 +154,7 @@ impl Step {
         if json.is_some() && text.is_some() {
             at.wrong("has `json` and `body`: a request has one body");
         }
-        let pause = fields.take("pause").and_then(|at| pause_of(&at, names));
+        let (pause, until) = fields.take("pause").map_or((None, None), |at| pause_of(&at, names));
         let expect = Statuses(fields.take("expect").map_or_else(Vec::new, |at| statuses_of(&at)));
         let denied = fields.take("denied").map(|at| Denial::read(&at)).unwrap_or_default();
         let keep = fields.take("keep").map_or_else(Vec::new, |at| keep_of(&at));
@@ -171,6 +173,7 @@ impl Step {
             name: name.unwrap_or_else(|| method.as_str().to_ascii_lowercase()),
             act: Act::Request(Request { method, path, headers, body }),
             pause,
+            until,
             expect,
             denied,
             keep,
@@ -192,7 +195,7 @@ impl Step {
         fields: Fields<'_>,
         names: &mut Names,
         place: Place,
-        language: Option<&Language>,
+        known: Known<'_>,
     ) -> Option<(Self, Option<Until>)> {
         let at = fields.at.clone();
         if place == Place::Setup {
@@ -201,8 +204,8 @@ impl Step {
         let name = fields.take("name").and_then(|at| name_of(&at));
         let kept = fields.take("keep");
         let keep = kept.as_ref().map_or_else(Vec::new, keep_of);
-        let message = Message::read(&fields, language, names, kept.as_ref().map(|kept| (kept, keep.as_slice())));
-        let pause = fields.take("pause").and_then(|at| pause_of(&at, names));
+        let message = Message::read(&fields, known, names, kept.as_ref().map(|kept| (kept, keep.as_slice())));
+        let (pause, until) = fields.take("pause").map_or((None, None), |at| pause_of(&at, names));
         let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         let repeat = fields.take("repeat").and_then(|at| Until::read_blind(&at, place == Place::End));
         fields.close();
@@ -211,6 +214,7 @@ impl Step {
             name: name.unwrap_or_else(|| said_name(&at)),
             act: Act::Message(Box::new(message?)),
             pause,
+            until,
             expect: Statuses::default(),
             denied: Denial::default(),
             keep,
@@ -362,8 +366,19 @@ pub(crate) fn headers_of(at: &At<'_>, names: &Names) -> Vec<(HeaderName, Templat
     at.named().unwrap_or_default().into_iter().filter_map(header).collect()
 }
 
-/// `"1s"`, or `{ from, to }` for one that is drawn evenly.
-fn pause_of(at: &At<'_>, names: &Names) -> Option<(Duration, Duration)> {
+/// `"1s"`, or `{ from, to }` for one that is drawn evenly; or `{ until }`, a moment that all wait for.
+fn pause_of(at: &At<'_>, names: &Names) -> (Option<(Duration, Duration)>, Option<Duration>) {
+    let moment = at.node.get("until").and_then(|_| at.fields());
+    let Some(fields) = moment else { return (length_of(at, names), None) };
+    let until = fields.take("until").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+    fields.close();
+    if !names.arrival {
+        at.wrong("has no meaning here: only the steps of a journey pause");
+    }
+    (None, until)
+}
+
+fn length_of(at: &At<'_>, names: &Names) -> Option<(Duration, Duration)> {
     if !names.arrival {
         at.wrong("has no meaning here: only the steps of a journey pause");
     }

@@ -12,7 +12,7 @@ use super::feed::Feed;
 use super::gate::KnownFigures;
 use super::journey::{Place, Step};
 use super::keys::Keys;
-use super::message::Push;
+use super::message::{Known, Push};
 use super::observe::Observe;
 use super::phase::{self, Phase};
 use super::reader::{At, Fields, check_template_name};
@@ -48,9 +48,10 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
     names.picks = picks.iter().map(|(name, _)| name.clone()).collect();
     let observers = items(&fields, "observe", |at| Observe::read(at, &names));
     let written = Written::of(at.node);
-    let language = target.as_ref().and_then(|target| Some(&target.socket.as_ref()?.language));
-    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &written.works, language));
-    let pushes = items(&fields, "push", |at| Push::read(at, language));
+    let has_socket = at.node.get("target").is_some_and(|target| target.get("socket").is_some());
+    let speech = Known::of(has_socket, target.as_ref().and_then(|target| target.socket.as_ref()));
+    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &written.works, speech));
+    let pushes = items(&fields, "push", |at| Push::read(at, speech));
     let known = phase::Written { names: &written.journeys, read: &journeys };
     let phases = items(&fields, "phase", |at| Phase::read(at, &known));
     let processes = Processes::of(at.node);
@@ -224,7 +225,7 @@ fn secrets_of(at: &At<'_>) -> Vec<Secret> {
 }
 
 fn setup_step(at: &At<'_>, names: &mut Names) -> Option<Step> {
-    let (step, _) = Step::read(at, names, &[], Place::Setup, None)?;
+    let (step, _) = Step::read(at, names, &[], Place::Setup, Known::Nothing)?;
     if !step.denied.is_never() {
         at.wrong("has `denied`, but a setup that is denied has failed: use `expect`");
     }

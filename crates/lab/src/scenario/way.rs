@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::beside::{Beside, each_of, own_names};
 use super::journey::{Place, Step};
-use super::message::Language;
+use super::message::Known;
 use super::reader::{At, name_of};
 use super::repeat::{Repeat, Until};
 use super::template::{Names, Template};
@@ -32,16 +32,16 @@ pub struct Journey {
 /// Steps as they are read, one after the other.
 struct Reader<'a> {
     works: &'a [String],
-    language: Option<&'a Language>,
+    known: Known<'a>,
     journey: Journey,
 }
 
 impl Journey {
-    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String], language: Option<&Language>) -> Option<Self> {
+    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String], known: Known<'_>) -> Option<Self> {
         let fields = at.fields()?;
         let name = fields.need("name", "phases and gates refer to it").and_then(|at| name_of(&at));
         let names = Names { arrival: true, ..names.clone() };
-        let mut reader = Reader { works, language, journey: Self::default() };
+        let mut reader = Reader { works, known, journey: Self::default() };
         let mut own_names = names.clone();
         match fields.need("step", "at least one [[journey.step]]").and_then(|at| at.list()) {
             Some(list) if list.is_empty() => at.wrong("needs at least one [[journey.step]]"),
@@ -92,7 +92,7 @@ impl Journey {
     /// Whether a step pauses, repeats or waits: then how long the journey takes is in part its own doing.
     #[must_use]
     pub fn is_paced(&self) -> bool {
-        let lingers = |step: &Step| step.pause.is_some() || step.waits.is_some();
+        let lingers = |step: &Step| step.pause.is_some() || step.until.is_some() || step.waits.is_some();
         !self.repeats.is_empty() || self.steps.iter().any(lingers)
     }
 
@@ -147,7 +147,7 @@ impl Reader<'_> {
     }
 
     fn step(&mut self, at: &At<'_>, names: &mut Names, place: Place) -> Option<Until> {
-        let (step, until) = Step::read(at, names, self.works, place, self.language)?;
+        let (step, until) = Step::read(at, names, self.works, place, self.known)?;
         self.journey.steps.push(step);
         until
     }

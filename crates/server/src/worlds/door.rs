@@ -226,6 +226,11 @@ impl Mailbox {
         let _ = self.ending.set(why);
     }
 
+    /// Whether what comes from outside is refused.
+    pub(super) fn is_refusing(&self) -> bool {
+        self.ending.get().is_some()
+    }
+
     /// Takes nothing more in at all.
     pub(super) fn close(&self, why: Ending) {
         self.refuse(why);
@@ -234,7 +239,7 @@ impl Mailbox {
 
     /// Takes an order from outside.
     fn order(&self, order: Order) -> Result<(), Refused> {
-        if self.ending.get().is_some() {
+        if self.is_refusing() {
             return Err(Refused::Closed);
         }
         self.tray.order_within(order, WORLD_ORDERS_MAX).map_err(|(why, _)| why)

@@ -196,6 +196,12 @@ impl Shared {
     fn look(&self, name: &WorldName) -> Result<Look, VisitError> {
         let mut entries = self.entries();
         match entries.get(name) {
+            Some(Entry::Here(door)) if door.inside.mailbox.is_refusing() => {
+                // Its writer ends, and the life has not heard of it yet.
+                let (sender, gone) = watch::channel(());
+                entries.insert(name.clone(), Entry::Going(sender));
+                return Ok(Look::Going(gone));
+            }
             Some(Entry::Here(door)) => return Ok(Look::Here(door.clone())),
             Some(Entry::Opening(opening)) => return Ok(Look::Opening(opening.subscribe())),
             Some(Entry::Going(gone)) => return Ok(Look::Going(gone.subscribe())),

@@ -142,7 +142,7 @@ impl Worker {
             let written = speaking::write(message, &scope, &mut scratch);
             link.said += u32::from(message.is_numbered);
             match written {
-                Ok(word) => self.speak(link_key, key, word, message.answer.is_some(), &mut scratch),
+                Ok(word) => self.speak(link_key, key, word, !message.answers.is_empty(), &mut scratch),
                 Err(message) => self.end_step(key, &Outcome::Failed(Failure::new(Trouble::Request, message))),
             }
             self.scratch = scratch;

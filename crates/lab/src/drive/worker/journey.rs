@@ -81,7 +81,9 @@ impl Worker {
         let calls = self.calls.clone();
         let Some(flight) = self.flights.get_mut(key) else { return };
         let route = &calls[flight.journey];
-        let pause = route.calls[flight.step].step.pause_for(flight.arrival.seed, flight.step, flight.rounds.passed());
+        let step = &route.calls[flight.step].step;
+        let pause = step.pause_for(flight.arrival.seed, flight.step, flight.rounds.passed());
+        let pause = step.until.map_or(pause, |until| until.saturating_sub(from));
         flight.rounds.enter(&route.repeats, flight.step, from);
         let due = from + pause;
         flight.times.step_due = due;

@@ -9,6 +9,7 @@ use crate::drive::Failure;
 use crate::drive::call::Scratch;
 use crate::drive::speech::{self, Codec, Opening, Word};
 use crate::record::Trouble;
+use crate::scenario::message::Said;
 use crate::scenario::{Message, Says, Scope, Socket, mix};
 
 /// What the draws of masks and keys begin with; nobody has to guess them, and no two connections share one.
@@ -87,7 +88,7 @@ impl Worker {
         // It may have ended otherwise meanwhile, and gone on.
         let step = &self.calls[flight.journey].calls[flight.step].step;
         let is_out = flight.link.and_then(|link| self.links.get(link)).is_some_and(|link| link.phase == Phase::Open);
-        if !is_out || step.message().is_none_or(|message| message.answer.is_some()) {
+        if !is_out || step.message().is_none_or(|message| !message.answers.is_empty()) {
             return;
         }
         flight.times.step_head = Some(now);
@@ -137,14 +138,11 @@ impl Worker {
             self.calls[flight.journey].calls[flight.step].step.message()
         });
         if let Some(message) = step {
-            if let Some(answer) = &message.answer
-                && speech::holds(answer, frame)?
-            {
+            let any = |said: &[Said]| said.iter().try_fold(false, |is, said| Ok(is || speech::says(said, frame)?));
+            if any(&message.answers)? {
                 return Ok(Meaning::Answer);
             }
-            if let Some(denied) = &message.denied
-                && speech::says(denied, frame)?
-            {
+            if any(&message.denied)? {
                 return Ok(Meaning::Denial);
             }
         }

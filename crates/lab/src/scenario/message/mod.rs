@@ -29,10 +29,10 @@ use super::template::{Names, Template};
 pub struct Message {
     /// What is sent.
     pub says: Says,
-    /// What the frame that answers it holds; without it nothing does, and the step is over once it is sent.
-    pub answer: Option<Way>,
-    /// What the frame that refuses it politely holds.
-    pub denied: Option<Said>,
+    /// What the frames that may answer it say; without any nothing does, and the step is over once it is sent.
+    pub answers: Vec<Said>,
+    /// What the frames say that refuse it politely.
+    pub denied: Vec<Said>,
     /// Where each kept value stands in the answer, in the order of the step's `keep`.
     pub keeps: Vec<Way>,
     /// Whether it counts the messages of its connection.
@@ -57,32 +57,62 @@ pub struct Said {
     pub is: Option<serde_json::Value>,
 }
 
+/// What is known of the language of a target when steps are read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Known<'a> {
+    /// It has none.
+    Nothing,
+    /// What is written of it has mistakes, which were noted.
+    Unread,
+    /// This one.
+    Language(&'a Language),
+}
+
+impl<'a> Known<'a> {
+    pub(crate) fn of(written: bool, socket: Option<&'a Socket>) -> Self {
+        match socket {
+            Some(socket) => Self::Language(&socket.language),
+            None if written => Self::Unread,
+            None => Self::Nothing,
+        }
+    }
+
+    /// The language, for something that makes no sense without one.
+    fn language(self, at: &At<'_>) -> Option<&'a Language> {
+        match self {
+            Self::Language(language) => Some(language),
+            Self::Unread => None,
+            Self::Nothing => {
+                at.wrong("needs [target.socket]: where connections speak in frames, and in which language");
+                None
+            }
+        }
+    }
+}
+
 impl Message {
     /// Reads the keys of a step that are about its message.
     pub(super) fn read(
         fields: &Fields<'_>,
-        language: Option<&Language>,
+        known: Known<'_>,
         names: &Names,
         kept: Option<(&At<'_>, &[Keep])>,
     ) -> Option<Self> {
         let send = fields.take("send")?;
         let (answer, denied) = (fields.take("answer"), fields.take("denied"));
-        let Some(language) = language else {
-            send.wrong("needs [target.socket]: where messages are sent to, and in which language");
-            return None;
-        };
+        let language = known.language(&send)?;
         let names = Names { numbered: true, ..names.clone() };
         let says = language.says(&send, &names);
-        let answer = answer.map(|at| language.way_at(&at));
-        let denied = denied.map(|at| Said::read(&at, language));
-        if let (Some((kept, _)), None) = (kept, &answer) {
+        let said =
+            |at: At<'_>| -> Option<Vec<Said>> { at.one_or_many().iter().map(|at| Said::read(at, language)).collect() };
+        let (answers, denied) = (answer.map_or(Some(Vec::new()), said), denied.map_or(Some(Vec::new()), said));
+        if let (Some((kept, _)), Some([])) = (kept, answers.as_deref()) {
             kept.wrong("needs `answer`: without one there is nothing to keep");
         }
         let keeps = kept.map_or_else(Vec::new, |(at, keep)| keeps_of(at, language, keep));
         let says = says?;
         let is_numbered = says.is_numbered();
-        let denied = denied.map_or(Some(None), |said| said.map(Some))?;
-        Some(Self { says, answer: answer.map_or(Some(None), |way| way.map(Some))?, denied, keeps, is_numbered })
+        Some(Self { says, answers: answers?, denied: denied?, keeps, is_numbered })
     }
 
     /// The same message with templates bound.

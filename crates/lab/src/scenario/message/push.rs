@@ -2,7 +2,7 @@
 //! Refuses to know what they mean.
 
 use super::super::reader::{At, name_of};
-use super::socket::Language;
+use super::Known;
 use super::way::Way;
 
 /// A kind of frames that are pushed.
@@ -20,11 +20,8 @@ pub struct Push {
 pub const OTHER: &str = "other";
 
 impl Push {
-    pub(crate) fn read(at: &At<'_>, language: Option<&Language>) -> Option<Self> {
-        let Some(language) = language else {
-            at.wrong("needs [target.socket]: where frames come from, and in which language");
-            return None;
-        };
+    pub(crate) fn read(at: &At<'_>, known: Known<'_>) -> Option<Self> {
+        let language = known.language(at)?;
         let fields = at.fields()?;
         let name_at = fields.need("name", "its figures are found under it");
         let name = name_at.as_ref().and_then(name_of);

@@ -66,16 +66,15 @@ impl Socket {
     pub(crate) fn read(at: &At<'_>, names: &Names, files: &BTreeMap<String, String>) -> Option<Self> {
         let fields = at.fields()?;
         let urls = fields.need("url", "where connections are opened to: one or several, tcp:// or ws://");
-        let doors: Vec<Option<Door>> =
-            urls.as_ref().map(At::one_or_many).unwrap_or_default().iter().map(|at| Door::read(at, names)).collect();
+        let written = urls.as_ref().map(At::one_or_many).unwrap_or_default();
+        let doors: Option<Vec<Vec<Door>>> = written.iter().map(|at| Door::read(at, names)).collect();
         let language = Language::read(&fields, files);
         let error = fields.take("error");
         let error = error.and_then(|at| language.as_ref()?.way_at(&at));
         fields.close();
-        let (doors, language): (Option<Vec<Door>>, Language) = (doors.into_iter().collect(), language?);
-        let (doors, urls) = (doors?, urls?);
+        let (doors, language, urls): (Vec<Door>, _, _) = (doors?.into_iter().flatten().collect(), language?, urls?);
         if doors.is_empty() || doors.len() > DOORS_MAX {
-            urls.wrong(format!("must be one URL, or a list of up to {DOORS_MAX}"));
+            urls.wrong(format!("must lead to one place, or up to {DOORS_MAX}, not to {}", doors.len()));
         }
         if language == Language::Json && doors.iter().any(|door| door.grammar == Grammar::Lengths) {
             at.wrong("needs `proto` for tcp://: there, frames are protobuf with their length in front");
@@ -85,42 +84,46 @@ impl Socket {
 }
 
 impl Door {
-    /// Reads `tcp://host:port`, `ws://host[:port]/path` or `wss://…`.
-    fn read(at: &At<'_>, names: &Names) -> Option<Self> {
+    /// Reads `tcp://host:port`, `ws://host[:port]/path` or `wss://…`; a port may be a range, such as 4001-4053.
+    fn read(at: &At<'_>, names: &Names) -> Option<Vec<Self>> {
         let text = at.text()?;
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
-        let as_http = match scheme {
-            "tcp" | "ws" => format!("http://{rest}"),
-            "wss" => format!("https://{rest}"),
+        // Only the host is read as one: the path may have names of the run in it.
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let grammar = match (scheme, path) {
+            ("tcp", "") if authority.contains(':') => Grammar::Lengths,
+            ("tcp", _) => {
+                at.wrong("must be tcp:// with a host and a port, and nothing behind them");
+                return None;
+            }
+            ("ws" | "wss", "") => Grammar::WebSocket(Template::plain("/".to_owned())),
+            ("ws" | "wss", _) => Grammar::WebSocket(Template::read(at, names)?.without_prefix(text.len() - path.len())),
             _ => {
                 at.wrong(format!("must start with tcp://, ws:// or wss://, not \"{text}\""));
                 return None;
             }
         };
-        // Only the host is read as one: the path may have names of the run in it.
-        let host_end = as_http.find("://").map_or(0, |at| at + 3);
-        let path_at = as_http[host_end..].find('/').map_or(as_http.len(), |at| host_end + at);
-        let (host, path) = as_http.split_at(path_at);
-        let base = match Base::parse(host) {
-            Ok((base, _)) => base,
+        let as_http = if scheme == "wss" { "https" } else { "http" };
+        let door = |authority: String| match Base::parse(&format!("{as_http}://{authority}")) {
+            Ok((base, _)) => Some(Self { base, grammar: grammar.clone() }),
             Err(message) => {
                 at.wrong(message);
-                return None;
+                None
             }
         };
-        if scheme != "tcp" {
-            let plain = text.len() - path.len();
-            let template = if path.is_empty() {
-                Template::plain("/".to_owned())
-            } else {
-                Template::read(at, names)?.without_prefix(plain)
-            };
-            return Some(Self { base, grammar: Grammar::WebSocket(template) });
-        }
-        if !path.is_empty() || !rest.contains(':') {
-            at.wrong("must be tcp:// with a host and a port, and nothing behind them");
-        }
-        Some(Self { base, grammar: Grammar::Lengths })
+        authorities(authority).into_iter().map(door).collect()
+    }
+}
+
+/// One host at each port of a range, where there is one.
+fn authorities(authority: &str) -> Vec<String> {
+    let range = authority.rsplit_once(':').and_then(|(host, ports)| {
+        let (first, last) = ports.split_once('-')?;
+        Some((host, first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?))
+    });
+    match range {
+        Some((host, ports)) => ports.map(|port| format!("{host}:{port}")).collect(),
+        None => vec![authority.to_owned()],
     }
 }
 

@@ -193,14 +193,14 @@ fn mistakes_in_messages() {
 #[test]
 fn mistakes_in_the_socket() {
     let file = "line 8: `target.socket.proto.0` names \"gone.proto\", and there is no such file beside the scenario";
-    check(
-        ("protos/say.proto", "gone.proto"),
-        "send = {}\n",
-        &[
-            file,
-            "line 18: `journey.j.step.0.send` needs [target.socket]: where messages are sent to, and in which language",
-        ],
-    );
+    check(("protos/say.proto", "gone.proto"), STEP, &[file]);
+    let gone = format!("{HEAD}{STEP}[[push]]\nname = \"a\"\nat = \"/a\"\n");
+    let gone = gone.replace("[target.socket]\nurl = \"tcp://127.0.0.1:2\"\n", "[vars]\n");
+    let mistakes = read(&gone).unwrap_err();
+    let needs = "needs [target.socket]: where connections speak in frames, and in which language";
+    for place in ["line 17: `journey.j.step.0.send` ", "line 19: `push.a` "] {
+        assert!(mistakes.contains(&format!("{place}{needs}")), "{mistakes}");
+    }
     check(
         ("p.Say\"\nrec", "p.Gone\"\nrec"),
         "request = \"GET /\"\n",
@@ -215,6 +215,19 @@ fn mistakes_in_the_socket() {
         ("tcp://127.0.0.1:2", "tcp://127.0.0.1:2/x"),
         STEP,
         &["line 7: `target.socket.url` must be tcp:// with a host and a port, and nothing behind them"],
+    );
+    for (written, count) in
+        [("tcp://127.0.0.1:4001-4053", 53), ("tcp://127.0.0.1:4001-4001", 1), ("ws://[::1]:7-8/a-b", 2)]
+    {
+        let text = format!("{HEAD}{STEP}").replace("tcp://127.0.0.1:2", written);
+        let doors = read(&text).unwrap().target.socket.unwrap().doors;
+        let last = written.split(['-', '/']).filter_map(|part| part.parse().ok()).next_back();
+        assert_eq!((doors.len(), Some(doors[count - 1].base.port)), (count, last), "{written}");
+    }
+    check(
+        ("tcp://127.0.0.1:2", "tcp://127.0.0.1:9-8"),
+        STEP,
+        &["line 7: `target.socket.url` must lead to one place, or up to 1024, not to 0"],
     );
     let json = ("proto = [\"protos/say.proto\"]\nsend = \"p.Say\"\nreceive = \"p.Say\"\n", "");
     check(

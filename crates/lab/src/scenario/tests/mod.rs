@@ -308,6 +308,8 @@ fn every_built_in_scenario_is_right() {
         for (variable, port) in document.free_ports().iter().zip(5000..) {
             document.set_port(variable, port);
         }
+        builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
+        assert!(document.files_needed().is_empty(), "{} brings its files along", builtin.name);
         let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{}:\n{mistakes}", builtin.name));
         assert_eq!(scenario.name, builtin.name);
         assert!(!scenario.gates.is_empty() && scenario.spawns());

@@ -10,7 +10,7 @@ use lab::record::{Op, Trouble};
 use lab::scenario::{Document, Reconnect, Scenario};
 use serde_json::{Value, json};
 
-use super::{Rig, Said, burst, clients, leg, setting};
+use super::{Rig, Said, burst, clients, leg, rate, setting};
 use crate::spoken::{Heard, PROTO, Reply, Spoken, Tongue};
 
 const STEPS: &str = r#"
@@ -185,10 +185,39 @@ fn refusals_and_errors_are_told_apart() {
     let steps = STEPS.replace("denied = \"/refused\"", "denied = { at = \"/refused/code\", is = \"blocked\" }");
     let said = after(4, speaking(&[&target], Tongue::Lengths, &steps), hold(1, 10.0), 1);
     assert_eq!((said.of_op(JOIN), said.counts()), ((1, 0, 0), (1, 1, 1)));
-    // What was refused otherwise was no answer.
+    // What was refused otherwise answered nothing.
     assert_eq!(pushed(&said)[1].1, 1);
     let wrong = "the service says that something is wrong: 12 bytes with * too_fast";
     assert_eq!(said.errors(), [(0, Trouble::Answer, 1, wrong)]);
+}
+
+#[test]
+fn one_of_several_frames_may_be_the_answer() {
+    let target = Spoken::start(Tongue::Binary, |heard| match heard.message["move"]["seq"].as_u64() {
+        Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
+        Some(2) => vec![Reply::Frame(json!({ "refused": { "code": "late" } }))],
+        Some(3) => vec![Reply::Frame(json!({ "refused": { "code": "gone" } }))],
+        _ => vec![Reply::Frame(json!({ "moved": {} }))],
+    });
+    let steps = "[[journey.step]]\nsend = { move = { seq = \"{{index}}\" } }\n\
+                 answer = [\"/moved\", { at = \"/refused/code\", is = \"blocked\" }]\n\
+                 denied = [{ at = \"/refused/code\", is = \"late\" }, { at = \"/refused/code\", is = \"gone\" }]\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(5), 5) };
+    let said = Rig::start(speaking(&[&target], Tongue::Binary, steps), vec![leg], 1).until_over();
+    assert_eq!(said.counts(), (3, 2, 0));
+}
+
+#[test]
+fn all_wait_for_one_moment() {
+    let target = Spoken::start(Tongue::Lengths, friendly);
+    let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
+                 [[journey.step]]\npause = { until = \"1500ms\" }\nsend = { move = { seq = 1 } }\nanswer = \"/moved\"\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(rate(20.0, 500), 10) };
+    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 2).until_over();
+    assert_eq!((said.counts(), said.of(Some(1))), ((10, 0, 0), (10, 0, 0)));
+    let due: Vec<u64> = said.rows().iter().filter(|row| row[3] == "1").map(|row| row[4].parse().unwrap()).collect();
+    assert!(due.iter().all(|due| *due >= 1_500_000), "{due:?}");
+    assert!(due.contains(&1_500_000), "those who were in time were due at that very moment: {due:?}");
 }
 
 #[test]

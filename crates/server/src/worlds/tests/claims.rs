@@ -1,7 +1,7 @@
 //! Claims: saved, then told; and a world whose claims were not saved.
 
 use super::ear::{Ear, Heard};
-use super::house::{House, Node, Player, Trouble, name, until, viewer, walker};
+use super::house::{House, Node, Player, Trouble, until, viewer, walker};
 use crate::worlds::{Ending, VisitError};
 use engine::worlds::{Done, News, Refusal, What};
 use rules::world::{Cell, Step};
@@ -45,17 +45,10 @@ async fn nothing_of_a_claim_is_told_before_its_commit() {
     assert!(!is_dug(&first.ear) && !is_dug(&second.ear));
     assert_eq!(first.chests().await.len(), chests, "nobody sees it gone");
     house.hold(false);
-    assert!(matches!(first.ear.answer(dug).await, Ok(Done::Dug { .. })));
-    assert_eq!(second.ear.answer(late).await, Err(Refusal::Taken));
-}
-
-/// What is heard of a claim that meets this trouble.
-#[track_caller]
-fn is_lost(trouble: Trouble) -> bool {
-    match trouble {
-        Trouble::Lost | Trouble::Unheard => true,
-        Trouble::Overloaded => false,
-    }
+    // Chance says who was first when both came in one batch.
+    let results = [first.ear.answer(dug).await, second.ear.answer(late).await];
+    let won = results.iter().filter(|result| matches!(result, Ok(Done::Dug { .. }))).count();
+    assert!(won == 1 && results.contains(&Err(Refusal::Taken)), "one has it, and the other hears so: {results:?}");
 }
 
 #[tokio::test]
@@ -64,27 +57,18 @@ async fn a_claim_of_which_nobody_knows_ends_the_world_here_and_is_not_told() {
         let house = House::with_world(true);
         let node = Node::start(&house, "a");
         let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
-        let before = hunter.registered;
+        let stood = hunter.registered.cell;
         house.trouble(&[trouble]);
         let dug = hunter.want(What::Dig);
-        if !is_lost(trouble) {
+        if trouble == Trouble::Overloaded {
             assert!(matches!(hunter.ear.answer(dug).await, Ok(Done::Dug { .. })), "tried again");
             continue;
         }
         assert_eq!((hunter.ear.end().await, other.ear.end().await), (Ending::WorldMoved, Ending::WorldMoved));
         assert!(!is_dug(&hunter.ear));
         // Whoever comes next finds what is so.
-        let door = loop {
-            match node.visit().await {
-                Ok(door) => break door,
-                Err(VisitError::Busy) => {}
-                Err(other) => panic!("{other}"),
-            }
-        };
-        let (_, score) = (door.facts().name == name(), before.score);
-        assert_eq!(score, 0);
-        let again = node.come(walker(before.cell)).await;
-        let is_there = again.chests().await.contains(&before.cell);
+        let again = node.come(walker(stood)).await;
+        let is_there = again.chests().await.contains(&stood);
         assert_eq!(is_there, trouble == Trouble::Lost, "{trouble:?}");
     }
 }

@@ -65,10 +65,10 @@ impl House {
         })
     }
 
-    /// A house with one world of 12 x 12 cells; with a hunt, half of them have chests.
+    /// A house with one world of 12 x 12 cells; with a hunt, a quarter of them have chests.
     pub(super) fn with_world(is_hunt: bool) -> Arc<Self> {
         let house = Self::new();
-        let hunt = HuntSettings { chests: 72, power_ups: 0, ..HuntSettings::default() };
+        let hunt = HuntSettings { chests: 36, power_ups: 0, ..HuntSettings::default() };
         let settings = rules::world::Settings {
             size: Size { width: 12, height: 12 },
             tree_permille: 0,

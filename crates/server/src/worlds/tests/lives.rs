@@ -53,20 +53,20 @@ enum Last {
 }
 
 #[tokio::test]
-async fn positions_and_claims_come_back() {
+async fn positions_come_back() {
     for last in [Last::Drained, Last::Killed] {
         let house = House::with_world(false);
         let often = Settings { snapshot_every: Duration::from_millis(1), ..settings() };
         let node = Node::start_with(&house, "a", often);
         let mut player = node.come(walker(MIDDLE)).await;
-        assert_eq!(player.step(Step::E).await, Ok(Done::Moved(EAST)));
-        let kept = node.metrics.worlds().snapshot_bytes.get();
-        if last == Last::Killed {
-            // One snapshot after the move has been handed to the store, and one more so that the first is kept.
-            until("a snapshot", || node.metrics.worlds().snapshot_bytes.get() > kept).await;
-            assert!(player.step(Step::Stay).await.is_ok());
-            let kept = node.metrics.worlds().snapshot_bytes.get();
-            until("another", || node.metrics.worlds().snapshot_bytes.get() > kept).await;
+        let first = player.next;
+        // To and fro: a snapshot that is begun after another one finds that one kept.
+        for step in [Step::E, Step::W, Step::E] {
+            let before = node.metrics.worlds().snapshot_bytes.get();
+            assert!(player.step(step).await.is_ok());
+            if last == Last::Killed {
+                until("a snapshot", || node.metrics.worlds().snapshot_bytes.get() > before).await;
+            }
         }
         match last {
             Last::Drained => node.stop().await,
@@ -80,9 +80,10 @@ async fn positions_and_claims_come_back() {
         let node = Node::start(&house, "b");
         let mut again = walker(MIDDLE);
         again.resume = Some((player.seat().id, player.registered.key));
-        let again = node.come(again).await;
-        assert!(again.registered.is_resumed, "{last:?}");
-        assert_eq!((again.registered.cell, again.registered.next_seq), (EAST, player.next), "{last:?}");
+        let again = node.come(again).await.registered;
+        let steps = again.next_seq - first;
+        assert!(again.is_resumed && (steps == 3 || last == Last::Killed && steps >= 1), "{last:?}: {again:?}");
+        assert_eq!(again.cell, if steps % 2 == 1 { EAST } else { MIDDLE }, "{last:?}");
     }
 }
 

@@ -1,0 +1,187 @@
+#!/usr/bin/env bash
+# Hunters connected at once over as many shards and generator processes as the file limit makes necessary, and moves and digs over
+# them, no views. Memory is what all shards have to themselves and their part of what they share (PSS), before the first
+# connection and with all of them; what the kernel keeps for sockets is nobody's PSS, and stands beside it.
+# Settings of the kernel that would stop it short are raised where that is allowed, and named where it is not.
+# usage: bench/hunt-million.sh [connections] [requests a second] [seconds] [connections a second]
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+connections=${1:-1000000} requests=${2:-10000} seconds=${3:-60} open=${4:-5000}
+files=$(ulimit -Hn)
+[ "$files" != unlimited ] || files=1048576
+per_shard=$((files > 20000 ? 19000 : files - 1000))
+shards=$(((connections + per_shard - 1) / per_shard))
+# One alone would be no shard, but a plain server.
+shards=$((shards < 2 ? 2 : shards))
+ulimit -n "$files"
+
+at_least() { # name of the setting, value: raised where it is lower
+    local path=/proc/sys/${1//./\/} now
+    [ -e "$path" ] || return 0
+    now=$(awk '{ print $NF }' "$path")
+    [ "$now" -ge "$2" ] && return
+    { echo "$2" >"$path"; } 2>/dev/null && return
+    echo "$1 is $now, and this needs $2: set it, or ask for fewer connections." >&2
+    return 1
+}
+# Both ends of each connection, and some.
+at_least fs.file-max $((connections * 2 + 100000))
+at_least net.core.somaxconn 4096
+at_least net.ipv4.tcp_max_syn_backlog 8192
+at_least net.netfilter.nf_conntrack_max $((connections * 2 + 100000))
+# Pages of 4 KiB that sockets may take: 4 KiB for both ends of a connection leaves room.
+pages=$((connections + 262144))
+if [ "$(awk '{ print $3 }' /proc/sys/net/ipv4/tcp_mem)" -lt "$pages" ]; then
+    { echo "$((pages / 2)) $((pages * 3 / 4)) $pages" >/proc/sys/net/ipv4/tcp_mem; } 2>/dev/null ||
+        { echo "net.ipv4.tcp_mem allows fewer than $pages pages: set it, or ask for fewer connections." >&2; exit 1; }
+fi
+# The kernel's sockets, the servers' and the lab's memory for a connection; and for each process.
+needed_kib=$((connections * 12 + shards * 2 * 48 * 1024))
+free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+[ "$free_kib" -ge "$needed_kib" ] ||
+    { echo "This needs about $((needed_kib / 1024)) MiB, and $((free_kib / 1024)) MiB are free: ask for fewer connections." >&2; exit 1; }
+
+# Ports that no connection may be given meanwhile.
+port=$(python3 - "$shards" <<'PYTHON'
+import socket, sys
+
+low = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+shards, first = int(sys.argv[1]), 10000
+while first + shards < low:
+    try:
+        for port in range(first, first + shards + 1):
+            with socket.socket() as held:
+                held.bind(("127.0.0.1", port))
+        print(first)
+        break
+    except OSError:
+        first = port + 1
+else:
+    sys.exit("No run of ports is free for the shards.")
+PYTHON
+)
+
+cat >"$work/million.toml" <<TOML
+format  = 1
+name    = "hunt-million"
+summary = "$connections hunters at once over $shards shards, $requests moves and digs a second"
+
+[target]
+url = "http://127.0.0.1:$port"
+
+[target.socket]
+url     = "tcp://127.0.0.1:$((port + 1))-$((port + shards))"
+proto   = ["world.proto", "hunt.proto"]
+send    = "gauntlet.world.v1.ClientFrame"
+receive = "gauntlet.world.v1.ServerFrame"
+error   = "/error"
+
+[pick]
+steps = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"]
+
+[[phase]]
+name     = "hunters"
+after    = "10s"
+arrivals = { hold = { connections = $connections, open_per_s = $open }, rate = $((requests / 2)), for = "$(((connections + open - 1) / open + seconds))s" }
+opening  = "enter"
+journey  = "turn"
+
+[[journey]]
+name = "enter"
+[[journey.step]]
+send   = { hello = { version = 1 } }
+answer = "/welcome"
+[[journey.step]]
+send   = { register = { world = "hunt" } }
+answer = "/registered"
+
+[[journey]]
+name = "turn"
+[[journey.step]]
+send   = { move = { seq = "{{nth}}", step = "{{pick.steps}}" } }
+answer = ["/moved", { at = "/refused/code", is = "blocked" }, { at = "/refused/code", is = "bounds" }]
+denied = "/refused"
+[[journey.step]]
+send   = { dig = { seq = "{{nth}}" } }
+answer = ["/dug", { at = "/refused/code", is = "nothing_here" }, { at = "/refused/code", is = "taken" }, { at = "/refused/code", is = "round_over" }]
+denied = "/refused"
+
+[gates]
+"enter.errors"                   = "= 0"
+"enter.ok"                       = "= $connections"
+"turn.errors"                    = "= 0"
+"turn.denied"                    = "= 0"
+"turn.steps.move.latency_ms.p99" = "< 14.2"
+TOML
+cp "$root/crates/wire/proto/world.proto" "$root/crates/wire/proto/hunt.proto" "$work"
+
+"$gauntlet" serve --port "$port" --shards "$shards" --data "$work/hunt.db" --threads 1 --log-level warn >"$work/server.log" 2>&1 &
+supervisor=$!
+pids+=("$supervisor")
+for shard in $(seq "$shards"); do wait_ready "http://127.0.0.1:$((port + shard))/readyz"; done
+
+python3 - "$supervisor" "$work/memory.json" <<'PYTHON' &
+import json, os, sys, time
+
+supervisor, path = int(sys.argv[1]), sys.argv[2]
+
+def shards():
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == supervisor:
+                    found.append(int(name))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+def pss_bytes(pid):
+    with open(f"/proc/{pid}/smaps_rollup") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("Pss:"))
+
+def kernel():
+    words = open("/proc/net/sockstat").read().split()
+    slab = next(int(line.split()[1]) * 1024 for line in open("/proc/meminfo") if line.startswith("Slab:"))
+    return int(words[words.index("mem") + 1]) * 4096, slab
+
+looks = []
+while os.path.exists(f"/proc/{supervisor}"):
+    try:
+        pids = shards()
+        files = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+        looks.append([time.time(), len(pids), files, sum(map(pss_bytes, pids)), *kernel()])
+    except (FileNotFoundError, ProcessLookupError, StopIteration):
+        continue
+    with open(path + ".new", "w") as file:
+        json.dump(looks, file)
+    os.replace(path + ".new", path)
+    time.sleep(5)
+PYTHON
+pids+=("$!")
+sleep 3
+trial "$work/million.toml"
+echo "| shards | connected | requests | errors | move p50, ms | p99, ms | p999, ms | dig p99, ms | lag of the lab p99, ms |"
+echo "|---|---|---|---|---|---|---|---|---|"
+echo "| $shards | $(cells enter.ok turn.requests turn.errors turn.steps.move.latency_ms.p50 turn.steps.move.latency_ms.p99 \
+    turn.steps.move.latency_ms.p999 turn.steps.dig.latency_ms.p99 generator.schedule_lag_ms.p99) |"
+echo
+python3 - "$work/memory.json" "$connections" <<'PYTHON'
+import json, sys
+
+looks, wanted = json.load(open(sys.argv[1])), int(sys.argv[2])
+_, shards, files, idle, kernel_idle, slab_idle = looks[0]
+_, _, most, _, _, _ = max(looks, key=lambda look: look[2])
+full = [look for look in looks if look[2] >= most * 0.99]
+full = full[len(full) // 2]
+held = full[2] - files
+MIB = 2**20
+print("| | shards | PSS of all, MiB | bytes a connection | TCP buffers, MiB | kernel's slabs, MiB |")
+print("|---|---|---|---|---|---|")
+print(f"| idle | {shards} | {idle / MIB:,.0f} | | {kernel_idle / MIB:,.0f} | {slab_idle / MIB:,.0f} |")
+each = f"{(full[3] - idle) / held:,.0f}" if held else "-"
+print(f"| {held:,} connected | {full[1]} | {full[3] / MIB:,.0f} | {each} | {full[4] / MIB:,.0f} | {full[5] / MIB:,.0f} |")
+if held < wanted * 0.99:
+    print(f"\nIt stopped at {held:,} of {wanted:,}: see the errors below.")
+PYTHON
+verdict
