@@ -139,8 +139,8 @@ cells() { # paths...
     python3 - "$record/run.json" "$@" <<'PYTHON'
 import json, sys
 
-results = json.load(open(sys.argv[1]))["results"]
-roots = [results["journeys"], results["work"], results]
+run = json.load(open(sys.argv[1]))
+roots = [run["journeys"], run["work"], run]
 
 def figure(path):
     for root in roots:
@@ -162,7 +162,7 @@ import json, sys
 
 run = json.load(open(sys.argv[1]))
 failed = [f"{gate['name']} {gate['limit']} (is {gate['value']})" for gate in run["gates"] if not gate["ok"]]
-print(f"{run['verdict']}" + (": " + "; ".join(failed) if failed else ""))
+print(f"{run['verdict'].upper()}" + (": " + "; ".join(failed) if failed else ""))
 for error in run["errors"][:5]:
     print(f"  {error['count']:,} x {error['journey']}: {error['sample'][:200]}")
 PYTHON

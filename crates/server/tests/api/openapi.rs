@@ -80,6 +80,18 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "CreateSnake/properties/name/maxLength", limits::NAME_CHARS_MAX);
     check(&document, "CreateSnake/properties/url/maxLength", limits::URL_BYTES_MAX);
     check(&document, "CreateGuest/properties/name/maxLength", limits::GUEST_NAME_CHARS_MAX);
+    check(&document, "CreateHunt/properties/name/maxLength", limits::WORLD_NAME_BYTES_MAX);
+    check(&document, "CreateHunt/properties/players_max/maximum", limits::HUNT_PLAYERS_MAX);
+    check(&document, "CreateHunt/properties/open_ms/minimum", limits::HUNT_OPEN_MIN.as_millis() as u64);
+    check(&document, "CreateHunt/properties/open_ms/maximum", limits::HUNT_OPEN_MAX.as_millis() as u64);
+    check(&document, "CreateTicket/properties/party/maxItems", limits::PARTY_MAX - 1);
+    check(&document, "CreateTicket/properties/players/minimum", limits::TICKET_PLAYERS_MIN);
+    check(&document, "CreateTicket/properties/players/maximum", limits::TICKET_PLAYERS_MAX);
+    check(&document, "CreateTicket/properties/region/maxLength", limits::REGION_BYTES_MAX);
+    check(&document, "CreateTicket/properties/rating/maximum", limits::RATING_MAX);
+    check(&document, "CreateTicket/properties/wait_ms/minimum", limits::TICKET_WAIT_MIN.as_millis() as u64);
+    check(&document, "CreateTicket/properties/wait_ms/maximum", limits::TICKET_WAIT_MAX.as_millis() as u64);
+    check(&document, "CreateTicket/properties/wait_ms/default", limits::TICKET_WAIT_DEFAULT.as_millis() as u64);
     check(&document, "ShowCard/properties/card/maximum", rules::stories::CARDS);
     let settings = engine::tables::Settings::default();
     let defaults = [

@@ -29,7 +29,7 @@ pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiR
         settings: settings(asked)?,
         creator: Some(creator),
         ends_at: now.after(open(asked.open_ms)?),
-        admission: Admission::Joined,
+        admission: admission(asked.admission.as_deref())?,
         players_max: players_max(asked.players_max)?,
     })
 }
@@ -39,6 +39,13 @@ fn name(text: &str) -> ApiResult<WorldName> {
         return Err(ApiError::Hunt(HuntRefusal::Reserved));
     }
     text.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))
+}
+
+/// Whom the matchmaker brings together is for the matchmaker alone to say.
+fn admission(asked: Option<&str>) -> ApiResult<Admission> {
+    let Some(asked) = asked else { return Ok(Admission::Joined) };
+    let found = Admission::from_name(asked).filter(|admission| *admission != Admission::Matched);
+    found.ok_or_else(|| ApiError::bad_value("/admission", "admission must be joined or everybody"))
 }
 
 fn players_max(asked: Option<i64>) -> ApiResult<u32> {
@@ -77,22 +84,19 @@ fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
     Err(ApiError::bad_value(format!("/{}", first.field), reasons.collect::<Vec<_>>().join("; ")))
 }
 
-/// A number that has no room is as wrong as the nearest one that has.
-fn chosen<T: TryFrom<i64> + Bounds>(asked: Option<i64>, usual: T) -> T {
-    asked.map_or(usual, |asked| T::try_from(asked).unwrap_or(if asked < 0 { T::LEAST } else { T::MOST }))
+/// A number that has no room, as one that is beyond every limit: it is refused as that.
+fn chosen<T: TryFrom<i64> + Bounded>(asked: Option<i64>, usual: T) -> T {
+    asked.map_or(usual, |asked| T::try_from(asked).unwrap_or(T::MOST))
 }
 
-trait Bounds {
-    const LEAST: Self;
+trait Bounded {
     const MOST: Self;
 }
 
-impl Bounds for u16 {
-    const LEAST: Self = u16::MIN;
+impl Bounded for u16 {
     const MOST: Self = u16::MAX;
 }
 
-impl Bounds for u32 {
-    const LEAST: Self = u32::MIN;
+impl Bounded for u32 {
     const MOST: Self = u32::MAX;
 }
