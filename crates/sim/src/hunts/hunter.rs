@@ -1,0 +1,106 @@
+//! Hunters, and what they were told: the oracle of a simulated hunt.
+
+use engine::worlds::{Answer, Done, Fact, Input, MoverId, Refusal, Registered, What};
+use rules::world::Step;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A hunter: sends one input after the other, and again what was not answered.
+#[derive(Default)]
+pub(super) struct Hunter {
+    /// At which node he is.
+    pub(super) node: Option<usize>,
+    pub(super) came: Option<Registered>,
+    seq: u32,
+    /// What he was not answered yet.
+    open: Option<What>,
+    pub(super) repeated: u32,
+}
+
+impl Hunter {
+    /// He is in, perhaps again: what he was not answered he asks again, if the world has not gone back behind it.
+    pub(super) fn arrive(&mut self, node: usize, came: Registered) {
+        let is_same = self.came.is_some_and(|before| before.seat.id == came.seat.id);
+        if !is_same || came.next_seq < self.seq {
+            (self.seq, self.open) = (came.next_seq, None);
+        }
+        (self.node, self.came) = (Some(node), Some(came));
+    }
+
+    /// His next input.
+    pub(super) fn next(&mut self, wish: u64, now_us: i64) -> Option<Input> {
+        self.repeated += u32::from(self.open.is_some());
+        let what = *self.open.get_or_insert(match wish % 4 {
+            0 => What::Dig,
+            1 => What::Grab,
+            _ => What::Step(Step::ALL[(wish / 4 % 9) as usize]),
+        });
+        Some(Input { seat: self.came?.seat, seq: self.seq, tag: 0, at_us: now_us, what })
+    }
+
+    fn hear(&mut self, answer: &Answer) {
+        let is_awaited = self.open.is_some() && self.seq == answer.seq;
+        match answer.result {
+            Err(Refusal::OutOfOrder { expected }) => (self.seq, self.open) = (expected, None),
+            Err(Refusal::Unknown) => self.node = None,
+            _ if is_awaited => (self.seq, self.open) = (answer.seq + 1, None),
+            _ => {}
+        }
+    }
+}
+
+/// What everybody was told, for ever.
+#[derive(Default)]
+pub(super) struct Told {
+    won: BTreeMap<(MoverId, u32), Done>,
+    numbers: BTreeSet<MoverId>,
+}
+
+impl Told {
+    /// A newcomer's number is nobody else's, dead or alive.
+    pub(super) fn newcomer(&mut self, id: MoverId) {
+        assert!(self.numbers.insert(id), "{id:?} was given to somebody else before");
+    }
+
+    /// `is_latest`: whether nobody has claimed the world since this node did. One that is behind may still move people about, as
+    /// positions are soft; in a server its own clock ends that with its lease. Nothing hard comes from it.
+    pub(super) fn hear(&mut self, node: usize, is_latest: bool, hunters: &mut [Hunter], answers: &[Answer]) {
+        for answer in answers {
+            let key = (answer.seat.id, answer.seq);
+            match answer.result {
+                Ok(done @ (Done::Dug { .. } | Done::Grabbed { .. })) => {
+                    let before = self.won.insert(key, done);
+                    assert!(before.is_none_or(|before| before == done), "{before:?}, and then {answer:?}");
+                }
+                _ => assert!(!is_latest || !self.won.contains_key(&key), "{key:?} had won, and is told {answer:?}"),
+            }
+            let is_his = |hunter: &&mut Hunter| {
+                hunter.node == Some(node) && hunter.came.is_some_and(|came| came.seat == answer.seat)
+            };
+            if let Some(hunter) = hunters.iter_mut().find(is_his) {
+                hunter.hear(answer);
+            }
+        }
+    }
+
+    /// Compares with the log: whatever was told is there, and nothing is there twice. Gives the claims.
+    pub(super) fn check(&self, facts: &[Fact]) -> u32 {
+        let mut items = BTreeSet::new();
+        let mut saved = BTreeMap::new();
+        for fact in facts {
+            let (claim, done) = match fact {
+                Fact::Dug { claim, points, score, .. } => {
+                    (claim, Done::Dug { points: u16::try_from(*points).expect("a chest's points"), score: *score })
+                }
+                Fact::Grabbed { claim, kind, until, .. } => (claim, Done::Grabbed { item: *kind, until: *until }),
+                Fact::RoundBegan { .. } | Fact::RoundEnded { .. } => continue,
+            };
+            assert!(items.insert((claim.round, claim.item)), "item {} was won twice", claim.item);
+            let before = saved.insert((claim.hunter.mover, claim.seq), done);
+            assert!(before.is_none(), "one input of {:?} won twice", claim.hunter.mover);
+        }
+        for (key, done) in &self.won {
+            assert_eq!(saved.get(key), Some(done), "{key:?} was told what the log does not have");
+        }
+        items.len() as u32
+    }
+}
