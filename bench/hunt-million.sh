@@ -11,6 +11,8 @@ files=$(ulimit -Hn)
 [ "$files" != unlimited ] || files=1048576
 per_shard=$((files > 20000 ? 19000 : files - 1000))
 shards=$(((connections + per_shard - 1) / per_shard))
+# One alone would be no shard, but a plain server.
+shards=$((shards < 2 ? 2 : shards))
 ulimit -n "$files"
 
 at_least() { # name of the setting, value: raised where it is lower
@@ -101,7 +103,7 @@ answer = ["/moved", { at = "/refused/code", is = "blocked" }, { at = "/refused/c
 denied = "/refused"
 [[journey.step]]
 send   = { dig = { seq = "{{nth}}" } }
-answer = ["/dug", { at = "/refused/code", is = "nothing_here" }, { at = "/refused/code", is = "taken" }]
+answer = ["/dug", { at = "/refused/code", is = "nothing_here" }, { at = "/refused/code", is = "taken" }, { at = "/refused/code", is = "round_over" }]
 denied = "/refused"
 
 [gates]

@@ -50,6 +50,20 @@ bots() { # port, further arguments...
     wait_ready "http://127.0.0.1:$port/healthz"
 }
 
+# A PostgreSQL of its own from Debian's package, with the durability of its defaults; its address is in $postgres.
+postgres() {
+    local bin port as_user=()
+    bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/postgres | tail -n 1)")
+    # It refuses to run as root; the package made a user for it.
+    [ "$(id -u)" -ne 0 ] || { chown postgres "$work"; chmod 755 "$work"; as_user=(setpriv --reuid postgres --regid postgres --clear-groups); }
+    port=$(free_port)
+    "${as_user[@]}" "$bin/initdb" -D "$work/pg" -U gauntlet --auth trust >/dev/null
+    "${as_user[@]}" "$bin/postgres" -D "$work/pg" -h 127.0.0.1 -p "$port" -k "$work" >"$work/pg.log" 2>&1 &
+    pids+=("$!")
+    for _ in $(seq 100); do "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" && break; sleep 0.1; done
+    postgres="postgres://gauntlet@127.0.0.1:$port/postgres"
+}
+
 rss_kib() { awk '/^VmRSS:/ { print $2 }' "/proc/$1/status"; }
 
 # A program of bench/, built on demand; prints where it is.
@@ -125,8 +139,8 @@ cells() { # paths...
     python3 - "$record/run.json" "$@" <<'PYTHON'
 import json, sys
 
-results = json.load(open(sys.argv[1]))["results"]
-roots = [results["journeys"], results["work"], results]
+run = json.load(open(sys.argv[1]))
+roots = [run["journeys"], run["work"], run]
 
 def figure(path):
     for root in roots:
@@ -148,7 +162,7 @@ import json, sys
 
 run = json.load(open(sys.argv[1]))
 failed = [f"{gate['name']} {gate['limit']} (is {gate['value']})" for gate in run["gates"] if not gate["ok"]]
-print(f"{run['verdict']}" + (": " + "; ".join(failed) if failed else ""))
+print(f"{run['verdict'].upper()}" + (": " + "; ".join(failed) if failed else ""))
 for error in run["errors"][:5]:
     print(f"  {error['count']:,} x {error['journey']}: {error['sample'][:200]}")
 PYTHON

@@ -11,6 +11,29 @@ first_s=$((arriving_s + 15))
 # Games of those who pass end ten seconds after they were opened, and leave memory when nobody has been there for fifteen more.
 last_s=$((first_s + ending_s + 45))
 
+# A journey that begins with a guest and a game of these settings, as TOML.
+opens_a_game() { # name, settings
+    cat <<TOML
+[[journey]]
+name = "$1"
+
+[[journey.step]]
+name    = "enter"
+request = "POST /api/stories/guests"
+json    = { name = "$1 {{index}}" }
+expect  = 201
+keep    = { me = "/token" }
+
+[[journey.step]]
+name    = "create"
+request = "POST /api/stories/games"
+headers = { authorization = "Bearer {{me}}" }
+json    = { bots = false, settings = { $2 } }
+expect  = 201
+keep    = { table = "/table", seq = "/seq" }
+TOML
+}
+
 cat >"$work/memory.toml" <<TOML
 format  = 1
 name    = "stories-memory"
@@ -21,7 +44,7 @@ port = "free"
 
 [target]
 url     = "http://127.0.0.1:{{port}}"
-spawn   = ["gauntlet", "serve", "--port", "{{port}}", "--data", "{{run.dir}}/server.db", "--http-connections-max", "19000", "--stories-waiters-max", "19000", "--log-level", "warn"]
+spawn   = ["gauntlet", "serve", "--port", "{{port}}", "--data", "{{run.dir}}/server.db", "--http-connections-max", "19000", "--stories-waiters-max", "19000", "--stories-waiters-per-address-max", "19000", "--log-level", "warn"]
 ready   = "/readyz"
 metrics = "/metrics"
 
@@ -39,23 +62,7 @@ in_flight_max = 500
 journey       = "passer"
 at            = "${first_s}s"
 
-[[journey]]
-name = "player"
-
-[[journey.step]]
-name    = "enter"
-request = "POST /api/stories/guests"
-json    = { name = "player {{index}}" }
-expect  = 201
-keep    = { me = "/token" }
-
-[[journey.step]]
-name    = "create"
-request = "POST /api/stories/games"
-headers = { authorization = "Bearer {{me}}" }
-json    = { bots = false, settings = { game_timeout_ms = 3600000 } }
-expect  = 201
-keep    = { table = "/table", seq = "/seq" }
+$(opens_a_game player "game_timeout_ms = 3600000")
 
 [[journey.step]]
 name    = "poll"
@@ -64,22 +71,7 @@ headers = { authorization = "Bearer {{me}}" }
 waits   = true
 timeout = "$((last_s + 40))s"
 
-[[journey]]
-name = "passer"
-
-[[journey.step]]
-name    = "enter"
-request = "POST /api/stories/guests"
-json    = { name = "passer {{index}}" }
-expect  = 201
-keep    = { me = "/token" }
-
-[[journey.step]]
-name    = "create"
-request = "POST /api/stories/games"
-headers = { authorization = "Bearer {{me}}" }
-json    = { bots = false, settings = { game_timeout_ms = 10000, countdown_ms = 5000 } }
-expect  = 201
+$(opens_a_game passer "game_timeout_ms = 10000, countdown_ms = 5000")
 
 [gates]
 "player.errors" = "= 0"

@@ -19,7 +19,7 @@ echo "|---|---|---|---|---|---|---|"
 missed=0
 for polls in "$@"; do
     port=$(free_port)
-    serve "$port" --data "$work/stories-$polls.db" --bot-connections-per-host 16 --http-connections-max "$((polls + 64))" --log-level warn
+    serve "$port" --data "$work/stories-$polls.db" --bot-connections-per-host 16 --http-connections-max "$((polls + 64))" --stories-waiters-per-address-max "$((polls + 64))" --log-level warn
     python3 - "$port" "$served" "$polls" "$seconds" "$tables" <<'PYTHON' || missed=$((missed + 1))
 import json, os, socket, sys, time
 

@@ -6,21 +6,12 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 kill_at=${1:-90}
 
-bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/postgres | tail -n 1)")
-as_user=()
-# PostgreSQL refuses to run as root; the package made a user for it.
-[ "$(id -u)" -eq 0 ] && { chown postgres "$work"; chmod 755 "$work"; as_user=(setpriv --reuid postgres --regid postgres --clear-groups); }
-pg_port=$(free_port)
-"${as_user[@]}" "$bin/initdb" -D "$work/pg" -U gauntlet --auth trust >/dev/null
-"${as_user[@]}" "$bin/postgres" -D "$work/pg" -h 127.0.0.1 -p "$pg_port" -k "$work" >"$work/pg.log" 2>&1 &
-pids+=("$!")
-for _ in $(seq 100); do "$bin/pg_isready" -q -h 127.0.0.1 -p "$pg_port" && break; sleep 0.1; done
-url="postgres://gauntlet@127.0.0.1:$pg_port/postgres"
+postgres
 
 port_a=$(free_port)
-serve "$port_a" --store-url "$url"
+serve "$port_a" --store-url "$postgres"
 port_b=$(free_port)
-serve "$port_b" --store-url "$url"
+serve "$port_b" --store-url "$postgres"
 doomed=$served
 "$gauntlet" run leaderboard --target "http://127.0.0.1:$port_a" --out "${OUT:-$root/runs}" ${SET:-} \
     --set 'gates.game.pace.p99=< 10' --set 'gates.game.queue_wait_s.p99=< 60' --set 'gates.game.drain_s=< 600' \

@@ -18,12 +18,23 @@ export function browser(world: string): Surroundings {
       const timer = setTimeout(then, delayMs);
       return () => clearTimeout(timer);
     },
-    recall: () => remembered(sessionStorage.getItem(place)),
+    recall: () => allowed(() => remembered(sessionStorage.getItem(place))) ?? null,
     remember: (resume) => {
-      if (resume) sessionStorage.setItem(place, JSON.stringify(resume));
-      else sessionStorage.removeItem(place);
+      allowed(() => {
+        if (resume) sessionStorage.setItem(place, JSON.stringify(resume));
+        else sessionStorage.removeItem(place);
+      });
     },
   };
+}
+
+/** A browser may forbid pages to remember anything: then a reload is a newcomer. */
+function allowed<T>(use: () => T): T | undefined {
+  try {
+    return use();
+  } catch {
+    return undefined;
+  }
 }
 
 function remembered(text: string | null): Resume | null {

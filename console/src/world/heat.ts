@@ -15,6 +15,8 @@ export interface Density {
 
 /** Where one mover stands on the scale, so that it differs from none. */
 const ONE = 0.25;
+/** Steps from nothing to the most. */
+const SHADES = 256;
 
 /** From 0, nobody, to 1, the most that any bin has. */
 export function warmth(count: number, most: number): number {
@@ -35,16 +37,22 @@ export function blend(from: readonly number[], to: readonly number[], share: num
   return to.map((count, bin) => (from[bin] ?? count) + (count - (from[bin] ?? count)) * share);
 }
 
-/** Red, green, blue and opacity of each bin. */
-export function pixels(counts: readonly number[], heat: Theme['heat']): Uint8ClampedArray<ArrayBuffer> {
+/** The colours of a theme in equal steps, four bytes each: looked up for every bin of every picture. */
+export function palette(heat: Theme['heat']): Uint8ClampedArray {
+  const bytes = new Uint8ClampedArray(SHADES * 4);
+  for (let shade = 0; shade < SHADES; shade += 1) bytes.set([...colour(shade / (SHADES - 1), heat), 255], shade * 4);
+  return bytes;
+}
+
+/** Paints each bin's red, green, blue and opacity. */
+export function paint(counts: readonly number[], colours: Uint8ClampedArray, into: Uint8ClampedArray) {
   const most = counts.reduce((most, count) => Math.max(most, count), 1);
-  const bytes = new Uint8ClampedArray(counts.length * 4);
   counts.forEach((count, bin) => {
     // A share of a mover, while bins are blended, is a share of its warmth.
     const share = count < 1 ? count * ONE : warmth(count, most);
-    bytes.set([...colour(share, heat), 255], bin * 4);
+    const shade = Math.round(share * (SHADES - 1)) * 4;
+    for (let part = 0; part < 4; part += 1) into[bin * 4 + part] = colours[shade + part] ?? 0;
   });
-  return bytes;
 }
 
 /** The part of a world that the mini map shows: all of it, or so many cells a side around somebody, inside the world. */

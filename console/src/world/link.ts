@@ -54,7 +54,8 @@ const FINAL = new Set([
   'token_unknown',
   'version',
 ]);
-const MOVER_IS_GONE = 'unknown_mover';
+/** Endings after which the mover is not ours to take up: asked for again, two windows would take it from each other for ever. */
+const NOT_OURS = new Set(['replaced', 'unknown_mover']);
 
 export class Link {
   #socket: Socket | null = null;
@@ -164,7 +165,7 @@ export class Link {
 
   #ended(code: string, reason: string, address: string) {
     const why = reason || code;
-    if (code === MOVER_IS_GONE) this.around.remember(null);
+    if (NOT_OURS.has(code)) this.around.remember(null);
     if (FINAL.has(code)) this.#refuse(why, address);
     else this.#lost(why);
   }

@@ -3,7 +3,7 @@ import { guestName } from '../../src/world/api.ts';
 import { waitMs } from '../../src/world/backoff.ts';
 import { cellPixels, corner } from '../../src/world/draw.ts';
 import { cellOf, keyOf, readCell, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
-import { blend, colour, pixels, region, warmth } from '../../src/world/heat.ts';
+import { blend, colour, paint, palette, region, warmth } from '../../src/world/heat.ts';
 import { heldStep, isArrow, pointedStep } from '../../src/world/input.ts';
 import { allowed, AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
 import { DARK, LIGHT } from '../../src/world/theme.ts';
@@ -93,7 +93,8 @@ describe('heat', () => {
     expect(colour(7, heat)).toEqual(heat.at(-1));
   });
   test('nobody and somebody are told apart', () => {
-    const bytes = pixels([0, 1, 50], DARK.heat);
+    const bytes = new Uint8ClampedArray(12);
+    paint([0, 1, 50], palette(DARK.heat), bytes);
     expect([...bytes.slice(0, 4)]).toEqual([...(DARK.heat[0] ?? []), 255]);
     expect([...bytes.slice(4, 8)]).not.toEqual([...bytes.slice(0, 4)]);
     expect([...bytes.slice(8)]).toEqual([...(DARK.heat.at(-1) ?? []), 255]);

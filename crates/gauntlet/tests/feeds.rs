@@ -269,6 +269,24 @@ fn check_forwarded(table: &Table) {
     assert!(head.header("content-length").is_some_and(|length| length != "0"), "{head:?}");
 }
 
+/// Whoever waits at another node when the one in between leaves is told so, in order.
+fn check_sent_away(table: &Table, leave: impl FnOnce()) {
+    let (mut poll, mut stream, mut heard) = (table.line(), table.line(), String::new());
+    let after = format!("?after={}", table.seq());
+    let socket = Socket::open(table.front, &format!("/api/stories/tables/{}/socket{after}", table.id), &table.token);
+    poll.send(&table.feed(&format!("{after}&wait=10m")), "", &Value::Null);
+    stream.send(&table.feed(&after), STREAM, &Value::Null);
+    assert_eq!(stream.head().status, 200);
+    table.parked(2);
+    leave();
+    let (head, problem) = poll.answer();
+    assert_eq!((head.status, &problem["code"]), (503, &json!("table_elsewhere")), "{problem}");
+    assert_eq!(stream.event(&mut heard), None);
+    assert_eq!(socket.next(), Some(Said::Closed(Some(RESTART))));
+    // At home nobody waits any more.
+    table.parked(0);
+}
+
 #[test]
 fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
     let (cluster, folder) = (Cluster::start(), Folder::new());
@@ -285,15 +303,38 @@ fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
 }
 
 #[test]
+fn a_request_that_is_sent_on_is_charged_once() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let url = house::as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[limiter]\npolicies = \"policies.toml\"\n"));
+    let policy =
+        "[[policy]]\nname = \"guests\"\nclass = \"gateway.guest.write\"\nkey = \"guest:*\"\nalgorithm = \"log\"\n";
+    folder.write("policies.toml", &format!("{policy}limit = 2\nwindow = \"1h\"\n"));
+    let (owner, other) = (folder.serve(""), folder.serve(""));
+    let table = Table::open(&owner, other.address());
+    // Each node counts for itself: at the owner there is still everything left of what was charged in between.
+    for address in [other.address(), owner.address()] {
+        let mut line = Line::open(address, &table.token);
+        let mut say =
+            |want| line.ask(&format!("POST /api/stories/tables/{}/chat", table.id), &json!({ "text": "hi" }), want);
+        say(200);
+        say(200);
+        assert_eq!(say(429)["code"], "rate_limited", "at {address}");
+    }
+}
+
+#[test]
 fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
     let (cluster, folder) = (Cluster::start(), Folder::new());
     let url = house::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
-    let (owner, other) = (folder.serve(""), folder.serve(""));
+    let (owner, mut other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());
     check(&table);
     check_forwarded(&table);
     let sent_on = other.get("/metrics", "");
     let sent_on = sent_on.lines().find_map(|line| line.strip_prefix("gauntlet_forwards_total ")).unwrap();
     assert!(sent_on.parse::<u64>().unwrap() > 10, "{sent_on}");
+    check_sent_away(&table, || other.signal(rustix::process::Signal::TERM));
+    assert_eq!(other.code(), Some(0), "{}", other.log());
 }

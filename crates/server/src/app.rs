@@ -1,9 +1,10 @@
 //! What every part of the server shares: one value, cheap to clone, made once at the start.
 
 use crate::bell::Bells;
-use crate::clock::Clock;
+use crate::clock::{Clock, jitter};
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::hunts::Hunts;
@@ -11,12 +12,13 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
-use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
+use engine::limits::DRAIN_JITTER_MAX;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::Store;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::sleep;
 
 /// The shared handles of one process: a pointer, because every layer of every request takes one.
 #[derive(Clone)]
@@ -53,9 +55,7 @@ pub struct Shared {
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
-    pub forwards: Arc<Semaphore>,
-    /// Places for requests that wait at other nodes.
-    pub forward_waits: Arc<Semaphore>,
+    pub forwards: Places,
 }
 
 impl App {
@@ -85,10 +85,10 @@ impl Shared {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
-        let forward_waits = Arc::new(Semaphore::new((config.stories_waiters_max / FORWARD_WAITS_SHARE).max(1)));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
+        let forwards = Places::new(tables.settings());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         let hunts = Hunts::new(metrics.clone());
         Self {
@@ -106,8 +106,7 @@ impl Shared {
             hunts,
             worlds,
             spectators,
-            forwards: Arc::new(Semaphore::new(FORWARDS_MAX)),
-            forward_waits,
+            forwards,
         }
     }
 }
@@ -143,5 +142,12 @@ impl Drain {
         let mut receiver = self.sender.subscribe();
         // The sender lives in `self`, so the wait can only end with the flag set.
         let _ = receiver.wait_for(|is_leaving| *is_leaving).await;
+    }
+
+    /// Waits until this process is leaving, and a client that it holds has to go: not all in one instant, for they will not stay
+    /// away.
+    pub async fn sends_away(&self) {
+        self.begun().await;
+        sleep(jitter(DRAIN_JITTER_MAX)).await;
     }
 }

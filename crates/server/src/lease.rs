@@ -77,7 +77,7 @@ impl<T: Tenant> Keeper<T> {
 
     /// Renews until the lease is lost: refused by the store, or not written in time.
     pub(crate) async fn keep(&self) {
-        let mut next = Instant::now() + LEASE_RENEW_EVERY;
+        let mut next = Instant::now() + self.pause();
         loop {
             let until = *self.trusted_until.borrow();
             if next >= until {
@@ -85,10 +85,19 @@ impl<T: Tenant> Keeper<T> {
                 return;
             }
             sleep_until(next).await;
-            let asked = Instant::now();
             self.renew(until).await;
-            next = (asked + LEASE_RENEW_EVERY).max(Instant::now());
+            next = Instant::now() + self.pause();
         }
+    }
+
+    /// How long until the next renewal, at most [`LEASE_RENEW_EVERY`]. All leases of a process are renewed in the same moments, so that
+    /// they share a commit; other processes, at other addresses, have moments of their own.
+    fn pause(&self) -> Duration {
+        let every_ms = LEASE_RENEW_EVERY.as_millis() as u64;
+        let own =
+            self.tenant.address().bytes().fold(0, |own: u64, byte| own.wrapping_mul(31).wrapping_add(byte.into()));
+        let now_ms = u64::try_from(self.tenant.now().0).unwrap_or(0);
+        Duration::from_millis(every_ms - now_ms.wrapping_add(own) % every_ms)
     }
 
     /// One renewal, given up at `deadline`. The lease is trusted from the moment *before* it was written.
@@ -125,6 +134,67 @@ fn reachable_on(address: SocketAddr, machine: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// A process that remembers when it wrote.
+    #[derive(Clone)]
+    struct Process {
+        began: Instant,
+        address: &'static str,
+        renewals: Arc<Mutex<Vec<UnixMs>>>,
+    }
+
+    impl Tenant for Process {
+        fn now(&self) -> UnixMs {
+            UnixMs(1_700_000_000_123).after(self.began.elapsed())
+        }
+
+        fn random(&self) -> [u8; 10] {
+            [0; 10]
+        }
+
+        fn address(&self) -> String {
+            self.address.to_owned()
+        }
+
+        async fn commit(&self, _: Command) -> Result<Outcome, StoreError> {
+            self.renewals.lock().unwrap().push(self.now());
+            Ok(Outcome::Done)
+        }
+    }
+
+    /// When leases of a process at this address are renewed that begin so many milliseconds apart.
+    async fn renewals(address: &'static str, apart_ms: u64) -> [Vec<UnixMs>; 2] {
+        let began = Instant::now();
+        let lease = async |begins_ms| {
+            let process = Process { began, address, renewals: Arc::default() };
+            sleep(Duration::from_millis(begins_ms)).await;
+            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1));
+            assert!(keeper.acquire().await);
+            let end = sleep_until(began + LEASE_RENEW_EVERY * 10);
+            tokio::select! {
+                () = keeper.keep() => panic!("the lease is lost"),
+                () = end => assert!(lease.holds()),
+            }
+            // The first is written when it is needed.
+            process.renewals.lock().unwrap().split_off(1)
+        };
+        let (one, other) = tokio::join!(lease(0), lease(apart_ms));
+        [one, other]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn leases_of_one_process_are_renewed_together_and_in_time() {
+        for apart_ms in [1, 250, 700] {
+            let [one, other] = renewals("127.0.0.1:4000", apart_ms).await;
+            assert_eq!(one[one.len() - 9..], other[other.len() - 9..], "{apart_ms} ms apart");
+            let gaps = one.windows(2).map(|pair| pair[1].since(pair[0]));
+            assert!(gaps.clone().all(|gap| gap <= LEASE_RENEW_EVERY), "{:?}", gaps.collect::<Vec<_>>());
+        }
+        let ([one, _], [other, _]) = (renewals("127.0.0.1:4000", 1).await, renewals("127.0.0.1:4001", 1).await);
+        let moment = |renewals: &[UnixMs]| renewals[0].0 % 1_000;
+        assert_ne!(moment(&one), moment(&other), "not all nodes in one moment");
+    }
 
     #[track_caller]
     fn check(address: &str, want: &str) {

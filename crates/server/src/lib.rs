@@ -18,6 +18,7 @@ mod oneline;
 pub mod process;
 pub mod rls;
 pub mod runner;
+mod shares;
 pub mod spectate;
 pub mod tables;
 pub mod worlds;

@@ -1,9 +1,9 @@
 //! Fixed seeds that every change must survive, fresh ones on every run, and every seed that ever failed.
 
-use engine::limits::LEASE;
+mod common;
+
 use engine::matches::life::State;
 use sim::{Plan, Report, run};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[
@@ -31,27 +31,17 @@ fn seeds_that_failed_once() {
     FAILED_ONCE.iter().copied().for_each(|seed| drop(check(seed)));
 }
 
-/// As many as `SIM_SEEDS` says, 20 without it; the seed of a failure is printed and belongs into the list above.
 #[test]
 fn fresh_seeds() {
-    let count = std::env::var("SIM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    for at in 0..count {
-        check(now.wrapping_add(at));
-    }
+    common::fresh_seeds(20).for_each(|seed| drop(check(seed)));
 }
 
-/// Appends that arrive just after another worker has claimed their match and before it has written anything: nothing but the
-/// epoch refuses them.
 #[test]
 fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..140 {
         let mut plan = Plan::of_seed(seed);
         plan.nodes = 3;
-        plan.faults.commit_delayed_per_mille = 60;
-        plan.faults.delay_min = LEASE;
-        plan.faults.delay_max = LEASE + Duration::from_millis(1_200);
-        plan.faults.trouble_every = Some(Duration::from_secs(2));
+        common::delay_appends_beyond_the_lease(&mut plan.faults);
         let _ = run(plan);
     }
 }

@@ -62,6 +62,7 @@ fn game(n: u64, phase: Phase, ended_at: Option<UnixMs>) -> GameRow {
     GameRow {
         id: game_id(n),
         storyteller: storyteller(n),
+        storyteller_name: Some("Ann".to_owned()),
         phase,
         sentence: Some("Every winter the house remembers another stair".to_owned()),
         players: if n.is_multiple_of(FULL_EVERY) { 6 } else { 1 },

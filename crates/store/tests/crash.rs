@@ -45,6 +45,7 @@ fn game(n: u128) -> GameRow {
     GameRow {
         id: GameId { table: TableId(n), number: 1 },
         storyteller: PLAYER,
+        storyteller_name: None,
         phase: Phase::Create,
         sentence: None,
         players: 1,

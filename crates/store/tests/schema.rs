@@ -30,7 +30,7 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
     db.pragma_update(None, "user_version", 7).unwrap();
-    check_refused(&database, &["schema version 7", "up to 5", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 6", "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -64,7 +64,7 @@ fn databases_that_are_not_ours_are_refused() {
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
     client.batch_execute("UPDATE gauntlet_schema SET version = 7").unwrap();
-    check_refused(&database, &["schema version 7", "up to 5", "newer program"]);
+    check_refused(&database, &["schema version 7", "up to 6", "newer program"]);
 }
 
 #[test]
@@ -152,9 +152,9 @@ const IMPOSSIBLE_ROWS: [&str; 16] = [
     "INSERT INTO story_tables (id, epoch, is_live, is_bare) VALUES ($id, 0, TRUE, FALSE)",
     "INSERT INTO story_tables (id, epoch, base_version, is_live, is_bare) VALUES ($id, 1, -1, TRUE, FALSE)",
     "INSERT INTO story_log (table_id, version, data) VALUES ($id, -1, $bytes)",
-    "INSERT INTO story_games VALUES ($id, 1, $id, 'asleep', NULL, 1, 6, 0, NULL)",
-    "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, NULL)",
-    "INSERT INTO story_games VALUES ($id, 1, $id, 'vote', NULL, 1, 6, 0, 5)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'asleep', NULL, 1, 6, 0, NULL, NULL)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, NULL, NULL)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'vote', NULL, 1, 6, 0, 5, NULL)",
     "INSERT INTO story_seats VALUES ($id, 1, $id, 'owner', 0, FALSE, NULL)",
     "INSERT INTO story_standings VALUES ($id, -1, 0, 0, 0, 0)",
     "INSERT INTO story_answers VALUES ($id, 'key', $bytes, $bytes, 0)",
@@ -169,7 +169,7 @@ const IMPOSSIBLE_ROWS: [&str; 16] = [
 /// Their likes that are possible.
 const POSSIBLE_ROWS: [&str; 5] = [
     "INSERT INTO story_tables (id, epoch, is_live, is_bare) VALUES ($id, 1, TRUE, FALSE)",
-    "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, 5)",
+    "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, 5, NULL)",
     "INSERT INTO story_seats VALUES ($id, 1, $id, 'storyteller', 0, FALSE, NULL)",
     "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 1, 0)",

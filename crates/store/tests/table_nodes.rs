@@ -28,9 +28,19 @@ fn game(table: TableId) -> GameId {
 }
 
 fn row(table: TableId, phase: Phase, ended_at: Option<UnixMs>) -> Index {
-    let (storyteller, sentence) = (PlayerId(1), None);
+    let (storyteller, storyteller_name, sentence) = (PlayerId(1), None, None);
     let (players, players_max, created_at) = (1, 6, NOW);
-    Index::Game(GameRow { id: game(table), storyteller, phase, sentence, players, players_max, created_at, ended_at })
+    Index::Game(GameRow {
+        id: game(table),
+        storyteller,
+        storyteller_name,
+        phase,
+        sentence,
+        players,
+        players_max,
+        created_at,
+        ended_at,
+    })
 }
 
 /// The entry says who wrote it, and under which epoch.

@@ -13,6 +13,9 @@ pub struct GameRow {
     pub id: GameId,
     /// Whose story it is.
     pub storyteller: PlayerId,
+    /// Under what name; kept as it was when the game was opened, and `None` of games that are older than this field. Stores keep
+    /// the character U+0000 as a space.
+    pub storyteller_name: Option<String>,
     /// How far it is.
     pub phase: Phase,
     /// The story, once it is told. Stores keep the character U+0000 as a space: PostgreSQL's texts cannot hold it.

@@ -109,9 +109,11 @@ pub(super) fn is_indexed(entry: &Entry) -> bool {
 }
 
 fn game_row(state: &State, game: &Game) -> Index {
+    let storyteller = game.storyteller().unwrap_or(PlayerId(0));
     Index::Game(GameRow {
         id: state.game_id(),
-        storyteller: game.storyteller().unwrap_or(PlayerId(0)),
+        storyteller,
+        storyteller_name: state.people.get(storyteller).map(|person| person.name.to_string()),
         phase: game.phase,
         sentence: game.sentence.as_deref().map(str::to_owned),
         players: game.players.len() as u8,

@@ -133,16 +133,18 @@ pub(crate) enum Said {
 pub(crate) struct Socket(Receiver<Said>);
 
 impl Socket {
+    /// Returns when it is open: what happens from now on is told.
     pub(crate) fn open(address: SocketAddr, path: &str, token: &str) -> Self {
         let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
         if !token.is_empty() {
             request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
-        let (say, said) = channel();
+        let ((say, said), (opened, is_open)) = (channel(), channel());
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
-                let Ok((mut socket, _)) = connect_async(request).await else { return };
+                let (mut socket, _) = connect_async(request).await.unwrap();
+                opened.send(()).unwrap();
                 while let Some(Ok(message)) = socket.next().await {
                     let said = match message {
                         Message::Text(text) => Said::Message(serde_json::from_str(&text).unwrap()),
@@ -155,6 +157,7 @@ impl Socket {
                 }
             });
         });
+        is_open.recv_timeout(PATIENCE).expect("the socket opens");
         Self(said)
     }
 

@@ -104,6 +104,8 @@ pub struct Config {
     pub stories_waiters_max: usize,
     /// Waits for news of card tables of one player at once.
     pub stories_waiters_per_player_max: usize,
+    /// Waits for news of card tables from one address at once.
+    pub stories_waiters_per_address_max: usize,
     /// Longest time that a poll may wait for news of a card table.
     pub stories_poll_wait_max: Duration,
     /// How long a player counts as present once his last poll or stream has ended.
@@ -256,6 +258,7 @@ impl Config {
             stories_tables_per_player_max: 0,
             stories_waiters_max: 0,
             stories_waiters_per_player_max: 0,
+            stories_waiters_per_address_max: 0,
             stories_poll_wait_max: Duration::ZERO,
             stories_presence_grace: Duration::ZERO,
             stories_countdown: Duration::ZERO,

@@ -24,6 +24,8 @@ const FILES_RESERVED: usize = 256;
 /// Where the file limit is small, clients get at least one of so many.
 const CLIENTS_SHARE: usize = 8;
 const CONNECTIONS_MIN: usize = 16;
+/// Addresses that it takes to have all places of those who wait.
+const ADDRESSES_AT_LEAST: usize = 4;
 
 /// Fills in what was left to `auto`, in the order in which the values depend on each other.
 pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&str) -> bool) {
@@ -50,6 +52,9 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     }
     if is_auto("stories.waiters_max") {
         config.stories_waiters_max = config.http_connections_max.min(engine::limits::TABLE_WAITERS_MAX);
+    }
+    if is_auto("stories.waiters_per_address_max") {
+        config.stories_waiters_per_address_max = (config.stories_waiters_max / ADDRESSES_AT_LEAST).max(1);
     }
     if is_auto("worlds.tellers") {
         config.worlds_tellers = (config.threads / 2).clamp(1, engine::limits::WORLD_TELLERS_MAX);

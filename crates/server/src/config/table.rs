@@ -200,6 +200,10 @@ pub const SETTINGS: &[Setting] = &[
     row("stories.waiters_per_player_max", "stories-waiters-per-player-max", ("waits", 1..=10_000), "16",
         |c| Slot::Size(&mut c.stories_waiters_per_player_max),
         "The same of one player, at all tables."),
+    row("stories.waiters_per_address_max", "stories-waiters-per-address-max", ("waits", 1..=limits::TABLE_WAITERS_MAX as u64), "",
+        |c| Slot::Size(&mut c.stories_waiters_per_address_max),
+        "The same from one address, or one network of IPv6 (/64), as the rate limiter counts addresses.")
+        .or_auto("a quarter of stories.waiters_max"),
     row("stories.poll_wait_max_ms", "stories-poll-wait-max-ms", ("milliseconds", 0..=ms(limits::POLL_WAIT_MAX)), "600000",
         |c| Slot::Millis(&mut c.stories_poll_wait_max),
         "Longest time that a poll may ask to wait for news."),

@@ -250,9 +250,11 @@ fn the_table_is_sound() {
         "spectators.max",
         "stories.keepers",
         "stories.waiters_max",
+        "stories.waiters_per_address_max",
+        "worlds.tellers",
     ] {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 8, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 10, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

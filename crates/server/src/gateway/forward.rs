@@ -4,7 +4,11 @@
 //! on is marked, and never sent on again. Knows no tables: a handler says that its table is elsewhere, and where.
 
 mod mark;
+mod places;
+mod socket;
 mod wait;
+
+pub use places::Places;
 
 pub(super) use mark::{Forwarded, read as read_mark};
 
@@ -17,7 +21,7 @@ use super::request_id::REQUEST_ID;
 use super::stories::feed::{FEED, asks_for_stream};
 use crate::app::App;
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
@@ -31,12 +35,10 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use std::net::IpAddr;
+use places::Place;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use tokio::io::copy_bidirectional_with_sizes;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use wait::{Passing, Polling};
@@ -52,8 +54,6 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     header::TRANSFER_ENCODING,
     header::UPGRADE,
 ];
-/// Memory of a socket that is passed through, in bytes, each way.
-const SOCKET_BUFFER_BYTES: usize = 4_096;
 
 /// Why a request was not answered by the node that it was sent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +72,19 @@ pub enum ForwardError {
     /// Too many requests are on their way to other nodes.
     #[error("too many requests are on their way to other nodes; nothing was done: try again in a moment")]
     TooMany,
+    /// Too many from one address wait at other nodes.
+    #[error("as many from this address wait at other nodes as may: {max}")]
+    TooManyOfOne {
+        /// How many.
+        max: usize,
+    },
+}
+
+impl ForwardError {
+    /// Whether the other node was not even asked.
+    pub(super) fn is_ours(self) -> bool {
+        matches!(self, Self::TooMany | Self::TooManyOfOne { .. })
+    }
 }
 
 /// Sends a request on when its handler finds its table elsewhere. A layer for the whole router.
@@ -112,7 +125,9 @@ enum Kind {
 impl Kind {
     fn of(parts: &Parts, is_upgrade: bool) -> Self {
         let is_feed = parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == FEED);
-        let waits = || parts.uri.query().is_some_and(|query| query.split('&').any(|pair| pair.starts_with("wait=")));
+        // Whatever the handler will take for it, however it is written.
+        let named = || Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok();
+        let waits = || named().is_some_and(|Query(named)| named.iter().any(|(name, _)| name == "wait"));
         match () {
             () if is_feed && asks_for_stream(&parts.headers) => Self::Stream,
             () if is_feed && waits() => Self::Poll,
@@ -128,7 +143,7 @@ struct Errand {
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-    client: Option<IpAddr>,
+    client: Client,
     upgrade: Option<OnUpgrade>,
     kind: Kind,
     can_park: Option<CanPark>,
@@ -142,7 +157,7 @@ impl Errand {
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
-            client: parts.extensions.get().and_then(|Client(client)| *client),
+            client: parts.extensions.get().copied().unwrap_or(Client(None)),
             upgrade: upgrade.filter(|_| kind == Kind::Socket),
             kind,
             can_park: parts.extensions.get().and_then(|may_park: &MayPark| may_park.after(&body)),
@@ -166,7 +181,9 @@ impl Errand {
         let went = self.go(&app, &address).await;
         app.metrics.forwarded(went.is_ok());
         let mut response = went.unwrap_or_else(|error| {
-            tracing::warn!(address, %error, "a request for another node's table was not answered there");
+            if !error.is_ours() {
+                tracing::warn!(address, %error, "a request for another node's table was not answered there");
+            }
             ApiError::Forward(error).into_response()
         });
         if kind == Kind::Poll {
@@ -177,9 +194,7 @@ impl Errand {
 
     async fn go(mut self, app: &App, address: &str) -> Result<Response, ForwardError> {
         let (kind, can_park, method) = (self.kind, self.can_park, self.method.clone());
-        // Who waits must not keep those away who act.
-        let places = if kind == Kind::Plain { &app.forwards } else { &app.forward_waits };
-        let permit = places.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
+        let place = if kind == Kind::Plain { app.forwards.act() } else { app.forwards.wait(self.client.counted()) }?;
         let upgrade = self.upgrade.take();
         let request = self.request(app, address, upgrade.is_some()).await?;
         let (mut sender, connection) = connect(address).await?;
@@ -191,7 +206,7 @@ impl Errand {
         let mut answer = answer.map_err(|_| lost)?.map_err(|_| lost)?;
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             let there = hyper::upgrade::on(&mut answer);
-            tokio::spawn(pass_through(app.clone(), upgrade.ok_or(lost)?, there, permit));
+            tokio::spawn(socket::pass_through(app.clone(), upgrade.ok_or(lost)?, there, place));
             return Ok(answer.map(|_| Body::empty()));
         }
         let length = answer.headers().get(header::CONTENT_LENGTH).cloned();
@@ -204,10 +219,10 @@ impl Errand {
         match can_park {
             Some(can_park) if kind == Kind::Stream && answer.status() == StatusCode::OK => {
                 let (parts, body) = answer.into_parts();
-                let passing = Passing::new(body, connection, permit);
+                let passing = Passing::new(body, connection, place);
                 Ok(Park::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_EVERY, passing))
             }
-            _ => Ok(answer.map(|body| Body::new(PassedBack { body, _connection: connection, _permit: permit }))),
+            _ => Ok(answer.map(|body| Body::new(PassedBack { body, _connection: connection, _place: place }))),
         }
     }
 
@@ -225,7 +240,7 @@ impl Errand {
         }
         // Whose page it is was judged here, where scheme and port were the browser's.
         headers.remove(header::ORIGIN);
-        mark::put(app, &method, &uri, &mut headers, client).await.map_err(|error| {
+        mark::put(app, &method, &uri, &mut headers, client.0).await.map_err(|error| {
             tracing::warn!(%error, "the key with which nodes know each other cannot be read");
             ForwardError::Unreachable
         })?;
@@ -269,7 +284,7 @@ impl Drop for Driver {
 struct PassedBack {
     body: Incoming,
     _connection: Driver,
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl HttpBody for PassedBack {
@@ -292,14 +307,36 @@ impl HttpBody for PassedBack {
     }
 }
 
-/// Passes the bytes of a socket through until one side has had enough, or this process leaves.
-async fn pass_through(app: App, here: OnUpgrade, there: OnUpgrade, permit: OwnedSemaphorePermit) {
-    let (Ok(here), Ok(there)) = tokio::join!(here, there) else { return };
-    let (mut here, mut there) = (TokioIo::new(here), TokioIo::new(there));
-    let pass = copy_bidirectional_with_sizes(&mut here, &mut there, SOCKET_BUFFER_BYTES, SOCKET_BUFFER_BYTES);
-    tokio::select! {
-        _ = pass => {}
-        () = app.drain.begun() => {}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::Router;
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    /// What a request of this kind is expected to be, asked at the route of feeds or at another.
+    async fn check(route: &'static str, query: &str, accept: &str, is_upgrade: bool, want: Kind) {
+        let kind =
+            move |request: Request| async move { format!("{:?}", Kind::of(&request.into_parts().0, is_upgrade)) };
+        let uri = format!("{}{query}", route.replace("{table}", "t"));
+        let request = Request::get(uri).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
+        let response = Router::new().route(route, get(kind)).oneshot(request).await.unwrap();
+        let have = axum::body::to_bytes(response.into_body(), 64).await.unwrap();
+        assert_eq!(have, format!("{want:?}"), "{route}{query} {accept}");
     }
-    drop(permit);
+
+    #[tokio::test]
+    async fn whoever_waits_is_known_however_it_is_written() {
+        const OTHER: &str = "/api/stories/tables/{table}";
+        check(FEED, "", "*/*", false, Kind::Plain).await;
+        check(FEED, "?after=7", "*/*", false, Kind::Plain).await;
+        for query in ["?wait=10m", "?after=7&wait=10m", "?%77ait=10m", "?after=7&w%61i%74=10m", "?wait"] {
+            check(FEED, query, "*/*", false, Kind::Poll).await;
+        }
+        check(FEED, "?awaits=10m", "*/*", false, Kind::Plain).await;
+        check(FEED, "?wait=10m", "text/event-stream", false, Kind::Stream).await;
+        check(FEED, "?wait=10m", "*/*", true, Kind::Poll).await;
+        check(OTHER, "?wait=10m", "text/event-stream", false, Kind::Plain).await;
+        check(OTHER, "", "*/*", true, Kind::Socket).await;
+    }
 }

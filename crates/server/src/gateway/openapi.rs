@@ -96,9 +96,11 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
     let has_security = operation.security.as_ref().is_some_and(|security| !security.is_empty());
     let has_body = operation.request_body.is_some();
     let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
+    let (is_about_a_table, may_be_known) = (is_about_a_table(path), may_be_known(path));
     let common = [
         ("400", has_input, "Something in the request is not what it must be; `code` and `detail` say what."),
         ("401", has_security, "No token, or an unknown one."),
+        ("401", may_be_known, "A token that nobody has, or that has ended. Without any one is a visitor."),
         ("403", has_security, "The token's role is too weak."),
         ("413", has_body, "The body is too long."),
         ("415", has_body, "The body is not declared as JSON."),
@@ -110,6 +112,16 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
         ),
         (
             "503",
+            is_about_a_table,
+            "`tables_not_served`, `table_elsewhere`, `table_busy`, `too_many_tables`, `draining`: this node cannot do it now; or the store cannot be reached, or there is too much to do. Try again after `Retry-After`.",
+        ),
+        (
+            "504",
+            is_about_a_table,
+            "`table_silent`: the node that owns the table did not answer, and nobody knows whether it was done. Look before trying again.",
+        ),
+        (
+            "503",
             path.starts_with("/api/") && path != DOCUMENT_PATH,
             "The store cannot be reached, or there is too much to do (`overloaded`); try again after `Retry-After`.",
         ),
@@ -118,6 +130,17 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
         let refusal = || problem(description).into();
         operation.responses.responses.entry(status.to_owned()).or_insert_with(refusal);
     }
+}
+
+/// Whether a route needs a table, which may be anywhere: of a game's past there is a record.
+fn is_about_a_table(path: &str) -> bool {
+    ["/api/stories/games", "/api/stories/tables"].iter().any(|begin| path.starts_with(begin))
+        && !path.ends_with("/history")
+}
+
+/// Whether a route looks at a token that nobody needs.
+fn may_be_known(path: &str) -> bool {
+    path.starts_with("/api/stories/") && !path.starts_with("/api/stories/cards/") && !path.ends_with("/guests")
 }
 
 fn problem(description: &str) -> utoipa::openapi::Response {

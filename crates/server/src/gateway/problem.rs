@@ -29,10 +29,14 @@ const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
 /// Text of ours or of a parser that is sent back, at most: a parser may quote a whole body.
 const DETAIL_CHARS_MAX: usize = 400;
 
-/// Marks the answer to a request that was turned away at the door. Such come in floods, and are counted: none is worth a line of
-/// its own in the log.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TurnedAway;
+/// Marks the answer to a request that was turned away at the door. Such come in floods, and are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TurnedAway {
+    /// None is worth a line of its own in the log.
+    Lightly,
+    /// Whoever only looked or waited is not, and there may be many. An action that was not done is: somebody will ask what became of it.
+    WithRegret,
+}
 
 /// Marks the answer to a request about a table that another node owns: whoever forwards requests finds the node here.
 #[derive(Clone, Debug)]
@@ -414,6 +418,7 @@ impl ApiError {
             Self::Forward(ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere")
             }
+            Self::Forward(ForwardError::TooManyOfOne { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
             Self::Forward(ForwardError::Silent) => (StatusCode::GATEWAY_TIMEOUT, "table_silent"),
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
             Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
@@ -444,6 +449,18 @@ impl ApiError {
             code: code.to_owned(),
             detail: self.to_string().chars().take(DETAIL_CHARS_MAX).collect(),
             field: self.field().map(str::to_owned),
+        }
+    }
+
+    /// Whether, and how, this turns somebody away at the door.
+    fn turned_away(&self) -> Option<TurnedAway> {
+        match self {
+            Self::Tables(TableError::NotServing | TableError::Inherited { .. }) => Some(TurnedAway::WithRegret),
+            Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
+                Some(TurnedAway::Lightly)
+            }
+            Self::Forward(error) if error.is_ours() => Some(TurnedAway::Lightly),
+            _ => None,
         }
     }
 
@@ -514,9 +531,7 @@ impl IntoResponse for ApiError {
             }
             _ => {}
         }
-        if matches!(self, Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_)) {
-            response.extensions_mut().insert(TurnedAway);
-        }
+        self.turned_away().map(|how| response.extensions_mut().insert(how));
         if let Self::Tables(TableError::Elsewhere { address }) = self {
             response.extensions_mut().insert(Elsewhere { address });
         }

@@ -56,7 +56,12 @@ fn log(method: &Method, route: &str, response: &Response, began: Instant) {
 /// Requests that change something are worth a line in production; reads, polls and what was turned away at the door only when
 /// somebody looks for them.
 fn level(method: &Method, response: &Response) -> Level {
-    if method.is_safe() && !response.status().is_server_error() || response.extensions().get::<TurnedAway>().is_some() {
+    let is_turned_away = match response.extensions().get::<TurnedAway>() {
+        Some(TurnedAway::Lightly) => true,
+        Some(TurnedAway::WithRegret) => method.is_safe(),
+        None => false,
+    };
+    if method.is_safe() && !response.status().is_server_error() || is_turned_away {
         Level::DEBUG
     } else if response.status().is_server_error() {
         Level::WARN
@@ -78,6 +83,7 @@ pub(super) fn panic_text(panic: &(dyn Any + Send)) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::TableError;
     use axum::Router;
     use axum::http::StatusCode;
     use axum::middleware::from_fn;
@@ -118,6 +124,11 @@ mod tests {
         check_level(&Method::POST, ApiError::Unforeseen(String::new()), Level::WARN);
         check_level(&Method::POST, ApiError::RateLimited(Box::default()), Level::DEBUG);
         check_level(&Method::POST, ApiError::LimiterFull(Box::default()), Level::DEBUG);
+        check_level(&Method::POST, ApiError::Tables(TableError::Busy), Level::DEBUG);
+        check_level(&Method::GET, ApiError::Tables(TableError::NotServing), Level::DEBUG);
+        check_level(&Method::POST, ApiError::Tables(TableError::NotServing), Level::WARN);
+        let lease = Duration::from_secs(5);
+        check_level(&Method::POST, ApiError::Tables(TableError::Inherited { lease }), Level::WARN);
         let overload = crate::metrics::Overload::Queue;
         check_level(&Method::POST, ApiError::Overloaded { overload, retry_after_s: 1 }, Level::DEBUG);
     }

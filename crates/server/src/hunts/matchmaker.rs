@@ -13,6 +13,7 @@ use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
 use engine::rows::WorldRow;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -79,6 +80,8 @@ pub enum NotTaken {
 pub struct Matchmaker {
     desk: Mutex<Desk>,
     came: Notify,
+    /// Rounds of matches that could not all be saved.
+    failures: AtomicU64,
     metrics: Arc<Metrics>,
 }
 
@@ -103,7 +106,7 @@ struct Known {
 impl Matchmaker {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
         let desk = Desk { pool: Pool::new(Terms::default()), ..Desk::default() };
-        Self { desk: Mutex::new(desk), came: Notify::new(), metrics }
+        Self { desk: Mutex::new(desk), came: Notify::new(), failures: AtomicU64::new(0), metrics }
     }
 
     /// Every update under this lock is whole before anything can panic.
@@ -148,6 +151,12 @@ impl Matchmaker {
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.desk().open.len()
+    }
+
+    /// How often hunts of the matched could not be saved so far.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures.load(Ordering::Relaxed)
     }
 
     /// One look at everybody who waits: ends those whose time is over; those who are matched are to be given a hunt.
@@ -264,6 +273,7 @@ async fn make_matches(app: &App) {
                 tracing::warn!("hunts of the matched cannot be saved; their parties wait on");
             }
             is_failing = !is_saved;
+            matchmaker.failures.fetch_add(u64::from(is_failing), Ordering::Relaxed);
         }
     }
 }

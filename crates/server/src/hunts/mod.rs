@@ -6,8 +6,6 @@
 mod aggregator;
 mod make;
 mod matchmaker;
-#[cfg(test)]
-mod tests;
 
 pub use aggregator::Aggregation;
 pub use make::{Wanted, hunt, settings_of};

@@ -3,9 +3,10 @@
 use super::tape::Tape;
 use crate::app::App;
 use crate::gateway::extract::Id;
+use crate::gateway::hangup::hang_up;
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use axum::extract::State as Shared;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use engine::ids::MatchId;
 use engine::matches::spec::MatchSpec;
@@ -87,7 +88,7 @@ async fn watch(app: &App, spec: MatchSpec, mut socket: WebSocket) {
             return;
         }
     }
-    let _ = send(&mut socket, Message::Close(Some(CloseFrame { code, reason: reason.into() }))).await;
+    hang_up(socket, code, reason).await;
 }
 
 /// Registers, then looks; after each ring looks again.

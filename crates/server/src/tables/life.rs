@@ -8,7 +8,7 @@
 use super::keeper::{End, Keeper};
 use super::message::Message;
 use super::outside::Outside;
-use super::{Shared, Tables};
+use super::{Desk, Shared, Tables};
 use crate::app::Drain;
 use crate::lease::{self, Lease};
 use engine::commands::{Command, Outcome};
@@ -16,9 +16,13 @@ use engine::ids::WorkerId;
 use engine::limits::{CLAIM_GAP, TABLE_CLAIM_MAX, TABLE_DRAIN_LINGER};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use store::StoreError;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
+
+/// A keeper whose mailbox stays full for so long does not read it any more. Shorter than a drain may take.
+const KEEPER_STUCK_AFTER: Duration = Duration::from_secs(2);
 
 /// Runs one life after another until the drain.
 pub async fn run<O: Outside>(outside: O, tables: Tables, drain: Drain) {
@@ -105,10 +109,10 @@ impl<O: Outside> Life<O> {
                 let is_more = claimed.len() == max;
                 self.shared.metrics.tables_taken_over(claimed.len());
                 for claimed in claimed {
-                    let desk = self.shared.desk_of(claimed.id);
-                    // A keeper that is gone ends the life at the next turn.
-                    if desk.sender.send(Message::Adopt { claimed: Box::new(claimed), asked_at }).await.is_ok() {
-                        self.shared.metrics.table_mail_came();
+                    let table = claimed.id;
+                    let adopt = Message::Adopt { claimed: Box::new(claimed), asked_at };
+                    if !self.tell(self.shared.desk_of(table), adopt).await {
+                        return Err(Last::Broken);
                     }
                 }
                 Ok(is_more)
@@ -127,6 +131,16 @@ impl<O: Outside> Life<O> {
         }
     }
 
+    /// Puts a message into a keeper's mailbox. A keeper that takes nothing for so long is stuck, or gone with its mailbox full: whether
+    /// this one is not.
+    async fn tell(&self, desk: &Desk, message: Message) -> bool {
+        let is_told = desk.sender.send_timeout(message, KEEPER_STUCK_AFTER).await.is_ok();
+        if is_told {
+            self.shared.metrics.table_mail_came();
+        }
+        is_told
+    }
+
     /// The drain. Nothing that lasts is begun any more; who waits is answered by the gateway, spread over a moment in which
     /// everybody is served as before. Then what is under way is finished.
     async fn leave(&mut self) -> Last {
@@ -135,8 +149,8 @@ impl<O: Outside> Life<O> {
             sleep(TABLE_DRAIN_LINGER).await;
         }
         for desk in &self.shared.desks {
-            if desk.sender.send(Message::Leave).await.is_ok() {
-                self.shared.metrics.table_mail_came();
+            if !self.tell(desk, Message::Leave).await {
+                return Last::Broken;
             }
         }
         while let Some(ended) = self.keepers.join_next().await {

@@ -31,7 +31,7 @@ pub(super) enum Request {
     Act(Box<Act>),
     View { viewer: Option<PlayerId>, reply: Reply<Seen> },
     Feed { viewer: Option<PlayerId>, after: u64, reply: Reply<Arc<FeedAnswer>> },
-    Wait { viewer: Option<PlayerId>, after: u64, place: Place, reply: Reply<Waiting> },
+    Wait { after: u64, place: Place, reply: Reply<Waiting> },
 }
 
 /// An action on its way.
@@ -60,7 +60,8 @@ impl Request {
     pub(super) fn asker(&self) -> Option<PlayerId> {
         match self {
             Self::Act(act) => Some(act.actor),
-            Self::View { viewer, .. } | Self::Feed { viewer, .. } | Self::Wait { viewer, .. } => *viewer,
+            Self::View { viewer, .. } | Self::Feed { viewer, .. } => *viewer,
+            Self::Wait { place, .. } => place.waiter().player,
         }
     }
 

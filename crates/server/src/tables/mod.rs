@@ -35,11 +35,12 @@ use engine::tables::{Action, Newcomer, News, Refusal, TableView};
 use message::{Message, Reply, Request};
 use openers::Openers;
 use room::Hall;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use store::StoreError;
-use tally::Tally;
+use tally::{Caps, Tally};
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 /// Owns tables until the process drains, then gives them up and returns.
@@ -145,11 +146,29 @@ pub struct FeedAnswer {
     pub online: Vec<PlayerId>,
 }
 
+/// Whose a wait is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiter {
+    /// Who is told; `None` is a visitor.
+    pub player: Option<PlayerId>,
+    /// Whose the wait is counted as beside that: an address, or the network that counts as one. `None` is counted nowhere.
+    pub address: Option<IpAddr>,
+}
+
+/// Somebody whose address is not known.
+impl From<Option<PlayerId>> for Waiter {
+    fn from(player: Option<PlayerId>) -> Self {
+        Self { player, address: None }
+    }
+}
+
 /// Whose waits, or tables, are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// One player's.
     Player,
+    /// Those of one address.
+    Address,
     /// Everybody's, in this process.
     All,
 }
@@ -195,7 +214,7 @@ pub enum TableError {
     #[error("this idempotency key was used for another request")]
     KeyReused,
     /// As many wait as may.
-    #[error("as many wait as may: {max}")]
+    #[error("as many wait{} as may: {max}", of(*whose))]
     TooManyWaiters {
         /// How many.
         max: usize,
@@ -215,6 +234,14 @@ pub enum TableError {
     Broken,
 }
 
+fn of(whose: Whose) -> &'static str {
+    match whose {
+        Whose::Player => " for this player",
+        Whose::Address => " from this address",
+        Whose::All => "",
+    }
+}
+
 /// What one process's tables come to, for operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -228,7 +255,12 @@ impl Tables {
     /// The tables of a process that begins now; nobody keeps them before [`run`].
     #[must_use]
     pub fn new(settings: Settings, metrics: Arc<Metrics>) -> Self {
-        let tally = Arc::new(Tally::new(settings.waiters_max, settings.waiters_per_player_max));
+        let caps = Caps {
+            all: settings.waiters_max,
+            per_player: settings.waiters_per_player_max,
+            per_address: settings.waiters_per_address_max,
+        };
+        let tally = Arc::new(Tally::new(caps));
         let desk = || {
             let (sender, inbox) = mpsc::channel(TABLE_MAILBOX_MAX);
             let hall = Arc::new(Hall::new(tally.clone(), metrics.clone(), settings.presence_grace));
@@ -299,16 +331,15 @@ impl Tables {
         self.ask(table, |reply| Message::Request { table, request: Request::Feed { viewer, after, reply } }).await
     }
 
-    /// Waits for what happens at a table after the viewer's `after`: over at once when something has. While it lives, and for
-    /// [`Settings::presence_grace`] longer, the viewer is present.
+    /// Waits for what happens at a table after the waiter's `after`: over at once when something has. While it lives, and for
+    /// [`Settings::presence_grace`] longer, the player is present.
     ///
     /// # Errors
     /// See [`TableError`].
-    pub async fn wait(&self, table: TableId, viewer: Option<PlayerId>, after: u64) -> Result<Waiting, TableError> {
+    pub async fn wait(&self, table: TableId, waiter: impl Into<Waiter>, after: u64) -> Result<Waiting, TableError> {
         self.shared.refuse_if_leaving()?;
-        let place = self.shared.tally.take(viewer)?;
-        self.ask(table, |reply| Message::Request { table, request: Request::Wait { viewer, after, place, reply } })
-            .await
+        let place = self.shared.tally.take(waiter.into())?;
+        self.ask(table, |reply| Message::Request { table, request: Request::Wait { after, place, reply } }).await
     }
 
     /// What it comes to at the moment.

@@ -2,19 +2,15 @@
 //! it is loaded, and given back when it leaves memory, in whatever way.
 
 use super::{TableError, Whose};
+use crate::shares::Shares;
 use engine::ids::PlayerId;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Locks over which players are spread, so that keepers do not wait for each other.
-const SHARDS: usize = 16;
+use std::sync::Arc;
 
 /// The tables of each player.
 #[derive(Debug)]
 pub(super) struct Openers {
     max: usize,
-    players: [Mutex<HashMap<PlayerId, u32>>; SHARDS],
+    players: Shares<PlayerId>,
 }
 
 /// A table of this player's, until it is dropped.
@@ -26,42 +22,26 @@ pub(super) struct Opener {
 
 impl Openers {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, players: Default::default() }
+        Self { max, players: Shares::default() }
     }
 
     /// Counts a table that is to be opened, if he may have one more.
     pub(super) fn open(self: &Arc<Self>, player: PlayerId) -> Result<Opener, TableError> {
-        let mut players = self.shard(player);
-        if players.get(&player).is_some_and(|tables| *tables as usize >= self.max) {
+        if !self.players.take(player, self.max) {
             return Err(TableError::TooManyTables { max: self.max, whose: Whose::Player });
         }
-        Ok(self.count(&mut players, player))
+        Ok(Opener { openers: self.clone(), player })
     }
 
     /// Counts a table that is there already, be they too many or not.
     pub(super) fn load(self: &Arc<Self>, player: PlayerId) -> Opener {
-        self.count(&mut self.shard(player), player)
-    }
-
-    fn count(self: &Arc<Self>, players: &mut HashMap<PlayerId, u32>, player: PlayerId) -> Opener {
-        *players.entry(player).or_default() += 1;
+        self.players.count(player);
         Opener { openers: self.clone(), player }
-    }
-
-    fn shard(&self, player: PlayerId) -> MutexGuard<'_, HashMap<PlayerId, u32>> {
-        // Ids end in random bits. No update leaves the counts broken for another, even if a holder of the lock panicked.
-        self.players[player.0 as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Opener {
     fn drop(&mut self) {
-        let mut players = self.openers.shard(self.player);
-        if let Entry::Occupied(mut tables) = players.entry(self.player) {
-            *tables.get_mut() -= 1;
-            if *tables.get() == 0 {
-                tables.remove();
-            }
-        }
+        self.openers.players.give_back(self.player);
     }
 }

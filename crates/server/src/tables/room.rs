@@ -4,7 +4,7 @@
 //! A wait is a place in a list: no task, no channel, no timer. Knows no table: the keeper says who gets what.
 
 use super::tally::{Place, Tally};
-use super::{Feed, FeedAnswer, TableError};
+use super::{Feed, FeedAnswer, TableError, Waiter};
 use crate::metrics::Metrics;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_PRESENT_MAX;
@@ -79,8 +79,8 @@ struct State {
 
 enum Seat {
     Free { next: Option<u32> },
-    Waits { viewer: Option<PlayerId>, after: u64, waker: Option<Waker> },
-    Answered { viewer: Option<PlayerId>, answer: Answer },
+    Waits { waiter: Waiter, after: u64, waker: Option<Waker> },
+    Answered { waiter: Waiter, answer: Answer },
 }
 
 struct Present {
@@ -102,9 +102,10 @@ impl Room {
     }
 
     /// Begins a wait for what comes after `after`.
-    pub(super) fn enter(self: &Arc<Self>, viewer: Option<PlayerId>, after: u64, place: Place) -> Waiting {
+    pub(super) fn enter(self: &Arc<Self>, after: u64, place: Place) -> Waiting {
         let mut state = self.lock();
-        let seat = Seat::Waits { viewer, after, waker: None };
+        let waiter = place.keep();
+        let seat = Seat::Waits { waiter, after, waker: None };
         let at = match state.free {
             Some(at) => {
                 let before = std::mem::replace(&mut state.seats[at as usize], seat);
@@ -117,10 +118,9 @@ impl Room {
                     .expect("places are counted, and fewer than there are 32-bit numbers")
             }
         };
-        place.keep();
         state.waiting += 1;
         self.hall.metrics.table_waiter_came();
-        if let Some(player) = viewer {
+        if let Some(player) = waiter.player {
             self.came(&mut state, player, 1);
         }
         drop(state);
@@ -157,10 +157,10 @@ impl Room {
         let mut told = 0;
         let mut state = self.lock();
         for seat in &mut state.seats {
-            let Seat::Waits { viewer, after, waker } = seat else { continue };
-            let Some(answer) = cut(*viewer, *after) else { continue };
+            let Seat::Waits { waiter, after, waker } = seat else { continue };
+            let Some(answer) = cut(waiter.player, *after) else { continue };
             wakers.extend(waker.take());
-            *seat = Seat::Answered { viewer: *viewer, answer };
+            *seat = Seat::Answered { waiter: *waiter, answer };
             told += 1;
         }
         drop(state);
@@ -234,8 +234,8 @@ impl Room {
     fn leave(&self, at: u32) {
         let mut state = self.lock();
         let next = state.free.replace(at);
-        let viewer = match std::mem::replace(&mut state.seats[at as usize], Seat::Free { next }) {
-            Seat::Waits { viewer, .. } | Seat::Answered { viewer, .. } => viewer,
+        let waiter = match std::mem::replace(&mut state.seats[at as usize], Seat::Free { next }) {
+            Seat::Waits { waiter, .. } | Seat::Answered { waiter, .. } => waiter,
             Seat::Free { .. } => return,
         };
         state.waiting -= 1;
@@ -245,12 +245,12 @@ impl Room {
             state.seats.shrink_to(SEATS_KEPT);
             state.free = None;
         }
-        self.hall.tally.give_back(viewer);
+        self.hall.tally.give_back(waiter);
         self.hall.metrics.table_waiter_went();
         if state.closed.is_some() {
             return;
         }
-        if let Some(player) = viewer
+        if let Some(player) = waiter.player
             && let Ok(place) = state.present.binary_search_by_key(&player, |present| present.player)
         {
             let present = &mut state.present[place];

@@ -16,6 +16,8 @@ pub struct Settings {
     pub waiters_max: usize,
     /// Waits of one player at once.
     pub waiters_per_player_max: usize,
+    /// Waits from one address at once.
+    pub waiters_per_address_max: usize,
     /// How long somebody counts as present once his last wait has ended, and how long a table without a game stays in memory
     /// when nobody is there.
     pub presence_grace: Duration,
@@ -33,6 +35,7 @@ impl Settings {
             tables_per_player_max: config.stories_tables_per_player_max,
             waiters_max: config.stories_waiters_max,
             waiters_per_player_max: config.stories_waiters_per_player_max,
+            waiters_per_address_max: config.stories_waiters_per_address_max,
             presence_grace: config.stories_presence_grace,
             claim_period: config.stories_claim_period,
         }

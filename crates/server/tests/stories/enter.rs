@@ -17,7 +17,10 @@ async fn a_guest_plays_and_does_nothing_else() {
     forged.push(last);
     for token in [forged.as_str(), "gst_", "gst_AAAA", &ann.token[..ann.token.len() - 4]] {
         house.call("POST /api/stories/games").by(token).json(&json!({})).check("401 token_unknown").await;
-        house.call("GET /api/stories/lobby").by(token).check("200").await;
+        // Nobody is to take what a visitor sees for their own, wherever they look.
+        for line in ["GET /api/stories/lobby", "GET /api/stories/history", "GET /api/stories/my-games"] {
+            house.call(line).by(token).check("401 token_unknown").await;
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Input of every bad kind: a clear refusal, and nothing stored.
 
 use crate::house::House;
+use crate::lines::listen;
 use crate::play::{Person, Stage, Story};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 const NOBODYS: &str = "0190b5a4-7c1e-7000-8000-000000000001";
 
@@ -103,8 +106,38 @@ async fn games_and_tables_that_are_none() {
         ("GET /api/stories/cards/7.svg?v=2", "200"),
     ];
     for (line, want) in rows {
-        let want = want.split(' ').take(2).collect::<Vec<_>>().join(" ");
-        story.house.call(line).by(&story.eve.token).check(&want).await;
+        let mut words = want.splitn(3, ' ');
+        let (status, code, field) = (words.next().unwrap(), words.next().unwrap_or_default(), words.next());
+        let reply = story.house.call(line).by(&story.eve.token).check(format!("{status} {code}").trim()).await;
+        assert_eq!(reply.body["field"].as_str(), field, "{line}");
+    }
+}
+
+/// A stream is an answer without an end: it is begun only where its client is seen to go.
+#[tokio::test]
+async fn streams_that_cannot_be_held() {
+    let story = Story::at(Stage::Told).await;
+    let feed = format!("/api/stories/tables/{}/feed", story.table);
+    let ask = |method: &str| {
+        let call = story.house.call(&format!("{method} {feed}")).by("").header("accept", "text/event-stream");
+        call.header("last-event-id", "1")
+    };
+    let refused = ask("GET").check("400 bad_value").await;
+    assert_eq!(refused.body["field"], "Accept");
+    let head = ask("HEAD").check("200").await;
+    assert_eq!((&head.headers["content-type"], &head.bytes[..]), (&"text/event-stream".parse().unwrap(), &b""[..]));
+    // At a real door the body counts: what is still on the way would be taken for the next request.
+    let address = listen(&story.house).await;
+    for (body, want) in [("", "HTTP/1.1 200 OK"), ("x", "HTTP/1.1 400 Bad Request")] {
+        let length = body.len();
+        let head = format!(
+            "GET {feed}?after=0 HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\nContent-Length: {length}"
+        );
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        connection.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).await.unwrap();
+        let mut status = vec![0; want.len()];
+        connection.read_exact(&mut status).await.unwrap();
+        assert_eq!(String::from_utf8(status).unwrap(), want);
     }
 }
 

@@ -120,4 +120,25 @@ async fn a_players_points_are_their_own() {
     assert_eq!(own["standing"]["earned_cards"].as_array().unwrap().len(), 1);
     let others = story.house.call(&line).by(&story.ben.token).check("200").await.body;
     assert_eq!((&others["standing"], &others["level"]), (&Value::Null, &json!(2)));
+    // A guest's name stands in their token and where they sit, and nowhere else.
+    assert_eq!((&own["name"], &others["name"]), (&json!("Ann"), &Value::Null));
+}
+
+#[tokio::test]
+async fn lists_say_who_tells() {
+    let story = Story::at(Stage::Told).await;
+    let opened = story.house.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
+    let names = async |line: &str, by: &str| -> Vec<Value> {
+        let games = story.house.call(line).by(by).check("200").await.body;
+        games.as_array().unwrap().iter().map(|game| game["storyteller_name"].clone()).collect()
+    };
+    // An account tells under its own name; Fay sits at a table of her own.
+    assert_eq!(names("GET /api/stories/lobby", "").await, ["ann", "Fay", "Ann"]);
+    assert_eq!(names("GET /api/stories/my-games", &story.ben.token).await, ["Ann"]);
+    let player = opened.body["game"]["storyteller"].as_str().unwrap();
+    let seen = story.house.call(&format!("GET /api/stories/players/{player}")).by("").check("200").await;
+    assert_eq!(seen.body["name"], "ann");
+    // Who leaves takes the name from nobody.
+    story.post(&story.ann, "leave", None).check("200").await;
+    assert_eq!(names("GET /api/stories/history", "").await, ["Ann"]);
 }

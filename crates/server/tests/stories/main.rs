@@ -7,6 +7,7 @@
 #[path = "../api/house.rs"]
 mod house;
 
+mod crowds;
 mod enter;
 mod input;
 mod lines;

@@ -123,6 +123,7 @@ fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
         tables_per_player_max: 100,
         waiters_max: 1_000,
         waiters_per_player_max: 16,
+        waiters_per_address_max: 1_000,
         presence_grace: plan.presence_grace,
         claim_period: Duration::from_millis(500),
     };

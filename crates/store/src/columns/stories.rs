@@ -8,8 +8,7 @@ use engine::tables::{Phase, Standing};
 use rules::stories::CardSet;
 
 /// Of `story_games g`.
-pub(crate) const GAME: &str =
-    "g.table_id, g.number, g.storyteller, g.phase, g.sentence, g.players, g.players_max, g.created_at, g.ended_at";
+pub(crate) const GAME: &str = "g.table_id, g.number, g.storyteller, g.storyteller_name, g.phase, g.sentence, g.players, g.players_max, g.created_at, g.ended_at";
 /// After [`GAME`], of `story_records r`.
 pub(crate) const GAME_RECORD: &str = "r.data";
 /// After [`GAME`], of `story_seats s`.
@@ -20,6 +19,7 @@ pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
     Ok(GameRow {
         id: GameId { table: TableId(row.id()?), number: row.number()? },
         storyteller: PlayerId(row.id()?),
+        storyteller_name: row.maybe_text()?,
         phase: {
             let name = row.text()?;
             named(Phase::from_name(&name), "phase", &name)?

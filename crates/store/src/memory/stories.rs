@@ -101,10 +101,14 @@ impl Stories {
     }
 
     fn put_game(&mut self, row: &GameRow) {
-        let sentence = row.sentence.as_deref().map(laws::kept_text);
-        let row = GameRow { sentence, ..row.clone() };
+        let kept = |text: &Option<String>| text.as_deref().map(laws::kept_text);
+        let (sentence, storyteller_name) = (kept(&row.sentence), kept(&row.storyteller_name));
+        let row = GameRow { sentence, storyteller_name, ..row.clone() };
         match self.games.get_mut(&row.id) {
-            Some(entry) => entry.row = GameRow { created_at: entry.row.created_at, ..row },
+            Some(entry) => {
+                let GameRow { created_at, storyteller_name, .. } = entry.row.clone();
+                entry.row = GameRow { created_at, storyteller_name, ..row };
+            }
             None => {
                 self.games.insert(row.id, GameEntry { row, record: None, seats: BTreeMap::new() });
             }

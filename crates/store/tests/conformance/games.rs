@@ -17,6 +17,7 @@ pub(crate) fn a_game_is_read_back_as_it_was_written(database: &dyn Database) {
     assert_eq!(held.reader.story_game(game_id(1, 2)), Ok(None));
     let told = GameRow {
         storyteller: player_id(4),
+        storyteller_name: Some("Ben".to_owned()),
         sentence: Some("a\0b".to_owned()),
         players: 3,
         players_max: 4,
@@ -24,14 +25,23 @@ pub(crate) fn a_game_is_read_back_as_it_was_written(database: &dyn Database) {
         ..in_phase(game(1, 1), Phase::Vote, None)
     };
     held.did(entry_with(1, 2, vec![Index::Game(told.clone())]), Outcome::Done);
-    let kept = GameRow { created_at: game(1, 1).created_at, sentence: Some("a b".to_owned()), ..told };
-    assert_eq!(held.reader.story_game(game_id(1, 1)), Ok(Some((kept, None))), "all but its age can change");
+    let GameRow { created_at, storyteller_name, .. } = game(1, 1);
+    let kept = GameRow { created_at, storyteller_name, sentence: Some("a b".to_owned()), ..told };
+    assert_eq!(
+        held.reader.story_game(game_id(1, 1)),
+        Ok(Some((kept, None))),
+        "all but its age and the name on it can change"
+    );
     for (at_version, phase) in (3..).zip(Phase::ALL) {
         let ended_at = (!phase.is_live()).then(|| at(900));
         let row = GameRow { sentence: None, ..in_phase(game(1, 1), phase, ended_at) };
         held.did(entry_with(1, at_version, vec![Index::Game(row.clone())]), Outcome::Done);
         assert_eq!(held.reader.story_game(game_id(1, 1)), Ok(Some((row, None))), "{phase:?}");
     }
+    let strange = GameRow { storyteller_name: Some("B\0n".to_owned()), ..game(1, 2) };
+    held.did(entry_with(1, 8, vec![Index::Game(strange.clone())]), Outcome::Done);
+    let kept = GameRow { storyteller_name: Some("B n".to_owned()), ..strange };
+    assert_eq!(held.reader.story_game(game_id(1, 2)), Ok(Some((kept, None))));
 }
 
 /// Tables 1 to 4 with one game each; the last opened is that of table 4.

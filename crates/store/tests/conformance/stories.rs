@@ -47,6 +47,7 @@ pub(crate) fn game(table: u128, number: u32) -> GameRow {
     GameRow {
         id: game_id(table, number),
         storyteller: player_id(1),
+        storyteller_name: Some("Änn".to_owned()),
         phase: Phase::Invitation,
         sentence: Some("Ünder the stairs".to_owned()),
         players: 1,

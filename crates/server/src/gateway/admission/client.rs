@@ -39,14 +39,19 @@ fn address(text: &str) -> Option<IpAddr> {
     text.parse::<IpAddr>().ok().or_else(with_port).or_else(bare).map(|address| address.to_canonical())
 }
 
+/// What an address is counted as: itself, or the first address of its network.
+pub(super) fn counted(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) & (u128::MAX << (128 - IPV6_PREFIX_BITS))).into(),
+        IpAddr::V4(address) => address.into(),
+    }
+}
+
 /// The rate limiter's key of an address: `address:192.0.2.7`, or `address:2001:db8:0:1::/64`.
 pub(super) fn key(address: IpAddr) -> String {
-    match address.to_canonical() {
+    match counted(address) {
         IpAddr::V4(address) => format!("address:{address}"),
-        IpAddr::V6(address) => {
-            let network = u128::from(address) & (u128::MAX << (128 - IPV6_PREFIX_BITS));
-            format!("address:{}/{IPV6_PREFIX_BITS}", Ipv6Addr::from(network))
-        }
+        IpAddr::V6(network) => format!("address:{network}/{IPV6_PREFIX_BITS}"),
     }
 }
 

@@ -31,6 +31,13 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client(pub(super) Option<IpAddr>);
 
+impl Client {
+    /// What the address is counted as, by the rate limiter and by whoever else counts addresses.
+    pub(super) fn counted(self) -> Option<IpAddr> {
+        self.0.map(client::counted)
+    }
+}
+
 /// Lets a request through to its handler, or refuses it. A layer for the whole router.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();

@@ -5,6 +5,7 @@
 //! Anybody may write the header; without a good code it says nothing.
 
 use crate::app::App;
+use crate::gateway::guests::Guests;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use base64::Engine;
@@ -12,7 +13,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use engine::limits::FORWARD_MARK_MAX;
 use engine::time::UnixMs;
 use std::net::IpAddr;
-use store::StoreError;
+use store::{Store, StoreError};
 
 /// The header: the time in Unix milliseconds, the client's address or `-`, and the code.
 const FORWARDED: HeaderName = HeaderName::from_static("x-gauntlet-forwarded");
@@ -38,10 +39,14 @@ pub(super) async fn put(
     client: Option<IpAddr>,
 ) -> Result<(), StoreError> {
     let said = said(app.clock.now(), client);
-    let code = app.guests.code(&app.store, MEANING, &signed(method, uri, headers, &said)).await?;
-    let mark = format!("{said} {}", BASE64_URL_SAFE_NO_PAD.encode(code));
-    headers.insert(FORWARDED, HeaderValue::try_from(mark).expect("digits, an address and base64 are a header"));
+    let mark = mark(&app.guests, &app.store, &said, &signed(method, uri, headers, &said)).await?;
+    headers.insert(FORWARDED, mark);
     Ok(())
+}
+
+async fn mark(guests: &Guests, store: &Store, said: &str, signed: &[u8]) -> Result<HeaderValue, StoreError> {
+    let code = BASE64_URL_SAFE_NO_PAD.encode(guests.code(store, MEANING, signed).await?);
+    Ok(HeaderValue::try_from(format!("{said} {code}")).expect("digits, an address and base64 are a header"))
 }
 
 /// What a node said about this request; `None` if none did, or not just now.
@@ -49,6 +54,10 @@ pub(in crate::gateway) async fn read(app: &App, parts: &Parts) -> Option<Forward
     if !app.store.is_shared() {
         return None;
     }
+    believed(&app.guests, &app.store, parts, app.clock.now()).await
+}
+
+async fn believed(guests: &Guests, store: &Store, parts: &Parts, now: UnixMs) -> Option<Forwarded> {
     let (said, code) = parts.headers.get(FORWARDED)?.to_str().ok()?.rsplit_once(' ')?;
     let (at, client) = said.split_once(' ')?;
     let at = UnixMs(at.parse().ok()?);
@@ -56,8 +65,8 @@ pub(in crate::gateway) async fn read(app: &App, parts: &Parts) -> Option<Forward
     let code = BASE64_URL_SAFE_NO_PAD.decode(code).ok()?;
     let signed = signed(&parts.method, &parts.uri, &parts.headers, said);
     // Without the key nothing is believed.
-    let is_good = app.guests.is_code(&app.store, MEANING, &signed, &code).await.unwrap_or(false);
-    let age_ms = app.clock.now().0.abs_diff(at.0);
+    let is_good = guests.is_code(store, MEANING, &signed, &code).await.unwrap_or(false);
+    let age_ms = now.0.abs_diff(at.0);
     (is_good && u128::from(age_ms) <= FORWARD_MARK_MAX.as_millis()).then_some(Forwarded { client })
 }
 
@@ -75,6 +84,63 @@ fn signed(method: &Method, uri: &Uri, headers: &HeaderMap, said: &str) -> Vec<u8
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Metrics;
+    use axum::http::Request;
+    use std::sync::Arc;
+    use store::StoreConfig;
+    use store::memory::MemoryDatabase;
+
+    const AT: UnixMs = UnixMs(1_700_000_000_000);
+
+    /// Whether a request is believed that says it was sent on at [`AT`], when it is read so much later.
+    #[track_caller]
+    fn check(guests: &Guests, store: &Store, age_ms: i64, change: impl FnOnce(&mut Parts), want: bool) {
+        let (mut parts, ()) = Request::get("/a?b").header(header::HOST, "c").body(()).unwrap().into_parts();
+        let client = Some(IpAddr::from([192, 0, 2, 1]));
+        let said = said(AT, client);
+        let signed = signed(&parts.method, &parts.uri, &parts.headers, &said);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let mark = runtime.block_on(mark(guests, store, &said, &signed)).unwrap();
+        parts.headers.insert(FORWARDED, mark);
+        change(&mut parts);
+        let have = runtime.block_on(believed(guests, store, &parts, UnixMs(AT.0 + age_ms)));
+        assert_eq!(have, want.then_some(Forwarded { client }), "{age_ms} ms later: {parts:?}");
+    }
+
+    #[test]
+    fn a_node_is_believed_for_as_long_as_clocks_may_differ() {
+        let database = Arc::new(MemoryDatabase::new());
+        let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
+        let guests = Guests::default();
+        let check = |age_ms, want| check(&guests, &store, age_ms, |_| {}, want);
+        let max_ms = FORWARD_MARK_MAX.as_millis() as i64;
+        for age_ms in [0, max_ms, -max_ms] {
+            check(age_ms, true);
+        }
+        // Whoever wrote it down cannot use it for ever.
+        for age_ms in [max_ms + 1, -max_ms - 1, i64::MAX - AT.0] {
+            check(age_ms, false);
+        }
+    }
+
+    #[test]
+    fn what_was_changed_on_the_way_is_not_believed() {
+        let database = Arc::new(MemoryDatabase::new());
+        let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
+        let (ours, others) = (Guests::default(), Guests::default());
+        check(&ours, &store, 0, |parts| parts.uri = Uri::from_static("/a?c"), false);
+        check(&ours, &store, 0, |parts| parts.method = Method::POST, false);
+        for change in [("192.0.2.1", "192.0.2.2"), ("000 192", "001 192"), ("192.0.2.1", "-")] {
+            let forge = |parts: &mut Parts| {
+                let mark = parts.headers[FORWARDED].to_str().unwrap().replacen(change.0, change.1, 1);
+                parts.headers.insert(FORWARDED, mark.try_into().unwrap());
+            };
+            check(&others, &store, 0, forge, false);
+        }
+        for junk in ["", "1", "1700000000000 192.0.2.1", "1700000000000 192.0.2.1 AAAA", "x 192.0.2.1 AAAA"] {
+            check(&ours, &store, 0, |parts| drop(parts.headers.insert(FORWARDED, junk.try_into().unwrap())), false);
+        }
+    }
 
     #[test]
     fn everything_that_is_said_is_signed() {

@@ -2,6 +2,7 @@
 //!
 //! Knows the shape of an event stream, because only between two events may something else be said.
 
+use super::places::Place;
 use super::{Driver, ForwardError};
 use crate::gateway::listener::park::{GiveUp, Parked, Streamed};
 use crate::gateway::problem::ApiError;
@@ -15,7 +16,6 @@ use http::Response as Whole;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::task::{Context, Poll};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 /// A poll on its way to another node and back.
@@ -56,11 +56,11 @@ async fn whole(response: Response) -> Whole<Bytes> {
 pub(super) struct Passing(BoxStream<'static, Bytes>);
 
 impl Passing {
-    pub(super) fn new(body: Incoming, connection: Driver, permit: OwnedSemaphorePermit) -> Self {
-        let state = (body, BytesMut::new(), connection, permit);
-        let events = unfold(state, |(mut body, mut heard, connection, permit)| async move {
+    pub(super) fn new(body: Incoming, connection: Driver, place: Place) -> Self {
+        let state = (body, BytesMut::new(), connection, place);
+        let events = unfold(state, |(mut body, mut heard, connection, place)| async move {
             let events = next(&mut body, &mut heard).await?;
-            Some((events, (body, heard, connection, permit)))
+            Some((events, (body, heard, connection, place)))
         });
         Self(events.boxed())
     }

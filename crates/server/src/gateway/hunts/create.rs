@@ -77,22 +77,19 @@ fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
     Err(ApiError::bad_value(format!("/{}", first.field), reasons.collect::<Vec<_>>().join("; ")))
 }
 
-/// A number that has no room is as wrong as the nearest one that has.
-fn chosen<T: TryFrom<i64> + Bounds>(asked: Option<i64>, usual: T) -> T {
-    asked.map_or(usual, |asked| T::try_from(asked).unwrap_or(if asked < 0 { T::LEAST } else { T::MOST }))
+/// A number that has no room, as one that is beyond every limit: it is refused as that.
+fn chosen<T: TryFrom<i64> + Bounded>(asked: Option<i64>, usual: T) -> T {
+    asked.map_or(usual, |asked| T::try_from(asked).unwrap_or(T::MOST))
 }
 
-trait Bounds {
-    const LEAST: Self;
+trait Bounded {
     const MOST: Self;
 }
 
-impl Bounds for u16 {
-    const LEAST: Self = u16::MIN;
+impl Bounded for u16 {
     const MOST: Self = u16::MAX;
 }
 
-impl Bounds for u32 {
-    const LEAST: Self = u32::MIN;
+impl Bounded for u32 {
     const MOST: Self = u32::MAX;
 }

@@ -73,6 +73,7 @@ async fn my_games(
 ))]
 async fn lobby(
     State(app): State<App>,
+    Looking(_): Looking,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<StoryListed>>)> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
@@ -86,6 +87,7 @@ async fn lobby(
 ))]
 async fn history(
     State(app): State<App>,
+    Looking(_): Looking,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<StoryListed>>)> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
@@ -110,6 +112,7 @@ fn game(row: &GameRow) -> StoryListed {
         table: row.id.table.to_string(),
         phase: row.phase.name().to_owned(),
         storyteller: row.storyteller.to_string(),
+        storyteller_name: row.storyteller_name.clone(),
         sentence: row.sentence.clone(),
         players: row.players,
         players_max: row.players_max,

@@ -1,6 +1,6 @@
 //! What may be asked about a player: everybody's level, and one's own points and cards.
 
-use super::who::Looking;
+use super::who::{GuestHere, Looking};
 use crate::app::App;
 use crate::gateway::extract::Id;
 use crate::gateway::problem::ApiResult;
@@ -20,6 +20,7 @@ use wire::api::{StoryPlayer, StoryStanding};
 pub(super) async fn get_player(
     State(app): State<App>,
     Looking(viewer): Looking,
+    guest: GuestHere,
     Id(player): Id<PlayerId>,
 ) -> ApiResult<Answer<StoryPlayer>> {
     let both = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
@@ -27,7 +28,7 @@ pub(super) async fn get_player(
     let standing = standings.first().map(|(_, standing)| *standing).unwrap_or_default();
     Ok(Answer(StoryPlayer {
         player: player.to_string(),
-        name: account.map(|account| account.name),
+        name: account.map(|account| account.name).or_else(|| guest.name_of(player)),
         level: Level::of(standing.score).level,
         standing: (viewer == Some(player)).then(|| self::standing(&standing)),
     }))

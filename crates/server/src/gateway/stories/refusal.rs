@@ -66,10 +66,10 @@ pub(in crate::gateway) fn unavailable(error: &TableError) -> (StatusCode, &'stat
         TableError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
         TableError::NotServing | TableError::Inherited { .. } => (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served"),
         TableError::Elsewhere { .. } => (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere"),
-        TableError::TooManyTables { whose: Whose::Player, .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tables"),
         TableError::TooManyTables { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables"),
+        TableError::TooManyTables { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tables"),
         TableError::TooManyWaiters { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiters"),
-        TableError::TooManyWaiters { whose: Whose::Player, .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
+        TableError::TooManyWaiters { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
         TableError::Refused(_)
         | TableError::NoSuchTable
         | TableError::Store(_)

@@ -71,6 +71,28 @@ impl FromRequestParts<App> for Sitter {
     }
 }
 
+/// The guest who asks, if one does: a name that stands in no store.
+#[derive(Clone, Debug)]
+pub(super) struct GuestHere(Option<Arc<guests::Guest>>);
+
+impl GuestHere {
+    /// The guest's name, if this is the guest.
+    pub(super) fn name_of(&self, player: PlayerId) -> Option<String> {
+        self.0.as_ref().filter(|guest| guest.player == player).map(|guest| guest.name.clone())
+    }
+}
+
+impl FromRequestParts<App> for GuestHere {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Ok(Self(match Identity::of(parts, app).await.anybody()? {
+            Some(Anybody::Guest(guest)) => Some(guest),
+            Some(Anybody::Caller(_)) | None => None,
+        }))
+    }
+}
+
 /// Whoever looks: a player, or (without a token) a visitor. A bad token is refused: nobody is to take a visitor's view for
 /// their own.
 #[derive(Clone, Copy, Debug)]

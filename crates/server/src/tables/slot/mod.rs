@@ -135,7 +135,8 @@ impl Slot {
                 drop(reply.send(Ok(Arc::new(FeedAnswer { feed, online: self.online() }))));
                 Ok(())
             }
-            Request::Wait { viewer, after, place, reply } => {
+            Request::Wait { after, place, reply } => {
+                let viewer = place.waiter().player;
                 let news = match &self.table {
                     Some(table) => guarded(self.id, || news(table, viewer, after, &self.online()))?,
                     None => None,
@@ -147,7 +148,7 @@ impl Slot {
                         }
                         answer.map(Waiting::ready)
                     }
-                    None => Ok(self.room(ways).enter(viewer, after, place)),
+                    None => Ok(self.room(ways).enter(after, place)),
                 };
                 drop(reply.send(waiting));
                 Ok(())

@@ -119,17 +119,28 @@ async fn presence_ends_a_while_after_the_last_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_room_for_so_many_waits_and_tables() {
-    let settings = Settings { waiters_max: 3, waiters_per_player_max: 2, tables_max: 1, ..settings() };
+    let caps = Settings { waiters_max: 4, waiters_per_player_max: 2, waiters_per_address_max: 2, ..settings() };
+    let settings = Settings { tables_max: 1, ..caps };
     let node = Node::start_with(&World::new(), "a", settings).await;
     let table = node.open().await;
-    let wait = async |viewer: Option<PlayerId>| node.tables.wait(table, viewer, 1).await;
-    let ann = Some(player(1));
+    let wait = async |waiter: Waiter| node.tables.wait(table, waiter, 1).await;
+    let (ann, somebody) = (Waiter::from(Some(player(1))), Waiter::default());
+    let here = Waiter { address: Some([192, 0, 2, 1].into()), ..somebody };
     let mut waits = vec![wait(ann).await.unwrap(), wait(ann).await.unwrap()];
     let refused = wait(ann).await.err();
     assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: Whose::Player }));
-    waits.push(wait(None).await.unwrap());
-    let refused = wait(None).await.err();
-    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 3, whose: Whose::All }));
+    // Whoever comes and goes leaves no trace.
+    drop((wait(here).await.unwrap(), wait(here).await.unwrap()));
+    waits.extend([wait(here).await.unwrap(), wait(here).await.unwrap()]);
+    drop(waits.pop());
+    let also_here = Waiter { player: Some(player(2)), ..here };
+    waits.push(wait(also_here).await.unwrap());
+    drop(waits.remove(0));
+    let refused = wait(here).await.err();
+    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: Whose::Address }));
+    waits.push(wait(somebody).await.unwrap());
+    let refused = wait(somebody).await.err();
+    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 4, whose: Whose::All }));
     let opened = node.tables.open(node.opening(2)).await;
     assert_eq!(opened.err(), Some(TableError::TooManyTables { max: 1, whose: Whose::All }));
     drop(waits);

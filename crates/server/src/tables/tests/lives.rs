@@ -4,7 +4,7 @@ use super::super::*;
 use super::world::{events, newcomer, player, worker};
 use super::{Node, World, settings};
 use engine::commands::{Command, Outcome};
-use engine::limits::{LEASE, TABLE_DRAIN_LINGER};
+use engine::limits::{LEASE, TABLE_DRAIN_LINGER, TABLE_MAILBOX_MAX};
 use engine::tables::{Action, EventKind, Phase};
 use futures_util::FutureExt;
 use std::time::Duration;
@@ -185,4 +185,31 @@ impl World {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// A keeper that reads nothing any more, with everything in front of it that its mailbox holds, is no reason to own its tables for ever.
+#[tokio::test(start_paused = true)]
+async fn a_keeper_that_is_stuck_ends_the_life() {
+    let world = World::new();
+    let first = Node::start(&world, "a").await;
+    let table = first.open().await;
+    first.kill().await;
+    let settings = Settings { keepers: 1, ..settings() };
+    let tables = Tables::new(settings, Arc::default());
+    // Nobody reads the mailbox as long as somebody else has it.
+    let stuck = tables.shared.desks[0].inbox.clone().lock_owned().await;
+    let node = Node::with(&world, "b", tables).await;
+    for _ in 0..TABLE_MAILBOX_MAX {
+        let (reply, _) = oneshot::channel();
+        let look = Message::Look { table, viewer: None, reply };
+        node.tables.shared.desks[0].sender.try_send(look).map_err(|_| "it is full").unwrap();
+        node.tables.shared.metrics.table_mail_came();
+    }
+    // The lease of the dead ends, its table is claimed, and cannot be handed over.
+    sleep(LEASE + Duration::from_secs(5)).await;
+    assert!(!node.tables.are_served());
+    drop(stuck);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(node.tables.totals().tables, 1, "the next life has it");
+    node.stop().await;
 }

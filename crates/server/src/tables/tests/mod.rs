@@ -1,5 +1,6 @@
 //! The tables of whole processes, on a clock that jumps and a store in memory that fails when it is told to.
 
+mod crowds;
 mod disk;
 mod feeds;
 mod lives;

@@ -144,6 +144,7 @@ pub(super) fn settings() -> Settings {
         tables_per_player_max: 100,
         waiters_max: 1_000,
         waiters_per_player_max: 8,
+        waiters_per_address_max: 1_000,
         presence_grace: Duration::from_secs(15),
         claim_period: Duration::from_secs(1),
     }
@@ -164,7 +165,11 @@ impl Node {
 
     /// Returns when it serves.
     pub(super) async fn start_with(world: &Arc<World>, address: &'static str, settings: Settings) -> Self {
-        let tables = Tables::new(settings, Arc::default());
+        Self::with(world, address, Tables::new(settings, Arc::default())).await
+    }
+
+    /// The same, of tables that were made before.
+    pub(super) async fn with(world: &Arc<World>, address: &'static str, tables: Tables) -> Self {
         let drain = Drain::default();
         let touch = Touch { world: world.clone(), address };
         let task = tokio::spawn(run_with(touch, tables.clone(), drain.clone()));

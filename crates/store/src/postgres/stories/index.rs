@@ -85,6 +85,7 @@ impl Batch<'_> {
         let (tables, numbers) = columns(wave.games.keys().copied());
         let games = || wave.games.values();
         let storytellers: Vec<_> = games().map(|row| PgId(row.storyteller.0)).collect();
+        let names: Vec<_> = games().map(|row| row.storyteller_name.as_deref().map(laws::kept_text)).collect();
         let phases: Vec<_> = games().map(|row| row.phase.name()).collect();
         let sentences: Vec<_> = games().map(|row| row.sentence.as_deref().map(laws::kept_text)).collect();
         let players: Vec<_> = games().map(|row| i64::from(row.players)).collect();
@@ -92,14 +93,14 @@ impl Batch<'_> {
         let created: Vec<_> = games().map(|row| row.created_at.0).collect();
         let ended: Vec<_> = games().map(|row| row.ended_at.map(|at| at.0)).collect();
         self.session.run(
-            "INSERT INTO story_games (table_id, number, storyteller, phase, sentence, players, players_max, created_at,
-               ended_at)
-             SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::bigint[],
-               $7::bigint[], $8::bigint[], $9::bigint[])
+            "INSERT INTO story_games (table_id, number, storyteller, storyteller_name, phase, sentence, players,
+               players_max, created_at, ended_at)
+             SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::text[], $6::text[],
+               $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])
              ON CONFLICT (table_id, number) DO UPDATE SET storyteller = excluded.storyteller, phase = excluded.phase,
                sentence = excluded.sentence, players = excluded.players, players_max = excluded.players_max,
                ended_at = excluded.ended_at",
-            &[&tables, &numbers, &storytellers, &phases, &sentences, &players, &players_max, &created, &ended],
+            &[&tables, &numbers, &storytellers, &names, &phases, &sentences, &players, &players_max, &created, &ended],
         )?;
         Ok(())
     }

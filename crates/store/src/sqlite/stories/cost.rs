@@ -21,6 +21,7 @@ fn row(phase: Phase, ended_at: Option<UnixMs>) -> Index {
     Index::Game(GameRow {
         id: GAME,
         storyteller,
+        storyteller_name: None,
         phase,
         sentence,
         players: 1,

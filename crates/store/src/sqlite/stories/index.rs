@@ -10,8 +10,9 @@ use engine::rows::{GameRow, SeatRole};
 use rules::chance::Seed;
 
 pub(super) const GAME: &str = "
-    INSERT INTO story_games (table_id, number, storyteller, phase, sentence, players, players_max, created_at, ended_at)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    INSERT INTO story_games (table_id, number, storyteller, storyteller_name, phase, sentence, players, players_max,
+      created_at, ended_at)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT (table_id, number) DO UPDATE SET storyteller = excluded.storyteller, phase = excluded.phase,
       sentence = excluded.sentence, players = excluded.players, players_max = excluded.players_max,
       ended_at = excluded.ended_at";
@@ -56,6 +57,7 @@ impl Batch<'_> {
                 row.id.table.to_bytes(),
                 row.id.number,
                 row.storyteller.to_bytes(),
+                row.storyteller_name.as_deref().map(laws::kept_text),
                 row.phase.name(),
                 row.sentence.as_deref().map(laws::kept_text),
                 row.players,

@@ -15,6 +15,9 @@ pub struct StoryListed {
     pub phase: String,
     /// The storyteller's id.
     pub storyteller: String,
+    /// The name under which they opened it; null of games that were opened before names were kept.
+    #[schema(required)]
+    pub storyteller_name: Option<String>,
     /// What the storyteller told.
     #[schema(required)]
     pub sentence: Option<String>,
@@ -56,7 +59,7 @@ pub struct StoryHistory {
 pub struct StoryPlayer {
     /// Their id.
     pub player: String,
-    /// An account's name; null for a guest, whose name stands at the tables where they sit.
+    /// An account's name, or the caller's own; null for another guest, whose name stands at the tables and in the games where they sit.
     #[schema(required)]
     pub name: Option<String>,
     /// The level that their score has reached, from 1.

@@ -13,15 +13,18 @@ mod tests;
 use super::show;
 use super::who::Looking;
 use crate::app::App;
+use crate::gateway::admission::Client;
 use crate::gateway::extract::{Id, Queried};
 use crate::gateway::listener::park::Pass;
 use crate::gateway::problem::{ApiError, ApiResult};
+use crate::tables::Waiter;
 use axum::Json as Answer;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
-use engine::ids::{PlayerId, TableId};
+use engine::ids::TableId;
 use serde::Deserialize;
 use std::time::Duration;
 use utoipa_axum::router::OpenApiRouter;
@@ -40,7 +43,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[derive(Clone, Copy, Debug)]
 struct Reader {
     table: TableId,
-    viewer: Option<PlayerId>,
+    waiter: Waiter,
+}
+
+impl FromRequestParts<App> for Reader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let Looking(player) = Looking::from_request_parts(parts, app).await?;
+        let Id(table) = Id::<TableId>::from_request_parts(parts, app).await?;
+        let address = parts.extensions.get::<Client>().and_then(|client| client.counted());
+        Ok(Self { table, waiter: Waiter { player, address } })
+    }
 }
 
 /// Where a reader is, and how long a poll waits.
@@ -69,20 +83,18 @@ struct FeedQuery {
         (status = 200, description = "What happened; without `after` a `StoryState`.", body = StoryFeed),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 410, description = "`cursor_too_old`: begin again from the view in it", body = StoryFeedTooOld, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_waiters`: of this player", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player, or from this address", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn get_feed(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Id(table): Id<TableId>,
+    reader: Reader,
     Queried(query): Queried<FeedQuery>,
     method: Method,
     headers: HeaderMap,
     Pass(pass): Pass,
 ) -> ApiResult<Response> {
-    let reader = Reader { table, viewer };
     if asks_for_stream(&headers) {
         let cursor = stream::cursor(&headers, query.after)?;
         return match pass {
@@ -95,7 +107,7 @@ async fn get_feed(
     match query.after {
         Some(after) => poll::answer(&app, reader, after, wait, pass).await,
         None => {
-            let seen = app.tables.view(table, viewer).await?;
+            let seen = app.tables.view(reader.table, reader.waiter.player).await?;
             Ok(Answer(show::state(&seen.view, &seen.online, Some(seen.committed_at_us))).into_response())
         }
     }

@@ -24,13 +24,13 @@ pub(super) async fn answer(
     wait: Duration,
     pass: Option<CanPark>,
 ) -> ApiResult<Response> {
-    let Reader { table, viewer } = reader;
+    let Reader { table, waiter } = reader;
     if wait.is_zero() {
-        let answer = app.tables.feed(table, viewer, after).await?;
+        let answer = app.tables.feed(table, waiter.player, after).await?;
         return Ok(shape::polled(table, &answer).map(Body::from));
     }
     let deadline = Instant::now() + wait;
-    let mut waiting = app.tables.wait(table, viewer, after).await?;
+    let mut waiting = app.tables.wait(table, waiter, after).await?;
     if let Some(answer) = (&mut waiting).now_or_never() {
         return Ok(shape::polled(table, &*answer?).map(Body::from));
     }

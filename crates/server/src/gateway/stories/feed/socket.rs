@@ -2,21 +2,19 @@
 
 use super::{Reader, shape};
 use crate::app::App;
-use crate::clock::jitter;
-use crate::gateway::extract::{Id, Queried};
+use crate::gateway::extract::Queried;
+use crate::gateway::hangup::hang_up;
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::gateway::stories::who::Looking;
 use crate::tables::Waiting;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use bytes::Bytes;
-use engine::ids::TableId;
-use engine::limits::{DRAIN_JITTER_MAX, FEED_HEARTBEAT_EVERY};
+use engine::limits::FEED_HEARTBEAT_EVERY;
 use serde::Deserialize;
 use std::time::Duration;
-use tokio::time::{Instant, interval_at, sleep, timeout};
+use tokio::time::{Instant, interval_at, timeout};
 use wire::problem::Problem;
 
 /// A reader that takes nothing for so long is gone.
@@ -43,14 +41,13 @@ pub(super) struct SocketQuery {
         (status = 101, description = "A WebSocket of `StoryMessage`s", body = wire::api::StoryMessage),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_waiters`: of this player", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player, or from this address", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn open_socket(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Id(table): Id<TableId>,
+    reader: Reader,
     Queried(query): Queried<SocketQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> ApiResult<Response> {
@@ -58,19 +55,19 @@ pub(super) async fn open_socket(
     let (after, first) = match query.after {
         Some(after) => (after, None),
         None => {
-            let (seq, message) = shape::first(&app.tables.view(table, viewer).await?);
+            let (seq, message) = shape::first(&app.tables.view(reader.table, reader.waiter.player).await?);
             (seq, Some(message))
         }
     };
     // Whatever stands against it is said while it can be said in HTTP.
-    let waiting = app.tables.wait(table, viewer, after).await?;
+    let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
     let upgrade = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
         .max_message_size(INCOMING_BYTES_MAX)
         .max_frame_size(INCOMING_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        tell(&app, Reader { table, viewer }, first, waiting, socket).await;
+        tell(&app, reader, first, waiting, socket).await;
     }))
 }
 
@@ -84,8 +81,7 @@ enum Closing {
 
 async fn tell(app: &App, reader: Reader, first: Option<Bytes>, waiting: Waiting, mut socket: WebSocket) {
     if let Closing::Elsewhere = go_on(app, reader, first, waiting, &mut socket).await {
-        let reason = "the table is not here any more: connect again".into();
-        let _ = send(&mut socket, Message::Close(Some(CloseFrame { code: close_code::RESTART, reason }))).await;
+        hang_up(socket, close_code::RESTART, "the table is not here any more: connect again").await;
     }
 }
 
@@ -102,7 +98,7 @@ async fn go_on(
         return gone;
     }
     let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_EVERY, FEED_HEARTBEAT_EVERY);
-    let mut leaving = std::pin::pin!(leaves(app));
+    let mut leaving = std::pin::pin!(app.drain.sends_away());
     loop {
         let answer = tokio::select! {
             answer = &mut waiting => answer,
@@ -122,7 +118,7 @@ async fn go_on(
         let Ok(answer) = answer else { return Closing::Elsewhere };
         let (seq, message) = shape::message(reader.table, &answer);
         // The next wait first: whoever is told something is here.
-        let next = app.tables.wait(reader.table, reader.viewer, seq).await;
+        let next = app.tables.wait(reader.table, reader.waiter, seq).await;
         if let Err(gone) = send(socket, text(message)).await {
             return gone;
         }
@@ -131,12 +127,6 @@ async fn go_on(
             Err(_) => return Closing::Elsewhere,
         };
     }
-}
-
-/// Waits until this client is to be sent away: not all in one instant, for they will not stay away.
-async fn leaves(app: &App) {
-    app.drain.begun().await;
-    sleep(jitter(DRAIN_JITTER_MAX)).await;
 }
 
 async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Closing> {

@@ -41,12 +41,12 @@ pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: C
     let (after, first) = match after {
         Some(after) => (after, Bytes::from_static(RETRY)),
         None => {
-            let seen = app.tables.view(reader.table, reader.viewer).await?;
+            let seen = app.tables.view(reader.table, reader.waiter.player).await?;
             let (seq, message) = shape::first(&seen);
             (seq, [RETRY, &event(seq, &message)].concat().into())
         }
     };
-    let waiting = app.tables.wait(reader.table, reader.viewer, after).await?;
+    let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
     let streaming = Streaming { tables: app.tables.clone(), reader, state: State::Says(first, waiting) };
     Ok(Park::stream(pass, head(), FEED_HEARTBEAT_EVERY, streaming))
 }
@@ -126,7 +126,7 @@ impl Streamed for Streaming {
 
 impl Streaming {
     fn next(&self, after: u64) -> BoxFuture<'static, Result<Waiting, TableError>> {
-        let (tables, Reader { table, viewer }) = (self.tables.clone(), self.reader);
-        Box::pin(async move { tables.wait(table, viewer, after).await })
+        let (tables, Reader { table, waiter }) = (self.tables.clone(), self.reader);
+        Box::pin(async move { tables.wait(table, waiter, after).await })
     }
 }

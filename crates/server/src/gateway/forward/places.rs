@@ -1,0 +1,87 @@
+//! Places of requests on their way to other nodes: each takes a connection more. Whoever waits there must not keep those away who act,
+//! so waits have places of their own; and of these no address has more than its share.
+
+use super::ForwardError;
+use crate::shares::Shares;
+use crate::tables::Settings;
+use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
+use std::net::IpAddr;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The places of one process.
+#[derive(Debug)]
+pub struct Places {
+    acts: Arc<Semaphore>,
+    waits: Arc<Semaphore>,
+    addresses: Arc<Shares<IpAddr>>,
+    per_address_max: usize,
+}
+
+/// A place that is taken until this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    /// What it was counted as.
+    address: Option<(Arc<Shares<IpAddr>>, IpAddr)>,
+}
+
+impl Places {
+    /// A part of those who may wait at this process may wait through it.
+    #[must_use]
+    pub fn new(settings: &Settings) -> Self {
+        let part = |all: usize| (all / FORWARD_WAITS_SHARE).max(1);
+        Self {
+            acts: Arc::new(Semaphore::new(FORWARDS_MAX)),
+            waits: Arc::new(Semaphore::new(part(settings.waiters_max))),
+            addresses: Arc::default(),
+            per_address_max: part(settings.waiters_per_address_max),
+        }
+    }
+
+    /// A place for a request that is answered soon.
+    pub(super) fn act(&self) -> Result<Place, ForwardError> {
+        let permit = self.acts.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
+        Ok(Place { _permit: permit, address: None })
+    }
+
+    /// A place for a request that waits, of somebody whose address counts as this one.
+    pub(super) fn wait(&self, address: Option<IpAddr>) -> Result<Place, ForwardError> {
+        let permit = self.waits.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
+        let max = self.per_address_max;
+        if address.is_some_and(|address| !self.addresses.take(address, max)) {
+            return Err(ForwardError::TooManyOfOne { max });
+        }
+        Ok(Place { _permit: permit, address: address.map(|address| (self.addresses.clone(), address)) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some((addresses, address)) = &self.address {
+            addresses.give_back(*address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn no_address_takes_every_place_and_who_waits_keeps_nobody_from_acting() {
+        let settings = Settings::of(&Config::default());
+        let places = Places::new(&Settings { waiters_max: 12, waiters_per_address_max: 8, ..settings });
+        let address = |host: u8| Some(IpAddr::from([192, 0, 2, host]));
+        let first = [places.wait(address(1)).unwrap(), places.wait(address(1)).unwrap()];
+        assert_eq!(places.wait(address(1)).unwrap_err(), ForwardError::TooManyOfOne { max: 2 });
+        let other = places.wait(address(2)).unwrap();
+        assert_eq!(places.wait(address(3)).unwrap_err(), ForwardError::TooMany);
+        places.act().unwrap();
+        drop(first);
+        let again = [places.wait(address(1)).unwrap(), places.wait(None).unwrap()];
+        drop((other, again));
+        assert_eq!((places.waits.available_permits(), places.addresses.remembered()), (3, 0));
+    }
+}

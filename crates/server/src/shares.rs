@@ -1,0 +1,93 @@
+//! How much each has of something that all share: counts by key, so that nobody takes everything alone. Whoever has nothing is not
+//! remembered.
+//!
+//! Knows neither what is counted nor who gives it back.
+
+use std::collections::HashMap;
+use std::collections::hash_map::{Entry, RandomState};
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks over which keys are spread, so that hardly anybody waits for another.
+const SHARDS: usize = 16;
+
+/// What each of them has.
+pub(crate) struct Shares<K> {
+    spread: RandomState,
+    shards: [Mutex<HashMap<K, u32>>; SHARDS],
+}
+
+impl<K> Default for Shares<K> {
+    fn default() -> Self {
+        Self { spread: RandomState::new(), shards: std::array::from_fn(|_| Mutex::default()) }
+    }
+}
+
+impl<K> fmt::Debug for Shares<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shares").finish_non_exhaustive()
+    }
+}
+
+impl<K: Copy + Eq + Hash> Shares<K> {
+    /// Gives one more to whoever has fewer than `max`. Whether it did.
+    pub(crate) fn take(&self, key: K, max: usize) -> bool {
+        let mut shares = self.shard(key);
+        if shares.get(&key).is_some_and(|has| *has as usize >= max) {
+            return false;
+        }
+        *shares.entry(key).or_default() += 1;
+        true
+    }
+
+    /// Counts what somebody has already, be it too much or not.
+    pub(crate) fn count(&self, key: K) {
+        *self.shard(key).entry(key).or_default() += 1;
+    }
+
+    /// Takes one back.
+    pub(crate) fn give_back(&self, key: K) {
+        if let Entry::Occupied(mut has) = self.shard(key).entry(key) {
+            *has.get_mut() -= 1;
+            if *has.get() == 0 {
+                has.remove();
+            }
+        }
+    }
+
+    /// No update leaves the counts broken for another, even if a holder of the lock panicked.
+    fn shard(&self, key: K) -> MutexGuard<'_, HashMap<K, u32>> {
+        let at = self.spread.hash_one(key) as usize % SHARDS;
+        self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn remembered(&self) -> usize {
+        self.shards.iter().map(|shares| shares.lock().unwrap().len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_share_and_who_has_nothing_is_forgotten() {
+        let shares = Shares::default();
+        assert!(shares.take(1, 2) && shares.take(1, 2));
+        assert!(!shares.take(1, 2), "as many as may be");
+        assert!(shares.take(2, 2), "another has a share of his own");
+        assert_eq!(shares.remembered(), 2, "a refusal remembers nobody");
+        shares.count(1);
+        shares.give_back(1);
+        assert!(!shares.take(1, 2), "what is too much is counted, too");
+        shares.give_back(1);
+        assert!(shares.take(1, 2));
+        shares.give_back(1);
+        shares.give_back(1);
+        shares.give_back(2);
+        shares.give_back(2);
+        assert_eq!(shares.remembered(), 0);
+    }
+}

@@ -1,0 +1,77 @@
+//! How much one alone may take: of the queue of a table, of the tables in memory, of the places of those who are present.
+
+use super::super::*;
+use super::world::*;
+use engine::limits::{TABLE_PRESENT_MAX, TABLE_QUEUE_PER_PLAYER_MAX};
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+fn begin(node: &Node, table: TableId, actor: u128, action: Action) -> JoinHandle<Result<(), TableError>> {
+    let tables = node.tables.clone();
+    tokio::spawn(async move { tables.act(table, None, player(actor), action).await.map(|_| ()) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_hurries_leaves_room_for_the_others() {
+    let world = World::new();
+    let node = Node::start(&world, "a").await;
+    let table = node.open().await;
+    world.is_stuck.store(true, Ordering::Relaxed);
+    // The first is under way, and takes no place behind itself.
+    let at_once = 1 + TABLE_QUEUE_PER_PLAYER_MAX;
+    let hasty: Vec<_> = (0..at_once + 3).map(|_| begin(&node, table, 1, Action::SetBots(true))).collect();
+    sleep(Duration::from_millis(1)).await;
+    let others: Vec<_> = (2..5).map(|number| begin(&node, table, number, Action::Join(newcomer(number)))).collect();
+    sleep(Duration::from_millis(1)).await;
+    world.is_stuck.store(false, Ordering::Relaxed);
+    for (at, deed) in hasty.into_iter().enumerate() {
+        let want = if at < at_once { Ok(()) } else { Err(TableError::Busy) };
+        assert_eq!(deed.await.unwrap(), want, "the {at}. of one player");
+    }
+    for deed in others {
+        assert_eq!(deed.await.unwrap(), Ok(()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_player_opens_so_many_tables_and_no_more() {
+    let settings = Settings { tables_per_player_max: 2, ..settings() };
+    let node = Node::start_with(&World::new(), "a", settings).await;
+    let open = async |opener| node.tables.open(node.opening(opener)).await.map(|_| ());
+    let refusal = Err(TableError::TooManyTables { max: 2, whose: Whose::Player });
+    let first = node.open().await;
+    assert_eq!(open(1).await, Ok(()));
+    assert_eq!(open(1).await, refusal);
+    assert_eq!(open(2).await, Ok(()), "another has a share of his own");
+    assert_eq!(node.tables.totals().tables, 3, "a refusal takes no place");
+    // A table that has left memory is nobody's any more; one that comes back is his again.
+    node.act(first, 1, Action::Leave).await.unwrap();
+    sleep(settings.presence_grace * 2).await;
+    assert_eq!(node.tables.totals().tables, 2);
+    assert_eq!(open(1).await, Ok(()));
+    assert_eq!(open(1).await, refusal);
+    // His tables are there for everybody, however many they are.
+    node.tables.view(first, None).await.unwrap();
+    assert_eq!(open(1).await, refusal);
+}
+
+#[tokio::test(start_paused = true)]
+async fn strangers_who_look_in_do_not_crowd_out_who_sits_there() {
+    let node = Node::start(&World::new(), "a").await;
+    let table = node.open().await;
+    let look_in = async |number: u128| drop(node.tables.feed(table, Some(player(number)), 0).await.unwrap());
+    let present = || {
+        let page = node.tables.shared.metrics.page().into_text();
+        let line = page.lines().find_map(|line| line.strip_prefix("gauntlet_table_players "));
+        line.unwrap().parse::<usize>().unwrap()
+    };
+    for number in 0..TABLE_PRESENT_MAX as u128 + 10 {
+        look_in(1_000 + number).await;
+    }
+    assert_eq!(present(), TABLE_PRESENT_MAX);
+    look_in(1).await;
+    assert_eq!(present(), TABLE_PRESENT_MAX + 1);
+    assert_eq!(node.tables.view(table, None).await.unwrap().online, [player(1)]);
+    sleep(settings().presence_grace + Duration::from_secs(1)).await;
+    assert_eq!(present(), 0, "nobody is remembered for ever");
+}

@@ -1,0 +1,196 @@
+//! Counting beside the engine: a stopped aggregator costs the players nothing, and catches up to the last claim, counted once.
+
+use crate::column;
+use crate::house::{ANN, BOB, House, WORKER};
+use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
+use engine::ids::{PlayerId, WorldId};
+use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_NOTICES_MAX};
+use engine::rows::{WorldKind, WorldLogRow, WorldRow};
+use engine::time::UnixMs;
+use engine::worlds::{Claim, Fact, Hunter, MoverId, Scored};
+use rules::chance::Seed;
+use rules::world::Cell;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// A world's writer, as the aggregator knows it: claims are committed, then it says so.
+struct Writer<'a> {
+    house: &'a House,
+    id: WorldId,
+    epoch: u32,
+    version: u32,
+}
+
+impl<'a> Writer<'a> {
+    async fn of(house: &'a House, number: u128) -> Self {
+        let (now, id) = (house.app.clock.now(), WorldId(number));
+        let name = format!("hunt-{number}").parse().unwrap();
+        let row = WorldRow {
+            id,
+            name,
+            kind: WorldKind::Hunt,
+            settings: engine::worlds::settings_to_bytes(&server::hunts::settings_of(4)),
+            seed: Seed(1),
+            creator: None,
+            created_at: now,
+            ends_at: None,
+            admission: engine::rows::Admission::Everybody,
+            players_max: 0,
+        };
+        house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
+        let (worker, until, address) = (WORKER, now.after(Duration::from_secs(600)), "127.0.0.1:4000".to_owned());
+        house.commit(Command::RenewLease { worker, address, now, until }).await;
+        let Outcome::WorldClaimed(claimed) =
+            house.commit(Command::World(WorldCommand::Claim { id, worker, now })).await
+        else {
+            panic!("it is free")
+        };
+        Self { house, id, epoch: claimed.epoch, version: 0 }
+    }
+
+    /// One commit of these claims, and the word about it.
+    async fn save(&mut self, facts: &[Fact]) {
+        let rows: Vec<_> = (self.version..)
+            .zip(facts)
+            .map(|(version, fact)| WorldLogRow { version, bytes: fact.to_bytes() })
+            .collect();
+        let append = WorldAppend { id: self.id, epoch: self.epoch, expected_version: self.version, rows };
+        assert_eq!(self.house.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
+        self.version += facts.len() as u32;
+        self.house.app.hunts.notice(self.id);
+    }
+}
+
+fn hunter(player: PlayerId) -> Hunter {
+    Hunter { mover: MoverId(1), player: Some(player), name: format!("player {:x}", player.0).into() }
+}
+
+fn dug(player: PlayerId, points: u32) -> Fact {
+    let claim = Claim { hunter: hunter(player), seq: 1, round: 1, item: 1, cell: Cell { x: 1, y: 1 } };
+    Fact::Dug { at: UnixMs(1), claim, points, score: points }
+}
+
+/// Waits until this process has counted so many claims.
+async fn counted(house: &House, claims: u64) {
+    let mut counted = house.app.hunts.aggregation.counted();
+    let wait = counted.wait_for(|counted| *counted >= claims);
+    let have = *tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap().unwrap();
+    assert_eq!(have, claims, "each claim is counted once");
+}
+
+async fn leaders(house: &House) -> Vec<(String, Value)> {
+    let board = house.call("GET /api/hunters").by("").check("200").await.body;
+    let names = column(&board, "name").into_iter().map(str::to_owned);
+    names.zip(board.as_array().unwrap().iter().map(|row| row["points"].clone())).collect()
+}
+
+async fn switch(house: &House, running: bool) -> Value {
+    let body = json!({ "running": running });
+    house.call("POST /api/admin/aggregator").by("operator").json(&body).check("200").await.body
+}
+
+#[tokio::test]
+async fn claims_are_on_the_leaderboard_a_moment_later() {
+    let house = House::open().await;
+    let mut writer = Writer::of(&house, 1).await;
+    assert_eq!(leaders(&house).await, []);
+    writer.save(&[dug(ANN.into(), 3), dug(BOB.into(), 9), dug(ANN.into(), 4)]).await;
+    let score = |player: PlayerId, points| Scored { hunter: hunter(player), points };
+    let scores = vec![score(BOB.into(), 9), score(ANN.into(), 7)];
+    writer.save(&[Fact::RoundEnded { number: 1, at: UnixMs(5), scores, hunters: 2, points: 16 }]).await;
+    counted(&house, 4).await;
+    assert_eq!(leaders(&house).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(7))]);
+    let bob = house.call(&format!("GET /api/hunters/{BOB}")).by("").check("200").await.body;
+    assert_eq!((&bob["chests"], &bob["rounds"], &bob["rounds_won"]), (&json!(1), &json!(1), &json!(1)));
+    house.call(&format!("GET /api/hunters/{}", PlayerId(77))).check("404 no_such_hunter").await;
+    let rounds = house.call("GET /api/hunts/hunt-1/rounds").by("").check("200").await.body;
+    assert_eq!((&rounds[0]["winner"], &rounds[0]["points"]), (&json!(BOB.to_string()), &json!(9)));
+    let totals = house.call("GET /api/hunts/statistics").by("").check("200").await.body;
+    let want = json!({ "hunters": 2, "points": 16, "chests": 3, "power_ups": 0, "rounds": 1, "claims_behind": 0 });
+    assert_eq!(totals, want);
+}
+
+/// The outage that this is built against was a lobby and an aggregator that waited for each other. Here nobody waits: the writer goes
+/// on through many times as many words as the queue holds, every claim durable at once, and nothing of it is missing afterwards.
+#[tokio::test]
+async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
+    let house = House::open().await;
+    let (mut first, mut second) = (Writer::of(&house, 1).await, Writer::of(&house, 2).await);
+    first.save(&[dug(ANN.into(), 1)]).await;
+    counted(&house, 1).await;
+    assert_eq!(switch(&house, false).await["running"], false);
+
+    let words = HUNT_NOTICES_MAX * 3;
+    for _ in 0..words {
+        first.save(&[dug(ANN.into(), 1)]).await;
+        second.save(&[dug(BOB.into(), 2)]).await;
+    }
+    assert!(house.sample("gauntlet_hunt_notices_lost_total") > 0, "the queue was full, and nobody waited for it");
+    let many = vec![dug(ANN.into(), 1); AGGREGATE_ROWS_MAX * 2];
+    first.save(&many).await;
+    let behind = (2 * words + many.len()) as u64;
+    let stopped = house.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
+    assert_eq!((&stopped["claims_behind"], &stopped["hunts_behind"]), (&json!(behind), &json!(2)));
+    assert_eq!(stopped["claims_counted"], 1);
+    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(1))]);
+
+    assert_eq!(switch(&house, true).await["running"], true);
+    counted(&house, behind + 1).await;
+    let (ann, bob) = (1 + words + many.len(), 2 * words);
+    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(ann)), ("player b".to_owned(), json!(bob))]);
+    let after = house.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
+    assert_eq!((&after["claims_behind"], &after["hunts_behind"]), (&json!(0), &json!(0)));
+}
+
+/// Two processes count one log: the cursor makes each claim one of either's.
+#[tokio::test]
+async fn two_aggregators_count_nothing_twice() {
+    let house = House::open().await;
+    let mut writer = Writer::of(&house, 1).await;
+    let rival =
+        server::app::App::new(house.app.store.clone(), house.app.config.clone(), house.app.metrics.clone(), None);
+    tokio::spawn(server::hunts::run(rival.clone()));
+    let rounds = 200;
+    for _ in 0..rounds {
+        writer.save(&[dug(ANN.into(), 1)]).await;
+        rival.hunts.notice(writer.id);
+    }
+    let (mut here, mut there) = (house.app.hunts.aggregation.counted(), rival.hunts.aggregation.counted());
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while *here.borrow_and_update() + *there.borrow_and_update() < rounds {
+            tokio::select! {
+                changed = here.changed() => changed.unwrap(),
+                changed = there.changed() => changed.unwrap(),
+            }
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(rounds))]);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_read_holds_up_no_other() {
+    let house = House::open().await;
+    let (mut broken, mut whole) = (Writer::of(&house, 1).await, Writer::of(&house, 2).await);
+    let rows = vec![WorldLogRow { version: 0, bytes: vec![0xff; 7] }];
+    let append = WorldAppend { id: broken.id, epoch: broken.epoch, expected_version: 0, rows };
+    assert_eq!(house.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
+    broken.version = 1;
+    broken.save(&[dug(BOB.into(), 5)]).await;
+    whole.save(&[dug(ANN.into(), 1)]).await;
+    counted(&house, 1).await;
+    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(1))]);
+    let totals = house.call("GET /api/hunts/statistics").by("").check("200").await.body;
+    assert_eq!(totals["claims_behind"], 2, "kept for study");
+}
+
+#[tokio::test]
+async fn the_aggregator_is_the_operators() {
+    let house = House::open().await;
+    let stop = json!({ "running": false });
+    house.call("POST /api/admin/aggregator").by("player").json(&stop).check("403 role_too_weak").await;
+    house.call("GET /api/admin/aggregator").by("").check("401 token_missing").await;
+    house.call("POST /api/admin/aggregator").by("operator").json(&json!({})).check("422 bad_shape").await;
+    assert!(house.app.hunts.aggregation.is_on());
+}

@@ -1,0 +1,91 @@
+//! The lobby: who makes, joins and leaves hunts, and who may come into one.
+
+use crate::house::House;
+use crate::{Guest, column};
+use engine::limits::WORLDS_PER_PLAYER_MAX;
+use serde_json::{Value, json};
+
+async fn make(house: &House, token: &str, wanted: Value, want: &str) -> Value {
+    house.call("POST /api/hunts").by(token).json(&wanted).check(want).await.body
+}
+
+#[tokio::test]
+async fn a_hunt_is_made_joined_and_left() {
+    let house = House::open().await;
+    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let wanted = json!({ "name": "harbour", "players_max": 2, "width": 64, "height": 32, "chests": 9, "rounds": 3 });
+    let reply = house.call("POST /api/hunts").by(&ann.token).json(&wanted).check("201").await;
+    assert_eq!(reply.headers["location"], "/api/hunts/harbour");
+    let hunt = &reply.body;
+    assert_eq!((&hunt["creator"], &hunt["players"], &hunt["admission"]), (&json!(ann.id), &json!(1), &json!("joined")));
+    assert_eq!((&hunt["width"], &hunt["chests"], &hunt["rounds"]), (&json!(64), &json!(9), &json!(3)));
+    assert_eq!((&hunt["has_joined"], &hunt["may_enter"], &hunt["address"]), (&json!(true), &json!(true), &Value::Null));
+
+    let seen_by = async |token: &str| {
+        let body = house.call("GET /api/hunts/harbour").by(token).check("200").await.body;
+        (body["has_joined"].clone(), body["may_enter"].clone(), body["players"].clone())
+    };
+    assert_eq!(seen_by("").await, (Value::Null, json!(false), json!(1)));
+    assert_eq!(seen_by(&ben.token).await, (json!(false), json!(false), json!(1)));
+    for _ in 0..2 {
+        house.call("POST /api/hunts/harbour/join").by(&ben.token).check("200").await;
+    }
+    assert_eq!(seen_by(&ben.token).await, (json!(true), json!(true), json!(2)));
+    house.call("POST /api/hunts/harbour/join").by("player").check("409 hunt_full").await;
+    house.call("POST /api/hunts/harbour/leave").by("player").check("409 not_joined").await;
+    house.call("POST /api/hunts/harbour/leave").by(&ben.token).check("200").await;
+    assert_eq!(seen_by(&ben.token).await, (json!(false), json!(false), json!(1)));
+    house.call("POST /api/hunts/harbour/join").by("player").check("200").await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_refused() {
+    let house = House::open().await;
+    make(&house, "", json!({}), "401 token_missing").await;
+    make(&house, "guest", json!({}), "403 role_too_weak").await;
+    make(&house, "player", json!({ "name": "Harbour" }), "400 bad_value /name").await;
+    make(&house, "player", json!({ "name": "tickets" }), "400 bad_value /name").await;
+    make(&house, "player", json!({ "name": "statistics" }), "400 bad_value /name").await;
+    make(&house, "player", json!({ "players_max": 0 }), "400 bad_value /players_max").await;
+    make(&house, "player", json!({ "open_ms": 59_999 }), "400 bad_value /open_ms").await;
+    make(&house, "player", json!({ "open_ms": -1 }), "400 bad_value /open_ms").await;
+    make(&house, "player", json!({ "width": 7 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "width": 70_000 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "width": -1 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "rounds": -1 }), "400 bad_value /rounds").await;
+    make(&house, "player", json!({ "chests": -1 }), "400 bad_value /chests").await;
+    make(&house, "player", json!({ "round_ms": 0 }), "400 bad_value /round_ms").await;
+    make(&house, "player", json!({ "widht": 70 }), "422 bad_shape").await;
+    house.call("GET /api/hunts/nowhere").check("404 no_such_hunt").await;
+    house.call("GET /api/hunts/Nowhere").check("400 bad_id").await;
+    house.call("POST /api/hunts/nowhere/join").check("404 no_such_hunt").await;
+    house.call("GET /api/hunts/nowhere/rounds").check("404 no_such_hunt").await;
+    house.call("GET /api/hunts?after=7").check("400 bad_value").await;
+}
+
+#[tokio::test]
+async fn names_are_unique_and_hunts_of_one_maker_are_few() {
+    let house = House::open().await;
+    make(&house, "player", json!({ "name": "one" }), "201").await;
+    make(&house, "bob", json!({ "name": "one" }), "409 duplicate_name").await;
+    for _ in 1..WORLDS_PER_PLAYER_MAX {
+        make(&house, "player", json!({}), "201").await;
+    }
+    make(&house, "player", json!({}), "409 too_many").await;
+    make(&house, "bob", json!({}), "201").await;
+}
+
+#[tokio::test]
+async fn the_lobby_shows_what_ends_last_first() {
+    let house = House::open().await;
+    for (name, open_ms) in [("short", 60_000), ("long", 600_000), ("middle", 120_000)] {
+        make(&house, "player", json!({ "name": name, "open_ms": open_ms }), "201").await;
+    }
+    let first = house.call("GET /api/hunts?limit=2").by("").check("200").await;
+    assert_eq!(column(&first.body, "name"), ["long", "middle"]);
+    let link = first.headers["link"].to_str().unwrap().to_owned();
+    let next = link.trim_start_matches('<').split('>').next().unwrap();
+    let second = house.call(&format!("GET {next}")).by("").check("200").await;
+    assert_eq!(column(&second.body, "name"), ["short"]);
+    assert!(!second.headers.contains_key("link"));
+}

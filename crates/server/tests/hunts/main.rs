@@ -1,0 +1,34 @@
+//! Around the hunt, from outside: the lobby, tickets, and counting beside worlds that know nothing of it. Real requests to the real
+//! router, the aggregator and the matchmaker over the memory store.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
+
+#[allow(dead_code, reason = "shared with the tests of the whole API, which use more of it")]
+#[path = "../api/house.rs"]
+mod house;
+
+mod counting;
+mod lobby;
+mod tickets;
+
+use house::House;
+use serde_json::{Value, json};
+
+/// Somebody without an account.
+pub(crate) struct Guest {
+    pub(crate) id: String,
+    pub(crate) token: String,
+}
+
+impl Guest {
+    pub(crate) async fn come(house: &House, name: &str) -> Self {
+        let reply = house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check("201").await;
+        let text = |member: &str| reply.body[member].as_str().unwrap().to_owned();
+        Self { id: text("player"), token: text("token") }
+    }
+}
+
+/// The texts of this member, row by row.
+pub(crate) fn column<'a>(rows: &'a Value, member: &str) -> Vec<&'a str> {
+    rows.as_array().unwrap().iter().map(|row| row[member].as_str().unwrap()).collect()
+}

@@ -1,0 +1,130 @@
+//! Tickets: each ends, and says how to whoever waits for it.
+
+use crate::Guest;
+use crate::house::House;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+async fn take(house: &House, token: &str, wanted: Value, want: &str) -> Value {
+    house.call("POST /api/hunts/tickets").by(token).json(&wanted).check(want).await.body
+}
+
+fn place(ticket: &Value) -> String {
+    format!("/api/hunts/tickets/{}", ticket["id"].as_str().unwrap())
+}
+
+/// The ticket at its end.
+async fn end(house: &House, token: &str, ticket: &Value) -> Value {
+    loop {
+        // A poll that cannot be parked answers after some seconds, as it is.
+        let now = house.call(&format!("GET {}?wait=5s", place(ticket))).by(token).check("200").await.body;
+        if now["state"] != "waiting" {
+            return now;
+        }
+    }
+}
+
+#[tokio::test]
+async fn those_who_suit_get_a_hunt_of_their_own() {
+    let house = House::open().await;
+    let mut people = Vec::new();
+    for name in ["Ann", "Ben", "Cam", "Dan"] {
+        people.push(Guest::come(&house, name).await);
+    }
+    let [ann, ben, cam, dan] = &people[..] else { panic!("four") };
+    let party = json!({ "players": 3, "party": [ben.id], "region": "eu", "rating": 1_050 });
+    let first = take(&house, &ann.token, party, "201").await;
+    assert_eq!((&first["state"], &first["hunt"]), (&json!("waiting"), &Value::Null));
+    let elsewhere = take(&house, &dan.token, json!({ "players": 3, "region": "us" }), "201").await;
+    let second = take(&house, &cam.token, json!({ "players": 3 }), "201").await;
+
+    let (first, second) = tokio::join!(end(&house, &ann.token, &first), end(&house, &cam.token, &second));
+    assert_eq!((&first["state"], &second["state"]), (&json!("matched"), &json!("matched")));
+    assert_eq!(first["hunt"], second["hunt"]);
+    let hunt = format!("/api/hunts/{}", first["hunt"].as_str().unwrap());
+    for (person, may_enter) in [(ann, true), (ben, true), (cam, true), (dan, false)] {
+        let seen = house.call(&format!("GET {hunt}")).by(&person.token).check("200").await.body;
+        assert_eq!((&seen["may_enter"], &seen["players"]), (&json!(may_enter), &json!(3)));
+        assert_eq!(seen["admission"], "matched");
+    }
+    house.call(&format!("POST {hunt}/join")).by(&dan.token).check("409 hunt_not_open").await;
+    // All of a party may look at its ticket; nobody else may.
+    house.call(&format!("GET {}", place(&first))).by(&ben.token).check("200").await;
+    house.call(&format!("GET {}", place(&first))).by(&cam.token).check("404 no_such_ticket").await;
+    let waiting = house.call(&format!("GET {}", place(&elsewhere))).by(&dan.token).check("200").await.body;
+    assert_eq!(waiting["state"], "waiting");
+    assert_eq!(house.sample("gauntlet_hunt_tickets_waiting"), 1);
+    assert_eq!(house.sample("gauntlet_hunt_tickets_matched_total"), 2);
+}
+
+#[tokio::test]
+async fn a_ticket_is_taken_back_by_its_owner() {
+    let house = House::open().await;
+    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let ticket = take(&house, &ann.token, json!({ "party": [ben.id] }), "201").await;
+    take(&house, &ann.token, json!({}), "409 already_waiting").await;
+    let delete = format!("DELETE {}", place(&ticket));
+    house.call(&delete).by(&ben.token).check("404 no_such_ticket").await;
+    let (waited, cancelled) =
+        tokio::join!(end(&house, &ben.token, &ticket), house.call(&delete).by(&ann.token).check("200"));
+    assert_eq!((&waited["state"], &cancelled.body["state"]), (&json!("cancelled"), &json!("cancelled")));
+    let again = house.call(&delete).by(&ann.token).check("200").await.body;
+    assert_eq!(again["state"], "cancelled", "taken back twice is taken back");
+    take(&house, &ann.token, json!({}), "201").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ticket_gives_up_in_time() {
+    let house = House::open().await;
+    let ticket = take(&house, "player", json!({ "wait_ms": 1_000 }), "201").await;
+    assert_eq!(end(&house, "player", &ticket).await["state"], "timed_out");
+    take(&house, "player", json!({}), "201").await;
+}
+
+#[tokio::test]
+async fn a_server_that_leaves_ends_every_ticket() {
+    let house = House::open().await;
+    let ticket = take(&house, "player", json!({}), "201").await;
+    house.app.drain.begin();
+    assert_eq!(end(&house, "player", &ticket).await["state"], "cancelled");
+    take(&house, "player", json!({}), "503 draining").await;
+}
+
+/// A hunt that cannot be saved is no match: the parties wait on, and are matched when it can.
+#[tokio::test]
+async fn a_store_that_fails_loses_no_ticket() {
+    let house = House::open().await;
+    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let pair = json!({ "players": 2 });
+    let ticket = take(&house, &ann.token, pair.clone(), "201").await;
+    house.app.store.close().await;
+    take(&house, &ben.token, pair, "201").await;
+    tokio::time::timeout(Duration::from_secs(60), async {
+        while house.app.hunts.matchmaker.failures() < 2 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .unwrap();
+    let still = house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("200").await.body;
+    assert_eq!(still["state"], "waiting");
+}
+
+#[tokio::test]
+async fn what_cannot_be_matched_is_refused() {
+    let house = House::open().await;
+    take(&house, "", json!({}), "401 token_missing").await;
+    take(&house, "player", json!({ "players": 1 }), "400 bad_value /players").await;
+    take(&house, "player", json!({ "players": -1 }), "400 bad_value /players").await;
+    take(&house, "player", json!({ "players": 1_000 }), "400 bad_value /players").await;
+    take(&house, "player", json!({ "rating": 5_001 }), "400 bad_value /rating").await;
+    take(&house, "player", json!({ "rating": -1 }), "400 bad_value /rating").await;
+    take(&house, "player", json!({ "region": "EU" }), "400 bad_value /region").await;
+    take(&house, "player", json!({ "party": ["ann"] }), "400 bad_value /party/0").await;
+    take(&house, "player", json!({ "wait_ms": 999 }), "400 bad_value /wait_ms").await;
+    take(&house, "player", json!({ "wait_ms": 600_001 }), "400 bad_value /wait_ms").await;
+    let id = "0190b5a4-7c1e-7000-8000-000000000001";
+    house.call(&format!("GET /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
+    house.call(&format!("GET /api/hunts/tickets/{id}?wait=11m")).check("400 bad_value").await;
+    house.call(&format!("DELETE /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
+}
