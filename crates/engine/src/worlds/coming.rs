@@ -18,8 +18,9 @@ pub(super) fn key_of(seed: Seed, id: MoverId) -> u64 {
 }
 
 impl World {
-    /// Somebody comes in, or comes back: with the right key a mover who is still here is taken over where he stands, and one who
-    /// is gone gets his number again, and with it his score.
+    /// Somebody comes in, or comes back: with the right key a mover who is still here is taken over where he stands. One who is gone
+    /// is gone: who comes back for him is somebody new, because a number with a second count of inputs would make two claims look
+    /// like one. What lasts longer than a mover is kept under the player.
     ///
     /// # Errors
     /// [`Refusal::Full`], [`Refusal::View`].
@@ -31,10 +32,7 @@ impl World {
             return Ok(self.take_over(seat, registration, view));
         }
         let cell = self.first_cell(registration.at).ok_or(Refusal::Full)?;
-        let id = match known {
-            Some(id) => id,
-            None => self.next_id()?,
-        };
+        let id = self.next_id()?;
         let seat = self.settle(id, cell, registration, now_us);
         self.set_view(seat, view);
         Ok(self.registered(seat, false))

@@ -16,6 +16,10 @@ pub struct CreateHunt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 1000, minimum = 1, maximum = 100_000)]
     pub players_max: Option<i64>,
+    /// Who may come in: those who `joined`, or `everybody`, without joining and without an account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = "joined", example = "everybody")]
+    pub admission: Option<String>,
     /// How long it is open from now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 3_600_000, minimum = 60_000, maximum = 86_400_000)]

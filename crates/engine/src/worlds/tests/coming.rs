@@ -43,7 +43,8 @@ fn who_does_not_come_back_is_gone_and_no_ghost_is_seen() {
     assert_eq!((world.has_seat(came.seat), world.stats().movers, world.stats().lost), (false, 1, 0));
     let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
     let again = world.register(&back, START_US).unwrap();
-    assert_eq!((again.seat.id, again.is_resumed, again.next_seq), (came.seat.id, false, 1));
+    assert!(again.seat.id != came.seat.id && !again.is_resumed);
+    assert_eq!(again.next_seq, 1, "another number, and another count");
 }
 
 #[test]

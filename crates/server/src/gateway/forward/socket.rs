@@ -73,6 +73,7 @@ async fn tell(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + U
     let (mut leaving, mut is_leaving) = (pin!(leaving), false);
     while !(is_leaving && frames.are_whole()) {
         let read = tokio::select! {
+            biased;
             _ = &mut leaving, if !is_leaving => {
                 is_leaving = true;
                 continue;

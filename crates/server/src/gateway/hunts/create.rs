@@ -29,7 +29,7 @@ pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiR
         settings: settings(asked)?,
         creator: Some(creator),
         ends_at: now.after(open(asked.open_ms)?),
-        admission: Admission::Joined,
+        admission: admission(asked.admission.as_deref())?,
         players_max: players_max(asked.players_max)?,
     })
 }
@@ -39,6 +39,13 @@ fn name(text: &str) -> ApiResult<WorldName> {
         return Err(ApiError::Hunt(HuntRefusal::Reserved));
     }
     text.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))
+}
+
+/// Whom the matchmaker brings together is for the matchmaker alone to say.
+fn admission(asked: Option<&str>) -> ApiResult<Admission> {
+    let Some(asked) = asked else { return Ok(Admission::Joined) };
+    let found = Admission::from_name(asked).filter(|admission| *admission != Admission::Matched);
+    found.ok_or_else(|| ApiError::bad_value("/admission", "admission must be joined or everybody"))
 }
 
 fn players_max(asked: Option<i64>) -> ApiResult<u32> {
