@@ -1,11 +1,13 @@
 //! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to look at.
 
+use crate::allocator;
 use crate::leaving::{leaving, reloads};
 use crate::output::{Failure, note, say};
 use crate::settings::{Typed, load, with_settings};
 use crate::shards;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use server::config::{Config, Entry, Serves, StorePlace};
+use server::metrics::ask_allocator_by;
 use server::{logs, process};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -35,6 +37,7 @@ pub(crate) fn config_command() -> Command {
 pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let config = load(typed)?;
     logs::install(&config);
+    ask_allocator_by(allocator::figures);
     if config.shards > 1 {
         return shards::serve(&config, &Typed::of(typed));
     }

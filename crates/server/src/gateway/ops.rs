@@ -12,7 +12,7 @@ use super::auth::Operator;
 use super::listener::park::{Park, Waited};
 use super::problem::ApiResult;
 use crate::app::App;
-use crate::metrics::{CONTENT_TYPE, Metrics, Own, Page};
+use crate::metrics::{Allocator, CONTENT_TYPE, Metrics, Own, Page};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
@@ -108,6 +108,9 @@ fn put_own_figures(page: &mut Page, app: &App) {
     page.number("process_threads", "Threads.", "gauge", own.threads);
     page.number("process_open_fds", "Open files and sockets.", "gauge", own.open_files);
     page.number("process_max_fds", "Files and sockets that may be open.", "gauge", Some(app.config.open_files_max));
+    if let Some(allocator) = Allocator::read() {
+        allocator.expose(page);
+    }
     page.number("process_uptime_seconds", "Time since the process began, in seconds.", "gauge", Some(uptime_s));
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
 
+mod allocator;
 mod decisions;
 mod kinds;
 mod labelled;
@@ -14,6 +15,7 @@ mod table;
 mod text;
 mod worlds;
 
+pub use allocator::{Allocator, ask_allocator_by};
 pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
 pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
