@@ -104,7 +104,7 @@ impl Worlds {
                     }
                     Err(VisitError::Draining | VisitError::NoSuchWorld | VisitError::Over) => break,
                     Err(why) => {
-                        tracing::warn!(world = %name, error = %why, "actors cannot come into their world; they try again")
+                        tracing::warn!(world = %name, error = %why, "actors cannot come into their world; they try again");
                     }
                 }
                 sleep(ACTOR_REVISIT).await;

@@ -20,12 +20,12 @@ impl<O: Outside> Writer<O> {
 
     fn obey_one(&mut self, order: Order) {
         match order {
-            Order::Register { registration, outlet, reply } => self.register(*registration, outlet, reply),
+            Order::Register { registration, outlet, reply } => self.register(&registration, outlet, reply),
             Order::Watch { hold, options } => self.watch(hold, options),
             Order::Leave(hold) => self.part(hold, true),
             Order::Lost(hold) => self.part(hold, false),
             Order::Crew(desk) => self.crews.seat(desk),
-            Order::Actor { crew, actor, registration } => self.register_actor(crew, actor, *registration),
+            Order::Actor { crew, actor, registration } => self.register_actor(crew, actor, &registration),
             Order::Dismiss(seat) => self.dismiss(seat),
             Order::Claimed(outcome) => self.claims_saved(outcome),
             Order::Kept(outcome) => self.snapshot_saved(outcome),
@@ -35,9 +35,9 @@ impl<O: Outside> Writer<O> {
         }
     }
 
-    fn register(&mut self, registration: Registration, outlet: Arc<dyn Outlet>, reply: Reply) {
+    fn register(&mut self, registration: &Registration, outlet: Arc<dyn Outlet>, reply: Reply) {
         let per_s = registration.view.map(|view| view.per_s);
-        let registered = match self.world.register(&registration, self.now_us) {
+        let registered = match self.world.register(registration, self.now_us) {
             Ok(registered) => registered,
             Err(refusal) => return drop(reply.send(Err(RegisterError::Refused(refusal)))),
         };
@@ -71,8 +71,8 @@ impl<O: Outside> Writer<O> {
         }
     }
 
-    fn register_actor(&mut self, crew: u16, actor: u32, registration: Registration) {
-        let word = match self.world.register(&registration, self.now_us) {
+    fn register_actor(&mut self, crew: u16, actor: u32, registration: &Registration) {
+        let word = match self.world.register(registration, self.now_us) {
             Ok(registered) => Word::Registered { actor, seat: registered.seat, next_seq: registered.next_seq },
             Err(refusal) => Word::Refused { actor, refusal },
         };
