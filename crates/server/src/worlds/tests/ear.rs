@@ -15,7 +15,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Clone, Debug)]
 pub(super) enum Heard {
     Answer(Answer),
-    View(ViewDelta),
+    View(Box<ViewDelta>),
     News(News),
     End(Ending),
 }
@@ -82,7 +82,7 @@ impl Outlet for Ear {
         out.push(0);
         self.hear(match tiding {
             Tiding::Answer(answer) => Heard::Answer(**answer),
-            Tiding::View(view) => Heard::View((*view).clone()),
+            Tiding::View(view) => Heard::View(Box::new((*view).clone())),
             Tiding::News(news) => Heard::News((*news).clone()),
         });
     }
