@@ -115,7 +115,7 @@ denied = "/refused"
 TOML
 cp "$root/crates/wire/proto/world.proto" "$root/crates/wire/proto/hunt.proto" "$work"
 
-"$gauntlet" serve --port "$port" --shards "$shards" --data "$work/hunt.db" --threads 1 --log-level warn >"$work/server.log" 2>&1 &
+"$gauntlet" serve --port "$port" --shards "$shards" --data "$work/hunt.db" --threads 1 --http-connections-max "$((per_shard + 500))" --log-level warn >"$work/server.log" 2>&1 &
 supervisor=$!
 pids+=("$supervisor")
 for shard in $(seq "$shards"); do wait_ready "http://127.0.0.1:$((port + shard))/readyz"; done

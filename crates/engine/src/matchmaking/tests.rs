@@ -202,10 +202,12 @@ fn judge(tickets: &[Ticket], now: UnixMs) {
     assert_eq!(players.iter().collect::<BTreeSet<_>>().len(), players.len(), "nobody twice");
     let regions: BTreeSet<_> = tickets.iter().filter_map(|ticket| ticket.region.as_ref()).collect();
     assert!(regions.len() <= 1, "one region: {tickets:?}");
-    let ratings = || tickets.iter().map(|ticket| ticket.rating);
-    let spread = ratings().max().unwrap() - ratings().min().unwrap();
-    let narrowest = tickets.iter().map(|ticket| TERMS.window_of(ticket, now)).min().unwrap();
-    assert!(spread <= narrowest, "{spread} > {narrowest}: {tickets:?}");
+    for (at, one) in tickets.iter().enumerate() {
+        for other in &tickets[at + 1..] {
+            let window = TERMS.window_of(one, now).min(TERMS.window_of(other, now));
+            assert!(one.rating.abs_diff(other.rating) <= window, "beyond {window}: {tickets:?}");
+        }
+    }
     assert!(tickets.iter().all(|ticket| ticket.players == tickets[0].players && ticket.until > now));
 }
 
