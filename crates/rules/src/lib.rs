@@ -10,4 +10,4 @@ pub mod snake;
 pub mod stories;
 pub mod world;
 
-pub use mistake::Mistake;
+pub use mistake::{Mistake, span_ms};

@@ -1,5 +1,7 @@
 //! What is wrong with a chosen number: one shape for the settings of every game.
 
+use std::time::Duration;
+
 /// A number outside the limits that the other settings leave to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mistake {
@@ -19,4 +21,10 @@ impl Mistake {
     pub fn unless_within(field: &'static str, have: u64, min: u64, max: u64) -> Option<Self> {
         (have < min || have > max).then_some(Self { field, have, min, max })
     }
+}
+
+/// A duration in whole milliseconds, as mistakes show it; the longest ones as the highest number.
+#[must_use]
+pub fn span_ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

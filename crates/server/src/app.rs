@@ -1,22 +1,25 @@
 //! What every part of the server shares: one value, cheap to clone, made once at the start.
 
 use crate::bell::Bells;
-use crate::clock::{Clock, jitter};
+use crate::clock::{Clock, jitter, random_bytes};
 use crate::config::Config;
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::hunts::Hunts;
+use crate::lease::{Tenant, reachable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
+use engine::commands::{Command, Outcome};
 use engine::limits::DRAIN_JITTER_MAX;
+use engine::time::UnixMs;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::Store;
+use store::{Store, StoreError};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::sleep;
 
@@ -108,6 +111,25 @@ impl Shared {
             spectators,
             forwards,
         }
+    }
+}
+
+/// Whoever owns something under a lease in this process writes it so.
+impl Tenant for App {
+    fn now(&self) -> UnixMs {
+        self.clock.now()
+    }
+
+    fn random(&self) -> [u8; 10] {
+        random_bytes()
+    }
+
+    fn address(&self) -> String {
+        reachable(self.config.address)
+    }
+
+    async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+        self.store.commit(command).await
     }
 }
 

@@ -6,6 +6,7 @@ use crate::limits::{
     STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT, STORY_NEXT_STORYTELLER_TIMEOUT_MAX, STORY_TIMEOUT_MIN,
 };
 use crate::matches::entry::{BadEntry, ByteReader};
+use rules::span_ms;
 use rules::stories::{self, Mistake};
 use std::time::Duration;
 
@@ -48,10 +49,6 @@ impl Settings {
         ];
         self.rules.mistakes().into_iter().chain(spans.into_iter().flatten()).collect()
     }
-}
-
-fn span_ms(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -4,9 +4,8 @@
 
 use super::bits::Bits;
 use super::grid::Cell;
-use super::settings::span_ms;
 use crate::chance::{Chance, Dice, Purpose, Seed};
-use crate::mistake::Mistake;
+use crate::mistake::{Mistake, span_ms};
 use std::time::Duration;
 
 /// Cells by which a magnet reaches beyond the own one.

@@ -6,8 +6,7 @@
 
 use super::bits::Bits;
 use super::grid::{Cell, Size};
-use super::settings::span_ms;
-use crate::mistake::Mistake;
+use crate::mistake::{Mistake, span_ms};
 use std::time::Duration;
 
 /// How bacteria live in a world.

@@ -3,7 +3,7 @@
 use super::grid::Size;
 use super::hunt::HuntSettings;
 use super::life::LifeSettings;
-use crate::mistake::Mistake;
+use crate::mistake::{Mistake, span_ms};
 use std::time::Duration;
 
 /// Whether movers stand in each other's way.
@@ -70,11 +70,6 @@ impl Settings {
         let hunt = self.hunt.map(|hunt| hunt.mistakes(self.size.cells())).unwrap_or_default();
         own.into_iter().flatten().chain(life).chain(hunt).collect()
     }
-}
-
-/// A duration in milliseconds, as mistakes show it.
-pub(super) fn span_ms(span: Duration) -> u64 {
-    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

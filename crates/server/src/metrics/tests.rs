@@ -55,7 +55,7 @@ fn every_family_follows_the_conventions() {
         match family.kind.as_str() {
             "counter" => assert!(name.ends_with("_total"), "{name}"),
             "gauge" => assert!(!name.ends_with("_total"), "{name}"),
-            "histogram" if name.ends_with("_inputs") => {}
+            "histogram" if name.ends_with("_inputs") => assert!(family.help.starts_with("Inputs "), "{name}"),
             "histogram" => assert!(name.ends_with("_seconds") && family.help.ends_with("in seconds."), "{name}"),
             kind => panic!("{name} is of the unknown kind {kind}"),
         }

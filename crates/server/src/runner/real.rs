@@ -3,15 +3,13 @@
 use super::bots::Bots;
 use super::outside::{Answer, Call, Outside};
 use crate::app::App;
-use crate::clock::random_bytes;
-use crate::lease::{Tenant, reachable};
+use crate::lease::Tenant;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
 use engine::rows::LogRow;
 use engine::time::UnixMs;
-use std::sync::Arc;
 use std::time::Duration;
 use store::StoreError;
 
@@ -21,7 +19,6 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct Real {
     app: App,
-    address: Arc<str>,
     bots: Bots,
 }
 
@@ -30,8 +27,7 @@ impl Real {
         let config = &app.config;
         let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, app.metrics.clone());
         tokio::spawn(sweep(bots.clone(), app.clone()));
-        let address = reachable(config.address).into();
-        Self { app, address, bots }
+        Self { app, bots }
     }
 }
 
@@ -46,19 +42,19 @@ async fn sweep(bots: Bots, app: App) {
 
 impl Tenant for Real {
     fn now(&self) -> UnixMs {
-        self.app.clock.now()
+        self.app.now()
     }
 
     fn random(&self) -> [u8; 10] {
-        random_bytes()
+        self.app.random()
     }
 
     fn address(&self) -> String {
-        self.address.to_string()
+        self.app.address()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-        self.app.store.commit(command).await
+        self.app.commit(command).await
     }
 }
 

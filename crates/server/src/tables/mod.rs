@@ -45,7 +45,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 /// Owns tables until the process drains, then gives them up and returns.
 pub async fn run(app: App) {
-    life::run(real::Real::new(&app), app.tables.clone(), app.drain.clone()).await;
+    life::run(app.clone(), app.tables.clone(), app.drain.clone()).await;
 }
 
 /// The tables of this process, for everybody who asks for one. Cheap to clone.

@@ -54,7 +54,7 @@ pub async fn run(app: App) {
             }
         });
     }
-    life::run(real::Real::new(&app), app.worlds.clone(), app.drain.clone()).await;
+    life::run(app.clone(), app.worlds.clone(), app.drain.clone()).await;
 }
 
 /// The worlds of this process, for everybody who visits one. Cheap to clone.

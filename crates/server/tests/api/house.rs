@@ -1,4 +1,5 @@
-//! A whole server without a socket: the front desk, a memory store, two accounts and a token for every role.
+//! A whole server without a socket: the front desk, a memory store, two accounts and a token for every role. Nothing here asks the
+//! store by itself, so that tests may count what a request asks.
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Builder;
@@ -76,7 +77,6 @@ impl House {
         let inbox = app.limits.inbox().unwrap();
         tokio::spawn(Keeper::begin(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
         tokio::spawn(server::tables::run(app.clone()));
-        tokio::spawn(server::hunts::run(app.clone()));
         let house = Self { front: Front::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         house.furnish().await;
         house

@@ -1,7 +1,7 @@
 //! Counting beside the engine: a stopped aggregator costs the players nothing, and catches up to the last claim, counted once.
 
-use crate::column;
 use crate::house::{ANN, BOB, House, WORKER};
+use crate::{column, open};
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{PlayerId, WorldId};
 use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_NOTICES_MAX};
@@ -91,7 +91,7 @@ async fn switch(house: &House, running: bool) -> Value {
 
 #[tokio::test]
 async fn claims_are_on_the_leaderboard_a_moment_later() {
-    let house = House::open().await;
+    let house = open().await;
     let mut writer = Writer::of(&house, 1).await;
     assert_eq!(leaders(&house).await, []);
     writer.save(&[dug(ANN.into(), 3), dug(BOB.into(), 9), dug(ANN.into(), 4)]).await;
@@ -114,7 +114,7 @@ async fn claims_are_on_the_leaderboard_a_moment_later() {
 /// on through many times as many words as the queue holds, every claim durable at once, and nothing of it is missing afterwards.
 #[tokio::test]
 async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
-    let house = House::open().await;
+    let house = open().await;
     let (mut first, mut second) = (Writer::of(&house, 1).await, Writer::of(&house, 2).await);
     first.save(&[dug(ANN.into(), 1)]).await;
     counted(&house, 1).await;
@@ -145,7 +145,7 @@ async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
 /// Two processes count one log: the cursor makes each claim one of either's.
 #[tokio::test]
 async fn two_aggregators_count_nothing_twice() {
-    let house = House::open().await;
+    let house = open().await;
     let mut writer = Writer::of(&house, 1).await;
     let rival =
         server::app::App::new(house.app.store.clone(), house.app.config.clone(), house.app.metrics.clone(), None);
@@ -171,7 +171,7 @@ async fn two_aggregators_count_nothing_twice() {
 
 #[tokio::test]
 async fn a_log_that_cannot_be_read_holds_up_no_other() {
-    let house = House::open().await;
+    let house = open().await;
     let (mut broken, mut whole) = (Writer::of(&house, 1).await, Writer::of(&house, 2).await);
     let rows = vec![WorldLogRow { version: 0, bytes: vec![0xff; 7] }];
     let append = WorldAppend { id: broken.id, epoch: broken.epoch, expected_version: 0, rows };
@@ -187,7 +187,7 @@ async fn a_log_that_cannot_be_read_holds_up_no_other() {
 
 #[tokio::test]
 async fn the_aggregator_is_the_operators() {
-    let house = House::open().await;
+    let house = open().await;
     let stop = json!({ "running": false });
     house.call("POST /api/admin/aggregator").by("player").json(&stop).check("403 role_too_weak").await;
     house.call("GET /api/admin/aggregator").by("").check("401 token_missing").await;

@@ -1,7 +1,7 @@
 //! The lobby: who makes, joins and leaves hunts, and who may come into one.
 
 use crate::house::House;
-use crate::{Guest, column};
+use crate::{Guest, column, open};
 use engine::limits::WORLDS_PER_PLAYER_MAX;
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn make(house: &House, token: &str, wanted: Value, want: &str) -> Value {
 
 #[tokio::test]
 async fn a_hunt_is_made_joined_and_left() {
-    let house = House::open().await;
+    let house = open().await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
     let wanted = json!({ "name": "harbour", "players_max": 2, "width": 64, "height": 32, "chests": 9, "rounds": 3 });
     let reply = house.call("POST /api/hunts").by(&ann.token).json(&wanted).check("201").await;
@@ -40,7 +40,7 @@ async fn a_hunt_is_made_joined_and_left() {
 
 #[tokio::test]
 async fn what_cannot_be_is_refused() {
-    let house = House::open().await;
+    let house = open().await;
     make(&house, "", json!({}), "401 token_missing").await;
     make(&house, "guest", json!({}), "403 role_too_weak").await;
     make(&house, "player", json!({ "name": "Harbour" }), "400 bad_value /name").await;
@@ -65,7 +65,7 @@ async fn what_cannot_be_is_refused() {
 
 #[tokio::test]
 async fn names_are_unique_and_hunts_of_one_maker_are_few() {
-    let house = House::open().await;
+    let house = open().await;
     make(&house, "player", json!({ "name": "one" }), "201").await;
     make(&house, "bob", json!({ "name": "one" }), "409 duplicate_name").await;
     for _ in 1..WORLDS_PER_PLAYER_MAX {
@@ -77,7 +77,7 @@ async fn names_are_unique_and_hunts_of_one_maker_are_few() {
 
 #[tokio::test]
 async fn the_lobby_shows_what_ends_last_first() {
-    let house = House::open().await;
+    let house = open().await;
     for (name, open_ms) in [("short", 60_000), ("long", 600_000), ("middle", 120_000)] {
         make(&house, "player", json!({ "name": name, "open_ms": open_ms }), "201").await;
     }

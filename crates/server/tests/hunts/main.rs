@@ -14,6 +14,13 @@ mod tickets;
 use house::House;
 use serde_json::{Value, json};
 
+/// A house where claims are counted and tickets are matched.
+pub(crate) async fn open() -> House {
+    let house = House::open().await;
+    tokio::spawn(server::hunts::run(house.app.clone()));
+    house
+}
+
 /// Somebody without an account.
 pub(crate) struct Guest {
     pub(crate) id: String,

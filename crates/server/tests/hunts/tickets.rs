@@ -1,7 +1,7 @@
 //! Tickets: each ends, and says how to whoever waits for it.
 
-use crate::Guest;
 use crate::house::House;
+use crate::{Guest, open};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn end(house: &House, token: &str, ticket: &Value) -> Value {
 
 #[tokio::test]
 async fn those_who_suit_get_a_hunt_of_their_own() {
-    let house = House::open().await;
+    let house = open().await;
     let mut people = Vec::new();
     for name in ["Ann", "Ben", "Cam", "Dan"] {
         people.push(Guest::come(&house, name).await);
@@ -59,7 +59,7 @@ async fn those_who_suit_get_a_hunt_of_their_own() {
 
 #[tokio::test]
 async fn a_ticket_is_taken_back_by_its_owner() {
-    let house = House::open().await;
+    let house = open().await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
     let ticket = take(&house, &ann.token, json!({ "party": [ben.id] }), "201").await;
     take(&house, &ann.token, json!({}), "409 already_waiting").await;
@@ -75,7 +75,7 @@ async fn a_ticket_is_taken_back_by_its_owner() {
 
 #[tokio::test(start_paused = true)]
 async fn a_ticket_gives_up_in_time() {
-    let house = House::open().await;
+    let house = open().await;
     let ticket = take(&house, "player", json!({ "wait_ms": 1_000 }), "201").await;
     assert_eq!(end(&house, "player", &ticket).await["state"], "timed_out");
     take(&house, "player", json!({}), "201").await;
@@ -83,7 +83,7 @@ async fn a_ticket_gives_up_in_time() {
 
 #[tokio::test]
 async fn a_server_that_leaves_ends_every_ticket() {
-    let house = House::open().await;
+    let house = open().await;
     let ticket = take(&house, "player", json!({}), "201").await;
     house.app.drain.begin();
     assert_eq!(end(&house, "player", &ticket).await["state"], "cancelled");
@@ -93,7 +93,7 @@ async fn a_server_that_leaves_ends_every_ticket() {
 /// A hunt that cannot be saved is no match: the parties wait on, and are matched when it can.
 #[tokio::test]
 async fn a_store_that_fails_loses_no_ticket() {
-    let house = House::open().await;
+    let house = open().await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
     let pair = json!({ "players": 2 });
     let ticket = take(&house, &ann.token, pair.clone(), "201").await;
@@ -112,7 +112,7 @@ async fn a_store_that_fails_loses_no_ticket() {
 
 #[tokio::test]
 async fn what_cannot_be_matched_is_refused() {
-    let house = House::open().await;
+    let house = open().await;
     take(&house, "", json!({}), "401 token_missing").await;
     take(&house, "player", json!({ "players": 1 }), "400 bad_value /players").await;
     take(&house, "player", json!({ "players": -1 }), "400 bad_value /players").await;
