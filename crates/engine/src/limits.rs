@@ -345,11 +345,12 @@ pub const WORLD_FRAMES_BURST: u32 = 400;
 pub const WORLD_OPENING_MAX: Duration = Duration::from_secs(30);
 /// Time for the last words to be taken.
 pub const WORLD_LINGER_MAX: Duration = Duration::from_secs(1);
-/// Silence after which the system asks whether the other side is still there, how often it asks, and how many times.
-pub const WORLD_KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
-/// See [`WORLD_KEEPALIVE_AFTER`].
+/// Longest silence on a connection to a world after which the system may be told to ask whether the other side is still there.
+/// Each connection that nobody speaks on costs a packet in this time, and its answer.
+pub const WORLD_KEEPALIVE_AFTER_MAX: Duration = Duration::from_secs(3_600);
+/// How often the system then asks.
 pub const WORLD_KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
-/// See [`WORLD_KEEPALIVE_AFTER`].
+/// How many questions without an answer end the connection.
 pub const WORLD_KEEPALIVE_PROBES: u32 = 3;
 /// Views a second of a viewer who names no number.
 pub const VIEW_PER_S_DEFAULT: u8 = 5;

@@ -1,5 +1,5 @@
-//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections that it
-//! refused before any program saw them. The parsers are pure; reading stands at the edge below them. Refuses to
+//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections and
+//! packets that it refused before any program saw them. The parsers are pure; reading stands at the edge below them. Refuses to
 //! know what is a bottleneck.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ pub struct Host {
     memory_available_bytes: Option<u64>,
     sockets: Option<Sockets>,
     refused: Option<Refused>,
+    packets_dropped: Option<u64>,
 }
 
 /// What happened between two looks, and how things stand at the second.
@@ -41,6 +42,11 @@ pub struct HostFigures {
     pub listen_drops: Option<u64>,
     /// Connections refused because a listener's queue of half-open ones was full.
     pub request_queue_drops: Option<u64>,
+    /// Connections that the machine ended because nothing came back for too long: what was sent stayed without an
+    /// answer, or keepalive did.
+    pub timed_out: Option<u64>,
+    /// Packets that came while the backlog of a processor was full: all that loopback carries goes through it.
+    pub packets_dropped: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +76,7 @@ struct Refused {
     overflows: u64,
     drops: u64,
     request_queue: u64,
+    timed_out: u64,
 }
 
 impl Host {
@@ -84,6 +91,7 @@ impl Host {
             memory_available_bytes: read("/proc/meminfo").and_then(|text| kib(value(&text, "MemAvailable")?)),
             sockets: sockets.map(|found| Sockets { in_use: found.in_use + in_use_6.unwrap_or(0), ..found }),
             refused: read("/proc/net/netstat").and_then(|text| Refused::parse(&text)),
+            packets_dropped: read("/proc/net/softnet_stat").and_then(|text| packets_dropped(&text)),
         }
     }
 
@@ -105,6 +113,11 @@ impl Host {
             listen_overflows: refused(|refused| refused.overflows),
             listen_drops: refused(|refused| refused.drops),
             request_queue_drops: refused(|refused| refused.request_queue),
+            timed_out: refused(|refused| refused.timed_out),
+            packets_dropped: self
+                .packets_dropped
+                .zip(before.packets_dropped)
+                .map(|(now, before)| now.saturating_sub(before)),
         }
     }
 }
@@ -124,6 +137,8 @@ impl HostFigures {
             ("listen_overflows", count(self.listen_overflows)),
             ("listen_drops", count(self.listen_drops)),
             ("request_queue_drops", count(self.request_queue_drops)),
+            ("timed_out", count(self.timed_out)),
+            ("packets_dropped", count(self.packets_dropped)),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
@@ -170,8 +185,15 @@ impl Refused {
             overflows: count("ListenOverflows")?,
             drops: count("ListenDrops")?,
             request_queue: count("TCPReqQFullDrop")?,
+            timed_out: count("TCPAbortOnTimeout")?,
         })
     }
+}
+
+/// A line for each processor, in hexadecimal numbers: packets that came, packets that found its backlog full, and more.
+fn packets_dropped(softnet_stat: &str) -> Option<u64> {
+    let dropped = softnet_stat.lines().map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok());
+    dropped.sum::<Option<u64>>().filter(|_| !softnet_stat.is_empty())
 }
 
 /// The rest of the line that begins so.
@@ -246,18 +268,27 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(text: &str, expected: Option<(u64, u64, u64)>) {
-        let found = Refused::parse(text).map(|found| (found.overflows, found.drops, found.request_queue));
+    fn check_refused(text: &str, expected: Option<(u64, u64, u64, u64)>) {
+        let found =
+            Refused::parse(text).map(|found| (found.overflows, found.drops, found.request_queue, found.timed_out));
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn refused_connections() {
-        let names = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPReqQFullDoCookies TCPReqQFullDrop";
-        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some((2, 3, 5)));
-        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some((2, 3, 5)));
+        let names = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPAbortOnTimeout TCPReqQFullDrop";
+        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some((2, 3, 5, 4)));
+        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some((2, 3, 5, 4)));
         check_refused(names, None);
         check_refused("TcpExt: ListenOverflows\nTcpExt: 2\n", None);
+    }
+
+    #[test]
+    fn dropped_packets() {
+        assert_eq!(packets_dropped("109c9a6e 00000010 00000081 0\n0f2a5f01 0000000a 0000007b 0\n"), Some(26));
+        assert_eq!(packets_dropped("109c9a6e\n"), None);
+        assert_eq!(packets_dropped("109c9a6e x\n"), None);
+        assert_eq!(packets_dropped(""), None);
     }
 
     #[test]
@@ -274,6 +305,7 @@ mod tests {
         let names: Vec<String> = Host::look().since(&before).by_name().into_keys().collect();
         assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");
         assert!(names.iter().any(|name| name == "tcp_time_wait"), "{names:?}");
+        assert!(names.iter().any(|name| name == "packets_dropped"), "{names:?}");
         let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, interrupts: 3, total: 4 }), ..Host::default() };
         let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, interrupts: 4, total: 8 }), ..Host::default() };
         let expected = [("busy_share", 0.75), ("steal_share", 0.25), ("interrupt_share", 0.25)];

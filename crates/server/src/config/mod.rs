@@ -130,6 +130,8 @@ pub struct Config {
     pub worlds_snapshot_every: Duration,
     /// How long a world stays in memory when nobody is in it.
     pub worlds_idle: Duration,
+    /// Silence on a connection to a world after which TCP asks whether the other side is there.
+    pub worlds_keepalive: Duration,
     /// Actors that move in the first world from the start.
     pub worlds_actors: u32,
     /// From one move of an actor to its next.
@@ -271,6 +273,7 @@ impl Config {
             worlds_tellers: 0,
             worlds_snapshot_every: Duration::ZERO,
             worlds_idle: Duration::ZERO,
+            worlds_keepalive: Duration::ZERO,
             worlds_actors: 0,
             worlds_actor_period: Duration::ZERO,
             worlds_actor_threads: 0,

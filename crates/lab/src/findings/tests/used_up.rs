@@ -232,6 +232,47 @@ fn nothing_left_to_connect_with() {
     check(&Story::busy(refuses), &["descriptors_exhausted"]);
 }
 
+#[test]
+fn what_no_program_ever_saw() {
+    let drops = |packets: f64| {
+        move |_: u64, second: &mut Second| {
+            second.machine.insert("packets_dropped", packets);
+        }
+    };
+    check(&Story::busy(drops(40.0)), &["packets_dropped"]);
+    check(&Story::busy(drops(1.0)), &[]);
+    let lost =
+        |story: &mut Story| story.errors.push(error("reset", 225, "read: Connection reset by peer (os error 104)"));
+    let timed_out = |t: u64, second: &mut Second| {
+        drops(40.0)(t, second);
+        second.machine.insert("timed_out", 5.0);
+        second.errors = 5;
+    };
+    check(&Story::busy(timed_out).with(lost), &["packets_dropped"]);
+    check_says(&Story::busy(timed_out).with(lost), &["dropped 1,800 packets"]);
+    let evidence = Story::busy(timed_out).with(lost).findings().remove(0).evidence;
+    let says: Vec<_> = evidence.iter().map(|one| (one.figure.as_str(), one.says.as_str())).collect();
+    let want = [
+        ("errors.create.reset", "225 · read: Connection reset by peer (os error 104)"),
+        ("machine.packets_dropped", "1,800 packets"),
+        ("machine.timed_out", "225 connections ended because nothing came back"),
+    ];
+    assert_eq!(says, want);
+    let overflows = |_: u64, second: &mut Second| {
+        second.machine.insert("listen_overflows", 2.0);
+        second.errors = 1;
+    };
+    check(&Story::busy(overflows), &["accept_queue_full"]);
+    check_says(&Story::busy(overflows), &["90 connections came"]);
+    check(&Story::busy(drops(0.0)), &[]);
+    // Nobody has a file left to accept one with: that is the cause.
+    let no_file = |t: u64, second: &mut Second| {
+        overflows(t, second);
+        second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
+    };
+    check(&Story::busy(no_file), &["descriptors_exhausted"]);
+}
+
 /// A closed loop asks for as much as the target can give: a full processor is its limit, though nothing waits.
 #[test]
 fn closed_loops_take_what_there_is() {
