@@ -35,6 +35,9 @@ if [ "$(awk '{ print $3 }' /proc/sys/net/ipv4/tcp_mem)" -lt "$pages" ]; then
     { echo "$((pages / 2)) $((pages * 3 / 4)) $pages" >/proc/sys/net/ipv4/tcp_mem; } 2>/dev/null ||
         { echo "net.ipv4.tcp_mem allows fewer than $pages pages: set it, or ask for fewer connections." >&2; exit 1; }
 fi
+# Questions of keepalive go out in bursts of two seconds (docs/world.md, "Very many connections").
+keepalive_s=300
+at_least net.core.netdev_max_backlog $((connections / keepalive_s * 2 + 10000))
 # The kernel's sockets, the servers' and the lab's memory for a connection; and for each process.
 needed_kib=$((connections * 12 + shards * 2 * 48 * 1024))
 free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
@@ -82,7 +85,7 @@ steps = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"]
 [[phase]]
 name     = "hunters"
 after    = "10s"
-arrivals = { hold = { connections = $connections, open_per_s = $open }, rate = $((requests / 2)), for = "$(((connections + open - 1) / open + seconds))s" }
+arrivals = { hold = { connections = $connections, open_per_s = $open }, rate = $((requests / 2)), for = "${seconds}s" }
 opening  = "enter"
 journey  = "turn"
 
@@ -115,7 +118,7 @@ denied = "/refused"
 TOML
 cp "$root/crates/wire/proto/world.proto" "$root/crates/wire/proto/hunt.proto" "$work"
 
-"$gauntlet" serve --port "$port" --shards "$shards" --data "$work/hunt.db" --threads 1 --http-connections-max "$((per_shard + 500))" --log-level warn >"$work/server.log" 2>&1 &
+"$gauntlet" serve --port "$port" --shards "$shards" --data "$work/hunt.db" --threads 1 --http-connections-max "$((per_shard + 500))" --worlds-keepalive-ms "$((keepalive_s * 1000))" --log-level warn >"$work/server.log" 2>&1 &
 supervisor=$!
 pids+=("$supervisor")
 for shard in $(seq "$shards"); do wait_ready "http://127.0.0.1:$((port + shard))/readyz"; done

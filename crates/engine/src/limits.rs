@@ -212,6 +212,9 @@ pub const WORLD_NAME_BYTES_MAX: usize = 64;
 pub const WORLDS_MAX: usize = 10_000;
 /// Worlds of one creator that are not over.
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
+/// Cells of a hunt that somebody makes, as many as the worlds of the house have: a process that has all the worlds in memory that
+/// it may (256 by default) needs some gigabyte for their cells, and not twenty.
+pub const HUNT_CELLS_MAX: u32 = 1_000_000;
 /// Players who may join one hunt.
 pub const HUNT_PLAYERS_MAX: u32 = 100_000;
 /// Players of one party.
@@ -242,6 +245,11 @@ pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
 pub const TICKETS_KNOWN_MAX: usize = 100_000;
 /// Worlds that may be told to the aggregator at once; more are found by their logs.
 pub const HUNT_NOTICES_MAX: usize = 1_024;
+/// How long counting may be stopped: a switch that somebody forgot must not fill a disk.
+pub const HUNT_COUNT_PAUSE_MAX: Duration = Duration::from_secs(6 * 3_600);
+/// Entries of claim logs, in all hunts together, that may wait while counting is stopped: a gigabyte at the most. With more it goes
+/// on by itself.
+pub const HUNT_CLAIMS_BEHIND_MAX: u64 = 10_000_000;
 /// How long a hunt is kept after its end.
 pub const HUNT_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Shortest and longest time for which a hunt is opened.
@@ -345,11 +353,12 @@ pub const WORLD_FRAMES_BURST: u32 = 400;
 pub const WORLD_OPENING_MAX: Duration = Duration::from_secs(30);
 /// Time for the last words to be taken.
 pub const WORLD_LINGER_MAX: Duration = Duration::from_secs(1);
-/// Silence after which the system asks whether the other side is still there, how often it asks, and how many times.
-pub const WORLD_KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
-/// See [`WORLD_KEEPALIVE_AFTER`].
+/// Longest silence on a connection to a world after which the system may be told to ask whether the other side is still there.
+/// Each connection that nobody speaks on costs a packet in this time, and its answer.
+pub const WORLD_KEEPALIVE_AFTER_MAX: Duration = Duration::from_secs(3_600);
+/// How often the system then asks.
 pub const WORLD_KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
-/// See [`WORLD_KEEPALIVE_AFTER`].
+/// How many questions without an answer end the connection.
 pub const WORLD_KEEPALIVE_PROBES: u32 = 3;
 /// Views a second of a viewer who names no number.
 pub const VIEW_PER_S_DEFAULT: u8 = 5;

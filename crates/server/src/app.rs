@@ -11,6 +11,7 @@ use crate::hunts::Hunts;
 use crate::lease::{Tenant, reachable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::sockets::Sockets;
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
 use engine::commands::{Command, Outcome};
@@ -55,6 +56,8 @@ pub struct Shared {
     pub hunts: Hunts,
     /// The worlds.
     pub worlds: Worlds,
+    /// What clients, bots and other nodes are talked to over.
+    pub sockets: Arc<Sockets>,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
@@ -88,6 +91,7 @@ impl Shared {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let sockets = Arc::new(Sockets::of(&config));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
@@ -108,6 +112,7 @@ impl Shared {
             tables,
             hunts,
             worlds,
+            sockets,
             spectators,
             forwards,
         }

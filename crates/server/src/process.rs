@@ -258,8 +258,8 @@ async fn leave(
 
 async fn let_in(app: App, listener: TcpListener) {
     let limits = listener::Limits::of(&app.config, DOOR_MAX);
-    let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
-    listener::serve(listener, Front::new(app), limits, metrics, async move { drain.begun().await }).await;
+    let (shared, drain) = ((app.metrics.clone(), app.sockets.clone()), app.drain.clone());
+    listener::serve_sharing(listener, Front::new(app), limits, shared, async move { drain.begun().await }).await;
 }
 
 /// Answers over gRPC, where somebody may ask there.

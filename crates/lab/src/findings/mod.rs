@@ -8,6 +8,7 @@
 
 mod disturbed;
 mod memory;
+mod network;
 mod processor;
 mod queue;
 mod refused;
@@ -128,7 +129,7 @@ enum Rank {
 
 /// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
 /// nothing new.
-const EXPLAINS: [(&str, &[&str]); 7] = [
+const EXPLAINS: [(&str, &[&str]); 8] = [
     // Without a processor everything waits, so no wait can be blamed.
     (
         "cpu_throttled",
@@ -153,6 +154,8 @@ const EXPLAINS: [(&str, &[&str]); 7] = [
     // Work that waits for others keeps its worker meanwhile.
     ("dependency_slow", &["queue_behind"]),
     ("memory_cap", &["memory_per_work"]),
+    // Whoever has no file left accepts nobody.
+    ("descriptors_exhausted", &["accept_queue_full"]),
 ];
 
 /// Everything that the figures support, what explains most first.
@@ -163,6 +166,7 @@ pub fn findings(input: &Input<'_>) -> Vec<Finding> {
         processor::candidates(&view),
         memory::candidates(&view),
         refused::candidates(&view),
+        network::candidates(&view),
         stuck::candidates(&view),
         disturbed::candidates(&view),
         queue::candidates(&view),

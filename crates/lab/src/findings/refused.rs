@@ -1,7 +1,7 @@
 //! What was refused: politely by a limiter, or because there were no ports, files or places to connect to. Refuses to
 //! mix the two: denied is not failed.
 
-use super::series::{area, when};
+use super::series::{area, sum_of_counts, when};
 use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
 use super::view::{SERVER, View, first_above_zero};
 use super::words::{count, counted, digits, moment, share};
@@ -62,7 +62,7 @@ fn accepted_per_s(view: &View<'_>) -> Option<f64> {
 }
 
 /// Errors of one cause, by what their samples say.
-fn errors_that_say<'a>(view: &View<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
+pub(super) fn errors_that_say<'a>(view: &View<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
     let says = |group: &&ErrorGroup| words.iter().any(|word| group.sample.contains(word));
     let groups: Vec<&ErrorGroup> = view.input.errors.iter().filter(says).collect();
     (groups.iter().map(|group| group.count).sum(), groups)
@@ -115,7 +115,7 @@ fn files(view: &View<'_>) -> Option<Candidate> {
     let sentence = format!("{whose} had no file left to open, and every connection is one: {how}.");
     let arrivals = view.arrivals();
     let explains = arrivals.share(if groups.is_empty() { arrivals.errors } else { errors });
-    let overflows = view.series("machine.listen_overflows").map(area_of_counts).filter(|sum| *sum > 0.0);
+    let overflows = view.series("machine.listen_overflows").map(sum_of_counts).filter(|sum| *sum > 0.0);
     let mut case = Case::new("descriptors_exhausted", explains, sentence).rank(if groups.is_empty() {
         Rank::Cause
     } else {
@@ -146,9 +146,4 @@ fn files_of_target(view: &View<'_>) -> Option<String> {
     let (t_s, most) = own.or_else(|| view.series(&format!("process.{SERVER}.open_files")))?.peak()?;
     (most >= FILES_FULL_SHARE * limit)
         .then(|| format!("{} of {} were open at {}", digits(most), digits(limit), moment(t_s)))
-}
-
-/// The sum of a figure that every look counts anew.
-fn area_of_counts(series: &Series) -> f64 {
-    series.points.iter().map(|point| point.mean * point.n as f64).sum()
 }

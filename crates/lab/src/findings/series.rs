@@ -136,6 +136,11 @@ pub(super) fn usual_peak(steps: &[(f64, f64)]) -> f64 {
     reached.map_or(0.0, |(value, _)| *value)
 }
 
+/// The sum of a figure that every look counts anew.
+pub(super) fn sum_of_counts(series: &Series) -> f64 {
+    series.points.iter().map(|point| point.mean * point.n as f64).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

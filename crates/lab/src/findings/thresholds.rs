@@ -151,3 +151,7 @@ pub(super) const DISTURBED_MIN_S: f64 = 2.0;
 
 /// How long after a fault a death is its doing, in seconds.
 pub(super) const ORDERED_WITHIN_S: f64 = 10.0;
+
+/// Packets that a machine dropped before any program saw them, from which it is worth knowing: a few are the noise of
+/// other programs, and each of ours costs a connection at least 200 ms.
+pub(super) const PACKETS_DROPPED_MIN: f64 = 100.0;

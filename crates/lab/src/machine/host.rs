@@ -1,5 +1,5 @@
-//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections that it
-//! refused before any program saw them. The parsers are pure; reading stands at the edge below them. Refuses to
+//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections and
+//! packets that it refused before any program saw them. The parsers are pure; reading stands at the edge below them. Refuses to
 //! know what is a bottleneck.
 
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ pub struct Host {
     memory_available_bytes: Option<u64>,
     sockets: Option<Sockets>,
     refused: Option<Refused>,
+    packets_dropped: Option<u64>,
 }
 
 /// What happened between two looks, and how things stand at the second.
@@ -26,6 +27,9 @@ pub struct HostFigures {
     pub busy_share: Option<f64>,
     /// The share of all processors that the machine's own host took away.
     pub steal_share: Option<f64>,
+    /// The share of all processors that went into the kernel's interrupts: packets that arrive, those of the loopback
+    /// among them, are handled there, and are no process's time.
+    pub interrupt_share: Option<f64>,
     /// Memory that programs could still get without swapping.
     pub memory_available_bytes: Option<u64>,
     /// TCP sockets (IPv4 and, where the kernel says so, IPv6) that somebody uses.
@@ -38,13 +42,27 @@ pub struct HostFigures {
     pub listen_drops: Option<u64>,
     /// Connections refused because a listener's queue of half-open ones was full.
     pub request_queue_drops: Option<u64>,
+    /// Connections that the machine ended because nothing came back for too long: what was sent stayed without an
+    /// answer, or keepalive did.
+    pub timed_out: Option<u64>,
+    /// Packets that came while the backlog of a processor was full: all that loopback carries goes through it.
+    pub packets_dropped: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ticks {
     idle: u64,
     steal: u64,
+    interrupts: u64,
     total: u64,
+}
+
+/// Shares of all processors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shares {
+    busy: f64,
+    steal: f64,
+    interrupts: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +76,7 @@ struct Refused {
     overflows: u64,
     drops: u64,
     request_queue: u64,
+    timed_out: u64,
 }
 
 impl Host {
@@ -72,6 +91,7 @@ impl Host {
             memory_available_bytes: read("/proc/meminfo").and_then(|text| kib(value(&text, "MemAvailable")?)),
             sockets: sockets.map(|found| Sockets { in_use: found.in_use + in_use_6.unwrap_or(0), ..found }),
             refused: read("/proc/net/netstat").and_then(|text| Refused::parse(&text)),
+            packets_dropped: read("/proc/net/softnet_stat").and_then(|text| packets_dropped(&text)),
         }
     }
 
@@ -84,14 +104,20 @@ impl Host {
             Some(count(now).saturating_sub(count(before)))
         };
         HostFigures {
-            busy_share: shares.map(|(busy, _)| busy),
-            steal_share: shares.map(|(_, steal)| steal),
+            busy_share: shares.map(|shares| shares.busy),
+            steal_share: shares.map(|shares| shares.steal),
+            interrupt_share: shares.map(|shares| shares.interrupts),
             memory_available_bytes: self.memory_available_bytes,
             tcp_in_use: self.sockets.map(|sockets| sockets.in_use),
             tcp_time_wait: self.sockets.map(|sockets| sockets.time_wait),
             listen_overflows: refused(|refused| refused.overflows),
             listen_drops: refused(|refused| refused.drops),
             request_queue_drops: refused(|refused| refused.request_queue),
+            timed_out: refused(|refused| refused.timed_out),
+            packets_dropped: self
+                .packets_dropped
+                .zip(before.packets_dropped)
+                .map(|(now, before)| now.saturating_sub(before)),
         }
     }
 }
@@ -104,12 +130,15 @@ impl HostFigures {
         let all = [
             ("busy_share", self.busy_share.map(round)),
             ("steal_share", self.steal_share.map(round)),
+            ("interrupt_share", self.interrupt_share.map(round)),
             ("memory_available_bytes", count(self.memory_available_bytes)),
             ("tcp_in_use", count(self.tcp_in_use)),
             ("tcp_time_wait", count(self.tcp_time_wait)),
             ("listen_overflows", count(self.listen_overflows)),
             ("listen_drops", count(self.listen_drops)),
             ("request_queue_drops", count(self.request_queue_drops)),
+            ("timed_out", count(self.timed_out)),
+            ("packets_dropped", count(self.packets_dropped)),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
@@ -121,16 +150,20 @@ impl Ticks {
     fn parse(stat: &str) -> Option<Self> {
         let fields = line(stat, "cpu ")?.split_whitespace().map(|field| field.parse::<u64>().ok());
         let all: Vec<u64> = fields.take(8).collect::<Option<_>>()?;
-        let &[_, _, _, idle, waiting, _, _, steal] = all.as_slice() else { return None };
-        Some(Self { idle: idle + waiting, steal, total: all.iter().sum() })
+        let &[_, _, _, idle, waiting, hard, soft, steal] = all.as_slice() else { return None };
+        Some(Self { idle: idle + waiting, steal, interrupts: hard + soft, total: all.iter().sum() })
     }
 
-    fn shares_since(self, before: Self) -> Option<(f64, f64)> {
+    fn shares_since(self, before: Self) -> Option<Shares> {
         let total = self.total.checked_sub(before.total).filter(|total| *total > 0)? as f64;
         // The kernel's idle time can step back a little.
         let idle = self.idle.saturating_sub(before.idle) as f64;
-        let steal = self.steal.saturating_sub(before.steal) as f64;
-        Some(((1.0 - idle / total).max(0.0), steal / total))
+        let share = |now: u64, before: u64| now.saturating_sub(before) as f64 / total;
+        Some(Shares {
+            busy: (1.0 - idle / total).max(0.0),
+            steal: share(self.steal, before.steal),
+            interrupts: share(self.interrupts, before.interrupts),
+        })
     }
 }
 
@@ -152,8 +185,15 @@ impl Refused {
             overflows: count("ListenOverflows")?,
             drops: count("ListenDrops")?,
             request_queue: count("TCPReqQFullDrop")?,
+            timed_out: count("TCPAbortOnTimeout")?,
         })
     }
+}
+
+/// A line for each processor, in hexadecimal numbers: packets that came, packets that found its backlog full, and more.
+fn packets_dropped(softnet_stat: &str) -> Option<u64> {
+    let dropped = softnet_stat.lines().map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok());
+    dropped.sum::<Option<u64>>().filter(|_| !softnet_stat.is_empty())
 }
 
 /// The rest of the line that begins so.
@@ -186,28 +226,30 @@ mod tests {
 
     #[test]
     fn processors() {
-        let parse = |text: &str| Ticks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.total));
+        let parse =
+            |text: &str| Ticks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.interrupts, ticks.total));
         let before = "cpu  100 0 50 800 40 0 5 5 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
-        assert_eq!(parse(before), Some((840, 5, 1000)));
+        assert_eq!(parse(before), Some((840, 5, 5, 1000)));
         assert_eq!(parse("cpu 1 2 3\n"), None);
         assert_eq!(parse("cpu a b c d e f g h\n"), None);
         assert_eq!(parse(""), None);
     }
 
     #[track_caller]
-    fn check_share(now: (u64, u64, u64), expected: Option<(f64, f64)>) {
-        let before = Ticks { idle: 840, steal: 5, total: 1000 };
-        let (idle, steal, total) = now;
-        assert_eq!(Ticks { idle, steal, total }.shares_since(before), expected, "{now:?}");
+    fn check_share(now: (u64, u64, u64, u64), expected: Option<(f64, f64, f64)>) {
+        let before = Ticks { idle: 840, steal: 5, interrupts: 5, total: 1000 };
+        let (idle, steal, interrupts, total) = now;
+        let found = Ticks { idle, steal, interrupts, total }.shares_since(before);
+        assert_eq!(found.map(|shares| (shares.busy, shares.steal, shares.interrupts)), expected, "{now:?}");
     }
 
     #[test]
     fn shares() {
-        check_share((890, 15, 1200), Some((0.75, 0.05)));
-        check_share((840, 205, 1200), Some((1.0, 1.0)));
-        check_share((839, 5, 1200), Some((1.0, 0.0)));
-        check_share((840, 5, 1000), None);
-        check_share((0, 0, 0), None);
+        check_share((890, 15, 25, 1200), Some((0.75, 0.05, 0.1)));
+        check_share((840, 205, 5, 1200), Some((1.0, 1.0, 0.0)));
+        check_share((839, 5, 5, 1200), Some((1.0, 0.0, 0.0)));
+        check_share((840, 5, 5, 1000), None);
+        check_share((0, 0, 0, 0), None);
     }
 
     #[track_caller]
@@ -226,18 +268,27 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(text: &str, expected: Option<(u64, u64, u64)>) {
-        let found = Refused::parse(text).map(|found| (found.overflows, found.drops, found.request_queue));
+    fn check_refused(text: &str, expected: Option<(u64, u64, u64, u64)>) {
+        let found =
+            Refused::parse(text).map(|found| (found.overflows, found.drops, found.request_queue, found.timed_out));
         assert_eq!(found, expected, "{text}");
     }
 
     #[test]
     fn refused_connections() {
-        let names = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPReqQFullDoCookies TCPReqQFullDrop";
-        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some((2, 3, 5)));
-        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some((2, 3, 5)));
+        let names = "TcpExt: SyncookiesSent ListenOverflows ListenDrops TCPAbortOnTimeout TCPReqQFullDrop";
+        check_refused(&format!("{names}\nTcpExt: 1 2 3 4 5\nIpExt: A\nIpExt: 9\n"), Some((2, 3, 5, 4)));
+        check_refused(&format!("IpExt: A\nIpExt: 9\n{names}\nTcpExt: 1 2 3 4 5\n"), Some((2, 3, 5, 4)));
         check_refused(names, None);
         check_refused("TcpExt: ListenOverflows\nTcpExt: 2\n", None);
+    }
+
+    #[test]
+    fn dropped_packets() {
+        assert_eq!(packets_dropped("109c9a6e 00000010 00000081 0\n0f2a5f01 0000000a 0000007b 0\n"), Some(26));
+        assert_eq!(packets_dropped("109c9a6e\n"), None);
+        assert_eq!(packets_dropped("109c9a6e x\n"), None);
+        assert_eq!(packets_dropped(""), None);
     }
 
     #[test]
@@ -254,9 +305,11 @@ mod tests {
         let names: Vec<String> = Host::look().since(&before).by_name().into_keys().collect();
         assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");
         assert!(names.iter().any(|name| name == "tcp_time_wait"), "{names:?}");
-        let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, total: 4 }), ..Host::default() };
-        let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, total: 8 }), ..Host::default() };
-        let expected = [("busy_share".to_owned(), 0.75), ("steal_share".to_owned(), 0.25)];
+        assert!(names.iter().any(|name| name == "packets_dropped"), "{names:?}");
+        let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, interrupts: 3, total: 4 }), ..Host::default() };
+        let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, interrupts: 4, total: 8 }), ..Host::default() };
+        let expected = [("busy_share", 0.75), ("steal_share", 0.25), ("interrupt_share", 0.25)];
+        let expected = expected.map(|(name, share)| (name.to_owned(), share));
         assert_eq!(then.since(&idle).by_name(), BTreeMap::from(expected));
     }
 }

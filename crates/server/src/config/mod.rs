@@ -130,6 +130,8 @@ pub struct Config {
     pub worlds_snapshot_every: Duration,
     /// How long a world stays in memory when nobody is in it.
     pub worlds_idle: Duration,
+    /// Silence on a connection to a world after which TCP asks whether the other side is there.
+    pub worlds_keepalive: Duration,
     /// Actors that move in the first world from the start.
     pub worlds_actors: u32,
     /// From one move of an actor to its next.
@@ -211,6 +213,24 @@ impl Config {
         self.store_url.as_ref().map_or(StorePlace::Sqlite(&self.data), StorePlace::Postgres)
     }
 
+    /// Sockets of clients, bots and other nodes that the limit of open files leaves room for.
+    #[must_use]
+    pub fn sockets_max(&self) -> usize {
+        relations::sockets_max(self)
+    }
+
+    /// How many of them bots may have.
+    #[must_use]
+    pub fn bot_sockets_max(&self) -> usize {
+        relations::bot_sockets_max(self)
+    }
+
+    /// How many of them clients may have: as many as they were allowed, and never so many that no bot could be called.
+    #[must_use]
+    pub fn client_sockets_max(&self) -> usize {
+        self.http_connections_max.min(relations::connections_max(self))
+    }
+
     /// What is allowed but probably not meant.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
@@ -271,6 +291,7 @@ impl Config {
             worlds_tellers: 0,
             worlds_snapshot_every: Duration::ZERO,
             worlds_idle: Duration::ZERO,
+            worlds_keepalive: Duration::ZERO,
             worlds_actors: 0,
             worlds_actor_period: Duration::ZERO,
             worlds_actor_threads: 0,

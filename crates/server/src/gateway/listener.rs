@@ -8,6 +8,7 @@ mod held;
 pub mod park;
 mod place;
 mod pulse;
+mod seats;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -15,9 +16,11 @@ mod watch;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::sockets::Sockets;
 use bytes::Bytes;
 pub use held::Line;
-pub use stream::Seat;
+pub use seats::Seat;
+pub(in crate::gateway) use seats::Seats;
 
 use held::Terms;
 use http::{Request, Response};
@@ -40,7 +43,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use stream::{TimedBody, Tracked};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as channel};
+use tokio::sync::watch as channel;
 use tokio::time::{Instant, sleep, timeout};
 use watch::{Seen, Watch};
 
@@ -67,7 +70,7 @@ impl Limits {
             header_timeout: config.http_header_timeout,
             body_timeout: config.http_body_timeout,
             idle_timeout: config.http_idle_timeout,
-            connections_max: config.http_connections_max,
+            connections_max: config.client_sockets_max(),
             drain_max,
         }
     }
@@ -139,17 +142,28 @@ pub async fn serve(
     metrics: Arc<Metrics>,
     shutdown: impl Future<Output = ()>,
 ) {
-    serve_from(listener, answers, limits, metrics, shutdown).await;
+    serve_from(listener, answers, limits, (metrics, None), shutdown).await;
+}
+
+/// The same where others need sockets, too: each connection takes its own out of `sockets`.
+pub async fn serve_sharing(
+    listener: TcpListener,
+    answers: impl Answer,
+    limits: Limits,
+    (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
+    shutdown: impl Future<Output = ()>,
+) {
+    serve_from(listener, answers, limits, (metrics, Some(sockets)), shutdown).await;
 }
 
 async fn serve_from(
     door: impl Accept,
     answers: impl Answer,
     limits: Limits,
-    metrics: Arc<Metrics>,
+    (metrics, sockets): (Arc<Metrics>, Option<Arc<Sockets>>),
     shutdown: impl Future<Output = ()>,
 ) {
-    let seats = Arc::new(Semaphore::new(limits.connections_max));
+    let seats = Seats::new(limits.connections_max, sockets, metrics.clone());
     let (stage, watched) = channel::channel(Stage::Open);
     let house = Arc::new(House { answers, limits, metrics, stage: watched });
     tokio::select! {
@@ -158,23 +172,27 @@ async fn serve_from(
     }
     // The door is dropped: who comes now is refused by the kernel and can go elsewhere.
     stage.send_replace(Stage::Draining);
-    let everybody = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
-    if timeout(limits.drain_max, seats.acquire_many(everybody)).await.is_err() {
-        let left = limits.connections_max - seats.available_permits();
+    if timeout(limits.drain_max, seats.empty()).await.is_err() {
+        let left = seats.taken();
         tracing::warn!(connections = left, "clients are put out: the time to finish their requests is over");
     }
     stage.send_replace(Stage::Closed);
 }
 
 /// Accepts as long as there is a seat. A seat is taken first: a connection that cannot be served waits in the kernel.
-async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Semaphore>) {
+async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Seats>) {
     let mut back_off = BackOff::default();
     loop {
-        let Some(seat) = next_seat(seats).await else { return };
+        if seats.is_full() {
+            tracing::warn!(
+                "as many connections are open as may be (http.connections_max): further clients wait until one leaves"
+            );
+        }
+        let place = seats.place().await;
         match door.accept().await {
             Ok((stream, client)) => {
                 back_off = BackOff::default();
-                let seat = Seat::new(seat, house.metrics.clone());
+                let seat = Seat::new(place);
                 tokio::spawn(house.clone().receive(stream, client, seat));
             }
             Err(error) if is_want_of_room(&error) => {
@@ -185,14 +203,6 @@ async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &
             Err(error) => tracing::debug!(%error, "a connection was not accepted"),
         }
     }
-}
-
-async fn next_seat(seats: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-    if let Ok(seat) = seats.clone().try_acquire_owned() {
-        return Some(seat);
-    }
-    tracing::warn!("http.connections_max connections are open: further clients wait until one leaves");
-    seats.clone().acquire_owned().await.ok()
 }
 
 /// Whether accepting failed for want of something that will be there again when connections close.

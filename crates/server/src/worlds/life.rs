@@ -167,10 +167,15 @@ impl<O: Outside> Life<O> {
                 VisitError::Elsewhere { address: owner.address }
             }
             Some(_) if self.is_leaving() => VisitError::Draining,
-            Some(_) if self.owned.len() >= self.shared.settings.loaded_max => VisitError::Busy,
+            Some(entry) if !self.has_room(&entry.row) => VisitError::Busy,
             Some(entry) => return self.claim(entry.row),
         };
         self.shared.settle(name, Err(refused));
+    }
+
+    /// Worlds that never end are the house's, few, and everybody's: those of guests cannot keep them out.
+    fn has_room(&self, row: &WorldRow) -> bool {
+        row.ends_at.is_none() || self.owned.len() < self.shared.settings.loaded_max
     }
 
     /// Claims a world, once there is a lease.

@@ -20,7 +20,7 @@ fn count() -> impl Strategy<Value = u64> {
 
 fn second() -> impl Strategy<Value = Second> {
     let metrics = prop::collection::vec((0..ROLES.len(), number(), number()), 0..8);
-    let figures = prop::collection::vec(number(), 10);
+    let figures = prop::collection::vec(number(), 11);
     (prop::collection::vec(count(), 8), figures, metrics).prop_map(|(counts, figures, metrics)| {
         let known = |(role, ..): &(usize, f64, f64)| ROLES[*role].1;
         Second {
@@ -42,6 +42,8 @@ fn second() -> impl Strategy<Value = Second> {
                 ("busy_share", figures[7]),
                 ("steal_share", figures[8]),
                 ("listen_overflows", figures[9]),
+                ("packets_dropped", figures[9] * 100.0),
+                ("timed_out", figures[10]),
             ]),
             waiting: counts[4],
             running: counts[5],

@@ -110,7 +110,17 @@ fn machine_full() {
     check(&Story::busy(shared), &["machine_full"]);
     check_says(
         &Story::busy(shared),
-        &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, everybody else 0.40"],
+        &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, \
+           programs that have nothing to do with the trial 0.40; the host took"],
+    );
+    // Who it was, and what was nobody's: the kernel handles packets on no process's account.
+    let named = |t: u64, second: &mut Second| {
+        shared(t, second);
+        second.machine.extend([("interrupt_share", 0.1), ("cores_of.rustc", 0.15), ("cores_of.idler", 0.01)]);
+    };
+    check_says(
+        &Story::busy(named),
+        &["the kernel's interrupts, its network among them, 0.20", "nothing to do with the trial 0.20 (rustc 0.15);"],
     );
     // The lab is late with it: the machine is why.
     let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(300.0);
@@ -220,6 +230,47 @@ fn nothing_left_to_connect_with() {
         second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
     };
     check(&Story::busy(refuses), &["descriptors_exhausted"]);
+}
+
+#[test]
+fn what_no_program_ever_saw() {
+    let drops = |packets: f64| {
+        move |_: u64, second: &mut Second| {
+            second.machine.insert("packets_dropped", packets);
+        }
+    };
+    check(&Story::busy(drops(40.0)), &["packets_dropped"]);
+    check(&Story::busy(drops(1.0)), &[]);
+    let lost =
+        |story: &mut Story| story.errors.push(error("reset", 225, "read: Connection reset by peer (os error 104)"));
+    let timed_out = |t: u64, second: &mut Second| {
+        drops(40.0)(t, second);
+        second.machine.insert("timed_out", 5.0);
+        second.errors = 5;
+    };
+    check(&Story::busy(timed_out).with(lost), &["packets_dropped"]);
+    check_says(&Story::busy(timed_out).with(lost), &["dropped 1,800 packets"]);
+    let evidence = Story::busy(timed_out).with(lost).findings().remove(0).evidence;
+    let says: Vec<_> = evidence.iter().map(|one| (one.figure.as_str(), one.says.as_str())).collect();
+    let want = [
+        ("errors.create.reset", "225 · read: Connection reset by peer (os error 104)"),
+        ("machine.packets_dropped", "1,800 packets"),
+        ("machine.timed_out", "225 connections ended because nothing came back"),
+    ];
+    assert_eq!(says, want);
+    let overflows = |_: u64, second: &mut Second| {
+        second.machine.insert("listen_overflows", 2.0);
+        second.errors = 1;
+    };
+    check(&Story::busy(overflows), &["accept_queue_full"]);
+    check_says(&Story::busy(overflows), &["90 connections came"]);
+    check(&Story::busy(drops(0.0)), &[]);
+    // Nobody has a file left to accept one with: that is the cause.
+    let no_file = |t: u64, second: &mut Second| {
+        overflows(t, second);
+        second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
+    };
+    check(&Story::busy(no_file), &["descriptors_exhausted"]);
 }
 
 /// A closed loop asks for as much as the target can give: a full processor is its limit, though nothing waits.

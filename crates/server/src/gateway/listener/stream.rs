@@ -1,8 +1,9 @@
-//! The parts of a connection that something must be known of: its seat, its bytes, and the body of its request.
+//! The parts of a connection that something must be known of: its bytes, and the body of its request.
 
 use super::held::Line;
 use super::place::Shared;
 use super::pulse::Sent;
+use super::seats::Seat;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -13,32 +14,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep};
-
-/// A connection's seat: taken as long as the socket is open, also after an upgrade.
-pub struct Seat {
-    _permit: OwnedSemaphorePermit,
-    metrics: Arc<Metrics>,
-}
-
-impl Seat {
-    pub(in crate::gateway) fn new(permit: OwnedSemaphorePermit, metrics: Arc<Metrics>) -> Self {
-        metrics.http_connection_opened();
-        Self { _permit: permit, metrics }
-    }
-
-    /// The figures of the process.
-    pub(in crate::gateway) fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.metrics.http_connection_closed();
-    }
-}
 
 /// A socket whose bytes are felt in the pulse.
 pub(super) struct Tracked {

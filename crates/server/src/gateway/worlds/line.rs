@@ -7,13 +7,14 @@ use super::ears::put_bye;
 use super::parting::{Farewell, Parting};
 use crate::gateway::listener::Seat;
 use crate::metrics::{LineKind, Metrics};
-use engine::limits::{WORLD_KEEPALIVE_AFTER, WORLD_KEEPALIVE_EVERY, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOX_BYTES_MAX};
+use engine::limits::{WORLD_KEEPALIVE_EVERY, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOX_BYTES_MAX};
 use futures_util::task::AtomicWaker;
 use rustix::net::sockopt;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::net::TcpStream;
 use wire::websocket::put_close;
 use wire::world::{Format, Framing, Told, encode};
@@ -61,7 +62,6 @@ pub(super) enum Stirring {
 impl Line {
     /// A connection that speaks protocol buffers until it says otherwise.
     pub(super) fn new(stream: TcpStream, seat: Seat, framing: Framing) -> Self {
-        keep_alive(&stream);
         let state = match framing {
             Framing::Delimited => 0,
             Framing::Binary => WEBSOCKET,
@@ -75,6 +75,17 @@ impl Line {
 
     pub(super) fn stream(&self) -> &TcpStream {
         &self.stream
+    }
+
+    /// Lets the system find out whether the other side is still there, after this long without a word from it and while nothing
+    /// is taken. A socket that cannot be set so is found dead later.
+    pub(super) fn keep_alive(&self, silence: Duration) {
+        let dead = silence + WORLD_KEEPALIVE_EVERY * WORLD_KEEPALIVE_PROBES;
+        let _ = sockopt::set_tcp_keepidle(&self.stream, silence)
+            .and_then(|()| sockopt::set_tcp_keepintvl(&self.stream, WORLD_KEEPALIVE_EVERY))
+            .and_then(|()| sockopt::set_tcp_keepcnt(&self.stream, WORLD_KEEPALIVE_PROBES))
+            .and_then(|()| sockopt::set_tcp_user_timeout(&self.stream, dead.as_millis() as u32))
+            .and_then(|()| sockopt::set_socket_keepalive(&self.stream, true));
     }
 
     pub(super) fn metrics(&self) -> &Metrics {
@@ -240,15 +251,4 @@ impl Drop for Line {
     fn drop(&mut self) {
         self.metrics().lines().closed(self.kind());
     }
-}
-
-/// Lets the system find out whether the other side is still there, while nothing is said and while nothing is taken. A socket
-/// that cannot be set so is found dead later.
-fn keep_alive(stream: &TcpStream) {
-    let silent = WORLD_KEEPALIVE_AFTER + WORLD_KEEPALIVE_EVERY * WORLD_KEEPALIVE_PROBES;
-    let _ = sockopt::set_tcp_keepidle(stream, WORLD_KEEPALIVE_AFTER)
-        .and_then(|()| sockopt::set_tcp_keepintvl(stream, WORLD_KEEPALIVE_EVERY))
-        .and_then(|()| sockopt::set_tcp_keepcnt(stream, WORLD_KEEPALIVE_PROBES))
-        .and_then(|()| sockopt::set_tcp_user_timeout(stream, silent.as_millis() as u32))
-        .and_then(|()| sockopt::set_socket_keepalive(stream, true));
 }

@@ -33,6 +33,7 @@ pub(super) struct Opening {
 /// Brings somebody into a world, and goes on as their connection.
 pub(super) async fn open(opening: Opening) {
     let (app, line) = (opening.app.clone(), opening.line.clone());
+    line.keep_alive(app.config.worlds_keepalive);
     let parting = tokio::select! {
         opened = timeout(WORLD_OPENING_MAX, opening.enter()) => match opened {
             Ok(Ok(live)) => {

@@ -68,6 +68,16 @@ impl House {
     /// A house with one world of 12 x 12 cells; with a hunt, a quarter of them have chests.
     pub(super) fn with_world(is_hunt: bool) -> Arc<Self> {
         let house = Self::new();
+        house.make(WorldId(7), name(), is_hunt, None);
+        house
+    }
+
+    /// Makes one that somebody may have made.
+    pub(super) fn make_passing(&self, id: u128, name: &WorldName) {
+        self.make(WorldId(id), name.clone(), true, Some(self.now().after(Duration::from_secs(3_600))));
+    }
+
+    fn make(&self, id: WorldId, name: WorldName, is_hunt: bool, ends_at: Option<UnixMs>) {
         let hunt = HuntSettings { chests: 36, power_ups: 0, ..HuntSettings::default() };
         let settings = rules::world::Settings {
             size: Size { width: 12, height: 12 },
@@ -77,20 +87,19 @@ impl House {
             ..rules::world::Settings::default()
         };
         let row = WorldRow {
-            id: WorldId(7),
-            name: name(),
+            id,
+            name,
             kind: if is_hunt { WorldKind::Hunt } else { WorldKind::World },
             settings: settings_to_bytes(&settings),
             seed: Seed(3),
             creator: None,
-            created_at: house.now(),
-            ends_at: None,
+            created_at: self.now(),
+            ends_at,
             admission: Admission::Everybody,
             players_max: 0,
         };
-        let made = house.commit_now(Command::World(WorldCommand::Ensure { row, members: Vec::new() }));
+        let made = self.commit_now(Command::World(WorldCommand::Ensure { row, members: Vec::new() }));
         assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
-        house
     }
 
     pub(super) fn trouble(&self, troubles: &[Trouble]) {

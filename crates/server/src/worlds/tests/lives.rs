@@ -26,6 +26,21 @@ async fn visitors_share_one_load_and_what_nobody_knows_costs_no_write() {
     assert_eq!(house.loads.load(Ordering::Relaxed), 1);
 }
 
+/// Anybody may make hunts and keep them in memory by being there.
+#[tokio::test]
+async fn worlds_that_somebody_made_cannot_keep_those_of_the_house_out() {
+    let house = House::with_world(false);
+    let passing = ["one", "other"].map(|name| name.parse().unwrap());
+    for (id, name) in [8, 9].into_iter().zip(&passing) {
+        house.make_passing(id, name);
+    }
+    let node = Node::start_with(&house, "a", Settings { loaded_max: 1, ..settings() });
+    let one = node.worlds.visit(&passing[0]).await.unwrap();
+    assert_eq!(node.worlds.visit(&passing[1]).await.err(), Some(VisitError::Busy));
+    assert!(node.visit().await.is_ok());
+    drop(one);
+}
+
 #[tokio::test]
 async fn a_world_in_which_nobody_is_leaves_memory_and_the_lease_with_it() {
     let house = House::with_world(false);

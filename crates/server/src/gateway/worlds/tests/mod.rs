@@ -5,7 +5,7 @@ use super::line::{Line, Stirring};
 use super::linger::linger;
 use super::live::Live;
 use super::parting::{Farewell, Parting};
-use crate::gateway::listener::Seat;
+use crate::gateway::listener::{Seat, Seats};
 use crate::metrics::Metrics;
 use crate::worlds::{Ending, Outlet, Tiding};
 use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOX_BYTES_MAX};
@@ -13,12 +13,13 @@ use engine::worlds::{Answer, Done, MoverId, Refusal, Seat as Sits, ViewDelta};
 use proptest::prelude::*;
 use prost::Message;
 use rules::world::Cell;
+use rustix::net::sockopt;
 use std::future::poll_fn;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{self, WebSocket};
 use wire::delimited;
@@ -28,8 +29,7 @@ use wire::world::{Asked, ClientFrame, Framing, Hello, Leave, Move, Register, Reg
 async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-    let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    let seat = Seat::new(permit, Arc::new(Metrics::default()));
+    let seat = Seat::new(Seats::new(1, None, Arc::new(Metrics::default())).place().await);
     (client.unwrap(), Arc::new(Line::new(accepted.unwrap().0, seat, framing)))
 }
 
@@ -265,6 +265,19 @@ async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
         said(&heard).iter().map(|said| if let Said::View(view) = said { view.tick } else { 0 }).collect();
     assert_eq!(ticks, (1..=frames).collect::<Vec<_>>());
     assert_eq!(hearing.await.unwrap().1, Parting::Gone);
+}
+
+/// The other side's machine may vanish without a packet: nothing here asks for it, the kernel does.
+#[tokio::test]
+async fn the_system_watches_over_silence() {
+    let (_client, line) = connection(Framing::Delimited).await;
+    line.keep_alive(Duration::from_millis(90_500));
+    let socket = line.stream();
+    assert!(sockopt::socket_keepalive(socket).unwrap());
+    let rhythm = (sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket), sockopt::tcp_keepcnt(socket));
+    // The kernel counts whole seconds of silence.
+    assert_eq!(rhythm, (Ok(Duration::from_secs(91)), Ok(Duration::from_secs(10)), Ok(3)));
+    assert_eq!(sockopt::tcp_user_timeout(socket), Ok(120_500));
 }
 
 #[tokio::test]
