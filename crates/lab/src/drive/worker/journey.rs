@@ -73,6 +73,7 @@ impl Worker {
             let route = &calls[flight.journey];
             flight.begin(arrival, ready_since, (route.own, route.repeats.len()));
         }
+        self.give_values(key);
         self.come_to_step(key, arrival.intended);
     }
 
@@ -224,7 +225,7 @@ impl Worker {
     /// A step has ended, one way or the other.
     pub(super) fn end_step(&mut self, key: Key, outcome: &Outcome) {
         self.flights.disarm(key);
-        if matches!(self.flights.get(key), Some(Flight { role: Role::Opening { .. }, .. })) {
+        if matches!(self.flights.get(key), Some(Flight { role: Role::Opening, .. })) {
             return self.end_opening(key, None, outcome);
         }
         if self.try_again(key, outcome) {
@@ -341,7 +342,7 @@ impl Worker {
         if matches!(flight.role, Role::Beside { .. }) {
             return self.end_loop(key);
         }
-        let planned = !matches!(flight.role, Role::Opening { counted: false, .. });
+        let planned = flight.role != Role::Opening;
         let (journey, part, leg) = (flight.journey, flight.arrival.part, flight.leg);
         let link = if flight.stage == Stage::Exchanging { flight.link.take() } else { None };
         if !planned {
@@ -447,7 +448,7 @@ impl Worker {
                 (Stage::Resting, _) => self.release(key),
                 // It ends with the journey that it runs beside.
                 (_, Role::Beside { .. }) => {}
-                (_, Role::Opening { .. } | Role::Joining) => self.abandon(key),
+                (_, Role::Opening | Role::Joining) => self.abandon(key),
                 (Stage::Waiting, _) if flight.times.sent.is_none() && !self.is_held(at) => self.forget(key),
                 (Stage::Waiting, _) if cut => self.abandon(key),
                 (Stage::Waiting | Stage::Exchanging, _) => {}

@@ -2,6 +2,7 @@
 //! between. One step at a time is under way on a connection, so that the first frame that answers is its answer. Refuses
 //! to know how frames are told apart.
 
+use super::course::Load;
 use super::journey::Outcome;
 use super::links::Phase;
 use super::{Key, Stage, Wake, Worker};
@@ -176,7 +177,16 @@ impl Worker {
         Ok(())
     }
 
-    /// Counts a frame that nobody asked for, under the first name that fits it.
+    /// Whether a connection belongs to a leg that is still being opened.
+    fn is_coming_in(&self, link: Key) -> bool {
+        let Some(link) = self.links.get(link) else { return false };
+        let of_flight = || self.flights.get(link.flight?).map(|flight| flight.leg);
+        let leg = link.held.map(|(at, _)| at).or_else(of_flight);
+        leg.is_some_and(|at| matches!(&self.courses[at].load, Load::Held(held) if !held.is_asked()))
+    }
+
+    /// Counts a frame that nobody asked for, under the first name that fits it. How late it came counts once everybody
+    /// is in.
     fn count_push(&mut self, link: Key, frame: &[u8]) {
         let setting = self.setting.clone();
         let pushes = &setting.scenario.pushes;
@@ -186,7 +196,8 @@ impl Worker {
             Ok(happened) => happened.flatten(),
             Err(failure) => return self.lost(link, failure, false),
         };
-        let delay = happened.map(|at| self.now.since_unix_us(at));
+        // While a crowd comes in, what it does to those who are there already is no figure of the load that follows.
+        let delay = happened.filter(|_| !self.is_coming_in(link)).map(|at| self.now.since_unix_us(at));
         self.book.turn(self.at());
         self.book.pushed(named.unwrap_or(pushes.len()), frame.len(), delay);
     }

@@ -4,6 +4,7 @@
 pub(super) mod evidence;
 pub(super) mod levels;
 pub(super) mod processes;
+pub(super) mod pushes;
 pub(super) mod requests;
 pub(super) mod work;
 
@@ -72,7 +73,17 @@ fn bands(run: &Run) -> Vec<Band> {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
         Band { from: part.start_s, to: part.start_s + part.length_s, label: clean(label) }
     };
-    if run.parts.len() < 2 { Vec::new() } else { run.parts.iter().map(band).collect() }
+    let opening = |part: &crate::fold::PartFigures| {
+        let held = part.connections.as_ref()?;
+        let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
+        Some(Band { from: held.from_s, to, label: format!("{}: opening", clean(&part.phase)) })
+    };
+    // A single part needs no name, unless something comes before it.
+    let opens = run.parts.iter().any(|part| part.connections.is_some());
+    if run.parts.len() < 2 && !opens {
+        return Vec::new();
+    }
+    run.parts.iter().filter_map(opening).chain(run.parts.iter().map(band)).collect()
 }
 
 fn marks(run: &Run) -> Vec<Mark> {

@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use lab::drive::Setting;
 use lab::plan::{Leg, Schedule};
 use lab::record::{Op, Trouble};
-use lab::scenario::{Document, Reconnect, Scenario};
+use lab::scenario::{Document, Opening, Reconnect, Scenario};
 use serde_json::{Value, json};
 
 use super::{Rig, Said, burst, clients, leg, rate, setting};
+use crate::scripted::Gate;
 use crate::spoken::{Heard, PROTO, Reply, Spoken, Tongue};
 
 const STEPS: &str = r#"
@@ -56,7 +57,7 @@ fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Setting {
 /// So many connections, each of which joins first, and a rate across them: until somebody ends it.
 fn hold(connections: u64, rate_per_s: f64) -> Leg {
     let (rate_per_s, lasting) = (Some(rate_per_s), Duration::from_secs(3600));
-    let leg = leg(Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting }, 1);
+    let leg = leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1);
     Leg { opening: Some(1), ..leg }
 }
 
@@ -142,6 +143,31 @@ fn held_connections_say_something_first_and_then_a_rate_goes_over_them() {
     check_held(Tongue::Lengths);
     check_held(Tongue::Binary);
     check_held(Tongue::Text);
+}
+
+#[test]
+fn nothing_is_asked_before_everybody_is_in() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Spoken::start(Tongue::Lengths, move |heard| {
+        if heard.connection == 3 && heard.message.get("hello").is_some() {
+            gate.wait();
+        }
+        friendly(heard)
+    });
+    let rig = Rig::start(speaking(&[&target], Tongue::Lengths, STEPS), vec![hold(4, 1000.0)], 2);
+    // The others stand, and have nothing to do.
+    let gauges = rig.await_gauges(|gauges| gauges.held == 3);
+    assert_eq!((gauges.due, gauges.queued, count(&target, "move")), (4, 0, 0));
+    opened.open();
+    rig.await_gauges(|gauges| gauges.over >= 24);
+    rig.crew.cut(0);
+    let said = rig.until_over();
+    let all_in = said.opened.iter().map(|opened| opened.2).max().unwrap();
+    let moves = said.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
+    assert_eq!(moves.min(), Some(all_in.as_micros() as u64));
+    // What was pushed meanwhile counts, and how late it came then does not.
+    assert_eq!((said.of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
 }
 
 #[test]
