@@ -132,7 +132,8 @@ pub const ATTEMPTS_MAX: u32 = 5;
 /// Servers under one supervisor: each takes some 20 MiB before anybody comes.
 pub const SHARDS_MAX: usize = 256;
 
-/// How long a worker's lease lasts from the moment it is written.
+/// How long a worker's lease lasts from the moment it is written, where several processes share a database. Where one has it for
+/// itself, a lease lasts as long as the process.
 pub const LEASE: Duration = Duration::from_secs(5);
 /// How often the owner renews it.
 pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);

@@ -8,7 +8,7 @@ use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::hunts::Hunts;
-use crate::lease::{Tenant, reachable};
+use crate::lease::{Seat, Tenant, reachable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::sockets::Sockets;
@@ -50,6 +50,8 @@ pub struct Shared {
     pub bootstrap: Option<Bootstrap>,
     /// What guests' tokens are made and checked with.
     pub guests: Guests,
+    /// The place of whoever plays matches.
+    pub runner_seat: Seat,
     /// The card tables.
     pub tables: Tables,
     /// What is counted of hunts, and who waits for one.
@@ -109,6 +111,7 @@ impl Shared {
             drain: Drain::default(),
             bootstrap,
             guests: Guests::default(),
+            runner_seat: Seat::default(),
             tables,
             hunts,
             worlds,
@@ -131,6 +134,10 @@ impl Tenant for App {
 
     fn address(&self) -> String {
         reachable(self.config.address)
+    }
+
+    fn is_alone(&self) -> bool {
+        !self.store.is_shared()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {

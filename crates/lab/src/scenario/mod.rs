@@ -54,7 +54,7 @@ pub use mistakes::{Mistake, Mistakes, Origin};
 pub use observe::Observe;
 pub use phase::{Arrivals, Each, EdgeArrivals, Every, Opening, Phase, Reconnect};
 pub use recipe::Recipe;
-pub use repeat::{Next, Repeat, Rounds, Until};
+pub use repeat::{Enough, Next, Repeat, Rounds, Until};
 pub use scope::{Draw, Scope};
 pub use target::{Base, Command, Helper, Target, TargetLimits};
 pub use template::Template;

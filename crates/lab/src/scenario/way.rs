@@ -169,8 +169,12 @@ impl Reader<'_> {
     fn group(&mut self, at: &At<'_>, names: &mut Names, place: Place) -> Option<Until> {
         let fields = at.fields()?;
         let repeat = fields.need("repeat", "how often its steps are taken, such as 4");
-        let until = repeat.and_then(|at| Until::read(&at, place == Place::End));
-        match fields.take("step").and_then(|at| at.list()) {
+        let list = fields.take("step").and_then(|at| at.list());
+        // The answer to the last of them says when it is enough.
+        let speaks = list.as_ref().and_then(|list| list.last()).is_some_and(|last| last.node.get("send").is_some());
+        let known = speaks.then_some(self.known);
+        let until = repeat.and_then(|at| Until::read(&at, place == Place::End, known));
+        match list {
             Some(list) if list.is_empty() => at.wrong("has a `step` without any step"),
             Some(list) => self.steps(&list, names, Place::Journey),
             None => {}

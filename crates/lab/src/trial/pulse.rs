@@ -24,7 +24,7 @@ use crate::machine::Host;
 use crate::metrics;
 use crate::record::timeline::{FaultRow, PulseRow, Row};
 use crate::report::{Progress, Screen};
-use crate::scenario::{Journey, Phase};
+use crate::scenario::{Arrivals, Journey, Phase};
 
 /// The name under which the lab itself is watched.
 pub(crate) const GENERATOR: &str = "generator";
@@ -81,7 +81,7 @@ impl<'a> Pulse<'a> {
             host: Host::look(),
             neighbours: Neighbours::default(),
             latest: Latest::default(),
-            planned: phases.iter().map(|phase| phase.arrivals.count()).sum::<Option<u64>>().unwrap_or(0),
+            planned: phases.iter().map(planned).sum::<Option<u64>>().unwrap_or(0),
             planned_s: planned_s(phases),
             tells_steps_apart: stage.scenario.journeys.iter().any(Journey::tells_steps_apart),
             told: (0, 0),
@@ -219,6 +219,15 @@ impl<'a> Pulse<'a> {
 fn told_of(fault: &FaultRow) -> String {
     let failed = fault.failed.as_ref().map_or_else(String::new, |why| format!(", which failed: {why}"));
     format!("{} {}{failed}", fault.act, fault.process)
+}
+
+/// Arrivals of a phase; what its connections say first is a journey as well.
+fn planned(phase: &Phase) -> Option<u64> {
+    let said_first = match phase.arrivals {
+        Arrivals::Hold { connections, .. } if phase.opening.is_some() => connections,
+        _ => 0,
+    };
+    Some(phase.arrivals.count()?.saturating_add(said_first))
 }
 
 /// When the last arrival is due; none where the target's answers decide it.

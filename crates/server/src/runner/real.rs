@@ -55,6 +55,10 @@ impl Tenant for Real {
         self.app.address()
     }
 
+    fn is_alone(&self) -> bool {
+        self.app.is_alone()
+    }
+
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         self.app.commit(command).await
     }

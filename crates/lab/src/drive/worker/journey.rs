@@ -9,10 +9,11 @@ use super::{Flight, Key, Moment, Stage, Wake, Worker};
 use crate::drive::Failure;
 use crate::drive::answer::{self, Meaning};
 use crate::drive::crew::Begun;
+use crate::drive::speech;
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::plan::Arrival;
 use crate::record::{Class, Sample, Trouble};
-use crate::scenario::{Next, Reconnect, Retry, Source};
+use crate::scenario::{Enough, Next, Reconnect, Retry, Source};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,7 +292,10 @@ impl Worker {
         let Some(flight) = self.flights.get_mut(key) else { return Ok(None) };
         let (repeats, body) = (&calls[flight.journey].repeats, &flight.body.bytes);
         let place = (flight.step, flight.end);
-        let next = flight.rounds.after(repeats, place, now, |word| answer::says(word, body));
+        let next = flight.rounds.after(repeats, place, now, |enough| match enough {
+            Enough::Body(word) => answer::says(word, body),
+            Enough::Frame(said) => speech::says(said, body),
+        });
         let failure = match next {
             Ok(Next::Step(step)) => return Ok(Some(step)),
             Ok(Next::Over) => return Ok(None),
