@@ -49,21 +49,25 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Fra
     const { x, y } = corner(at, scene.camera, frame);
     const { cellPx } = frame;
     if (alpha <= 0 || x < -cellPx || y < -cellPx || x > frame.width || y > frame.height) return;
+    const sprite = sprites.get(emoji, cellPx);
+    // Hardly anybody is coming or going: a copy as it is costs half.
+    if (alpha === 1 && scale === 1) return context.drawImage(sprite, x, y);
     context.globalAlpha = alpha;
     const side = cellPx * scale;
     const inset = (cellPx - side) / 2;
-    context.drawImage(sprites.get(emoji, cellPx), x + inset, y + inset, side, side);
+    context.drawImage(sprite, x + inset, y + inset, side, side);
     context.globalAlpha = 1;
   };
   const { world } = scene;
   for (const key of world.trees) stand(TREE, cellOf(key));
   for (const key of world.life) stand(BACTERIUM, cellOf(key), 0.85, 0.9);
   for (const item of world.items.values()) stand(item.emoji, item.at, 1, breath(item, scene.nowMs));
-  ring(context, scene, frame, theme);
   for (const [id, track] of scene.tracks) {
     const alpha = presence(track, scene.nowMs);
     stand(scene.looks.get(id)?.emoji ?? '🤖', aside(place(track, scene.nowMs, scene.periodMs), id), alpha, 0.6 + 0.4 * alpha);
   }
+  // Above the crowd, or the own mover is one of a hundred.
+  ring(context, scene, frame, theme);
   stand(scene.ownLook, scene.own, 1, 1.12);
   names(context, scene, frame, theme, sprites);
 }

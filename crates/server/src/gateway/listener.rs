@@ -77,7 +77,7 @@ impl Limits {
 }
 
 /// Longest head of a request, and most that is buffered of a body or an answer, in bytes.
-const BUFFER_BYTES_MAX: usize = 16 * 1024;
+pub(super) const BUFFER_BYTES_MAX: usize = 16 * 1024;
 /// First and longest pause after a connection could not be accepted for want of files or memory.
 const BACK_OFF_MIN: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
@@ -302,14 +302,15 @@ impl<A: Answer> House<A> {
     /// Requests and answers until one side has had enough, or a request is to be parked.
     async fn converse(&self, line: Line, client: SocketAddr) -> Result<(Line, Box<Ticket>), End> {
         let shared = Arc::new(Shared::new(Instant::now()));
-        let handler = service_fn(|request: Request<Incoming>| {
-            shared.pulse.asked();
+        let noting = &*shared;
+        let handler = service_fn(move |request: Request<Incoming>| {
+            noting.pulse.asked();
             let persistence = Persistence::of(&request);
             let mut request = request.map(|body| TimedBody::new(body, self.limits.body_timeout, self.metrics.clone()));
             if let Some(persistence) = persistence {
                 request.extensions_mut().insert(persistence.pass());
             }
-            Noted { answering: self.answers.answer(client, request), shared: shared.clone(), persistence }
+            Noted { answering: self.answers.answer(client, request), shared: noting, persistence }
         });
         let io = TokioIo::new(Tracked::new(line, shared.clone()));
         let connection =
@@ -368,14 +369,14 @@ where
 }
 
 /// A request that is being answered; the pulse hears of the answer. What is no answer yet is parked, and never comes.
-struct Noted<F> {
+struct Noted<'c, F> {
     answering: F,
-    shared: Arc<Shared>,
+    shared: &'c Shared,
     /// Of a request that may be parked.
     persistence: Option<Persistence>,
 }
 
-impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<F> {
+impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<'_, F> {
     type Output = Result<Response<B>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
