@@ -29,7 +29,7 @@ url = "http://127.0.0.1:{{port}}"
 [[phase]]
 name     = "hold"
 after    = "5s"
-arrivals = { hold = { connections = $connections, open_per_s = $open_per_s }, for = "$((connections / open_per_s + hold))s" }
+arrivals = { hold = { connections = $connections, open_per_s = $open_per_s }, for = "${hold}s" }
 journey  = "get"
 
 [[journey]]
@@ -40,7 +40,9 @@ request = "GET /"
 expect  = 200
 
 [gates]
-"get.errors" = "= 0"
+"get.errors"               = "= 0"
+"hold.connections.closed"  = "= 0"
+"hold.connections.dropped" = "= 0"
 TOML
 
 canned "$port" --processes $(((connections + per_process - 1) / per_process))

@@ -13,7 +13,7 @@ echo "|---|---|---|---|---|---|---|---|---|"
 for scenario in hunt-10k-rps hunt-throttled; do
     trial "$scenario" --set "hunters=$hunters" --set "viewers=$viewers" --set "turns=$turns" --set "viewings=$viewings" \
         --set "open=$open" --set "phase.viewers.arrivals.hold.open_per_s=$(((viewers + opening_s - 1) / opening_s))" \
-        --set "length=$((opening_s + seconds))s"
+        --set "length=${seconds}s"
     echo "| $scenario | $(cells enter.ok turn.requests turn.errors turn.steps.move.latency_ms.p50 turn.steps.move.latency_ms.p99 \
         turn.steps.move.latency_ms.p999 turn.steps.dig.latency_ms.p99 push.view.delay_ms.p99) |"
     [ "$scenario" = hunt-throttled ] || full=$record
@@ -21,11 +21,20 @@ for scenario in hunt-10k-rps hunt-throttled; do
 done
 echo
 cat "$work/verdicts"
-python3 - "$full/timeline.jsonl" "$opening_s" $((hunters + viewers)) <<'PYTHON'
+python3 - "$full" $((hunters + viewers)) <<'PYTHON'
 import json, sys
 
-rows = [json.loads(line) for line in open(sys.argv[1])]
-opening_s, connections = int(sys.argv[2]), int(sys.argv[3])
+rows = [json.loads(line) for line in open(f"{sys.argv[1]}/timeline.jsonl")]
+connections = int(sys.argv[2])
+phases = json.load(open(f"{sys.argv[1]}/run.json"))["phases"]
+held = [phase["connections"] for phase in phases.values()]
+all_in_s = max(one["from_s"] + one["opening_s"] for one in held)
+print()
+print("| phase | connections | opened in, s | a second | p50, ms | p99, ms |")
+print("|---|---|---|---|---|---|")
+for name, phase in phases.items():
+    one = phase["connections"]
+    print(f"| {name} | {one['opened']:,} | {one['opening_s']:.1f} | {one['opened_per_s']:,.0f} | {one['opening_ms']['p50']} | {one['opening_ms']['p99']} |")
 pulses = [row for row in rows if row["kind"] == "pulse" and "server" in row["processes"]]
 def at(second):
     return min(pulses, key=lambda row: abs(row["t_s"] - second))
@@ -35,7 +44,7 @@ print("|---|---|---|---|---|")
 idle = pulses[0]
 def allocated(row):
     return next((value for name, value in row["metrics"].items() if "allocated_bytes" in name and "total" not in name), None)
-for name, row in (("idle", idle), ("all are in", at(opening_s - 1)), ("requests go over them", at(opening_s + 10)), ("the end", pulses[-2])):
+for name, row in (("idle", idle), ("all are in", at(all_in_s)), ("requests go over them", at(all_in_s + 10)), ("the end", pulses[-2])):
     rss, count = row["processes"]["server"]["rss_bytes"], row["connections"]
     each = (rss - idle["processes"]["server"]["rss_bytes"]) / connections
     own = (allocated(row) - allocated(idle)) / connections if allocated(row) is not None else None

@@ -85,7 +85,7 @@ steps = ["N", "NE", "E", "SE", "S", "SW", "W", "NW"]
 [[phase]]
 name     = "hunters"
 after    = "10s"
-arrivals = { hold = { connections = $connections, open_per_s = $open }, rate = $((requests / 2)), for = "$(((connections + open - 1) / open + seconds))s" }
+arrivals = { hold = { connections = $connections, open_per_s = $open }, rate = $((requests / 2)), for = "${seconds}s" }
 opening  = "enter"
 journey  = "turn"
 

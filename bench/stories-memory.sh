@@ -44,7 +44,7 @@ port = "free"
 
 [target]
 url     = "http://127.0.0.1:{{port}}"
-spawn   = ["gauntlet", "serve", "--port", "{{port}}", "--data", "{{run.dir}}/server.db", "--http-connections-max", "19000", "--stories-waiters-max", "19000", "--stories-waiters-per-address-max", "19000", "--log-level", "warn"]
+spawn   = ["gauntlet", "serve", "--port", "{{port}}", "--data", "{{run.dir}}/server.db", "--stories-waiters-per-address-max", "19000", "--log-level", "warn"]
 ready   = "/readyz"
 metrics = "/metrics"
 

@@ -52,7 +52,7 @@ for row in "${rows[@]}"; do
     (sleep $((viewers / open + seconds - 1)) && curl -fsS "http://127.0.0.1:$port/metrics" >"$work/after") &
     scraping=$!
     trial world-viewers --target "http://127.0.0.1:$port" --set 'target.limits={}' --set "port=$port" --set "viewers=$viewers" \
-        --set "open=$open" --set "radius=$radius" --set "length=$((viewers / open + seconds))s"
+        --set "open=$open" --set "radius=$radius" --set "length=${seconds}s"
     wait "$scraping"
     density=$(python3 -c "print(f'{($actors + $viewers) / 1000:.1f}')")
     each=$(python3 -c "import json; r = json.load(open('$record/run.json'))['push']['view']; print(f\"{(r['bytes_per_s'] or 0) / $viewers:,.0f}\")")

@@ -33,6 +33,10 @@ export class FakeWorld {
   readonly trees = new Set<number>();
   /** What the next hello is answered with instead of a welcome. */
   refusal: { code: string; reason: string; address?: string } | null = null;
+  /** The same at another server than world.test. */
+  otherRefusal: typeof this.refusal = null;
+  /** Sockets are not opened; whoever asks why is told to come later. */
+  isShut = false;
   /** Steps are heard and neither done nor answered. */
   isDeaf = false;
   #id = 0;
@@ -75,13 +79,22 @@ export class FakeWorld {
   async playInto(page: Page) {
     await page.route('**/*', async (route) => {
       const url = new URL(route.request().url());
+      if (this.isShut && url.pathname.endsWith('/socket')) {
+        const problem = { status: 429, code: 'rate_limited', detail: 'Too many requests: slow down' };
+        return route.fulfill({ status: 429, headers: { 'retry-after': '20' }, json: problem });
+      }
       const json = this.#json(url);
       if (json !== undefined) return route.fulfill({ json });
       if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
       const file = url.pathname === '/world' ? 'world.html' : url.pathname.replace('/console/', '');
       return route.fulfill({ body: readFileSync(join(SITE, file)), contentType: TYPES[file.split('.').pop() ?? ''] ?? '' });
     });
-    await page.routeWebSocket(/\/socket$/, (socket) => this.#welcome(socket));
+    await page.routeWebSocket(/\/socket$/, (socket) => {
+      // There is no such host: a connection to it fails before it is open.
+      if (this.isShut) return void socket.connectToServer();
+      const isHere = new URL(socket.url()).host === 'world.test';
+      this.#welcome(socket, isHere ? () => this.refusal : () => this.otherRefusal);
+    });
   }
 
   #json(url: URL): unknown {
@@ -105,12 +118,12 @@ export class FakeWorld {
     return { x, y, width: w, height: h, bin, columns, rows, counts, movers: this.fellows.size };
   }
 
-  #welcome(socket: WebSocketRoute) {
+  #welcome(socket: WebSocketRoute, refusal: () => FakeWorld['refusal']) {
     let own: Fellow | null = null;
     socket.onMessage((text) => {
       const message = JSON.parse(String(text)) as Message;
       this.said.push(message);
-      if (message['hello']) this.#greet(socket);
+      if (message['hello']) this.#greet(socket, refusal());
       else if (message['register']) own = this.#register(socket, message['register']);
       else if (own && message['move'] && !this.isDeaf) this.#move(own, message['move']);
     });
@@ -119,9 +132,9 @@ export class FakeWorld {
     });
   }
 
-  #greet(socket: WebSocketRoute) {
-    if (!this.refusal) return socket.send(JSON.stringify({ welcome: { version: 1, indicators: INDICATORS } }));
-    socket.send(JSON.stringify({ error: this.refusal }));
+  #greet(socket: WebSocketRoute, refusal: FakeWorld['refusal']) {
+    if (!refusal) return socket.send(JSON.stringify({ welcome: { version: 1, indicators: INDICATORS } }));
+    socket.send(JSON.stringify({ error: refusal }));
     return void socket.close();
   }
 

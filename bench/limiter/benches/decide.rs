@@ -1,8 +1,9 @@
 //! Decisions a second on one core, a million keys of 16 bytes in random order. Every call hashes its key and reads a clock, as
 //! a server must; a batch reads it once. About half the calls are allowed.
 //!
-//! Two clocks: `std` is `Instant::now`, which waits until all loads before it have come, so that no two calls overlap; `tsc` is
-//! the time-stamp counter by quanta, which does not. Pin it to a core (`taskset -c 1`) of a machine that is otherwise idle: what
+//! Three clocks: `std` is `Instant::now`, which waits until all loads before it have come, so that no two calls overlap; `tsc` is
+//! the time-stamp counter by quanta, which does not; `coarse` is the kernel's, which moves by a tick of some milliseconds and
+//! costs next to nothing: for limits whose windows are longer than that. Pin it to a core (`taskset -c 1`) of a machine that is otherwise idle: what
 //! is measured is the memory more than the processor.
 
 use std::hint::black_box;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use limiter::{Capacity, Counter, Gcra, Keyed, Log, Moment, Quota, Room, Seed, State, WhenFull};
+use rustix::time::{ClockId, clock_gettime};
 
 #[global_allocator]
 static JEMALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -82,16 +84,24 @@ fn decide(criterion: &mut Criterion) {
     let counter = quanta::Clock::new();
     let begin = counter.raw();
     let tsc = || Moment(counter.delta_as_nanos(begin, counter.raw()));
+    let coarse = || {
+        let now = clock_gettime(ClockId::MonotonicCoarse);
+        Moment(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+    };
 
     let mut group = criterion.benchmark_group("decide");
     group.sample_size(20).measurement_time(Duration::from_secs(5));
     each(&mut group, "clock std", &keys, |_| _ = black_box(std()));
     each(&mut group, "clock tsc", &keys, |_| _ = black_box(tsc()));
+    each(&mut group, "clock coarse", &keys, |_| _ = black_box(coarse()));
 
     let gcra = keyed::<Gcra>(five);
     each(&mut group, "gcra std", &keys, |key| _ = black_box(gcra.check(key, 1, std())));
     each(&mut group, "gcra std, 1000 keys", &keys[..1_000], |key| _ = black_box(gcra.check(key, 1, std())));
     many(&mut group, "gcra std, batches of 64", &keys, &gcra, std);
+    drop(gcra);
+    let gcra = keyed::<Gcra>(five);
+    each(&mut group, "gcra coarse", &keys, |key| _ = black_box(gcra.check(key, 1, coarse())));
     drop(gcra);
     let mut gcra = keyed::<Gcra>(five);
     each(&mut group, "gcra tsc", &keys, |key| _ = black_box(gcra.check(key, 1, tsc())));

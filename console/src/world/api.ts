@@ -60,6 +60,29 @@ export async function density(
   return { ...part, columns, rows, movers: isNumber(movers) ? movers : 0, counts: counts.map(Number) };
 }
 
+/** Longest wait that a server may ask for, and time that it has to say so. */
+const WAIT_MAX_MS = 60_000;
+const EXPLAIN_MAX_MS = 3_000;
+
+/** Why the server does not open what stands at this path, as far as it says so. */
+export async function refusal(path: string): Promise<{ why: string; waitMs: number }> {
+  try {
+    const answer = await fetch(path, { signal: AbortSignal.timeout(EXPLAIN_MAX_MS) });
+    const waitMs = Math.min(WAIT_MAX_MS, 1_000 * (Number(answer.headers.get('retry-after')) || 0));
+    const { detail, title } = members(await answer.json());
+    const said = [detail, title].find((text): text is string => typeof text === 'string' && text !== '');
+    const isRefusal = [401, 403, 404, 429, 503].includes(answer.status);
+    return { why: isRefusal && said ? sentence(said) : 'The server did not open a connection.', waitMs };
+  } catch {
+    return { why: 'The server cannot be reached.', waitMs: 0 };
+  }
+}
+
+function sentence(text: string): string {
+  const whole = /[.!?]$/.test(text) ? text : `${text}.`;
+  return whole.charAt(0).toUpperCase() + whole.slice(1);
+}
+
 function json(body: unknown): RequestInit {
   return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }

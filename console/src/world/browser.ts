@@ -1,4 +1,6 @@
 // The browser's socket, clock, chance and memory, as the link wants them.
+import { refusal } from './api.ts';
+import type { Memory } from './elsewhere.ts';
 import type { Resume } from './protocol.ts';
 import type { Socket, Surroundings } from './link.ts';
 
@@ -6,12 +8,14 @@ import type { Socket, Surroundings } from './link.ts';
 export function browser(world: string): Surroundings {
   // Of this window alone: another one is another mover.
   const place = `gauntlet.mover.${world}`;
+  const socket = `/api/worlds/${encodeURIComponent(world)}/socket`;
   return {
     open: () => {
-      const url = new URL(`/api/worlds/${encodeURIComponent(world)}/socket`, location.href);
+      const url = new URL(socket, location.href);
       url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
       return new WebSocket(url) as Socket;
     },
+    explain: (tell) => void refusal(socket).then(({ why, waitMs }) => tell(why, waitMs)),
     nowMs: () => performance.now(),
     chance: () => Math.random(),
     after: (delayMs, then) => {
@@ -25,6 +29,15 @@ export function browser(world: string): Surroundings {
         else sessionStorage.removeItem(place);
       });
     },
+  };
+}
+
+/** What this window remembers of having been sent to another server for this world. */
+export function sentFrom(world: string): Memory {
+  const place = `gauntlet.sent.${world}`;
+  return {
+    recall: () => allowed(() => sessionStorage.getItem(place)) ?? null,
+    remember: (text) => allowed(() => sessionStorage.setItem(place, text)),
   };
 }
 

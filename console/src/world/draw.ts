@@ -44,31 +44,35 @@ export function corner(cell: Cell, camera: Cell, frame: Frame): Cell {
 }
 
 export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme, sprites: Sprites) {
-  field(context, scene, frame, theme);
+  field(context, scene, frame, theme, sprites);
   const stand = (emoji: string, at: Cell, alpha = 1, scale = 1) => {
     const { x, y } = corner(at, scene.camera, frame);
     const { cellPx } = frame;
     if (alpha <= 0 || x < -cellPx || y < -cellPx || x > frame.width || y > frame.height) return;
+    const sprite = sprites.get(emoji, cellPx);
+    // Hardly anybody is coming or going: a copy as it is costs half.
+    if (alpha === 1 && scale === 1) return context.drawImage(sprite, x, y);
     context.globalAlpha = alpha;
     const side = cellPx * scale;
     const inset = (cellPx - side) / 2;
-    context.drawImage(sprites.get(emoji, cellPx), x + inset, y + inset, side, side);
+    context.drawImage(sprite, x + inset, y + inset, side, side);
     context.globalAlpha = 1;
   };
   const { world } = scene;
   for (const key of world.trees) stand(TREE, cellOf(key));
   for (const key of world.life) stand(BACTERIUM, cellOf(key), 0.85, 0.9);
   for (const item of world.items.values()) stand(item.emoji, item.at, 1, breath(item, scene.nowMs));
-  ring(context, scene, frame, theme);
   for (const [id, track] of scene.tracks) {
     const alpha = presence(track, scene.nowMs);
     stand(scene.looks.get(id)?.emoji ?? '🤖', aside(place(track, scene.nowMs, scene.periodMs), id), alpha, 0.6 + 0.4 * alpha);
   }
+  // Above the crowd, or the own mover is one of a hundred.
+  ring(context, scene, frame, theme);
   stand(scene.ownLook, scene.own, 1, 1.12);
-  names(context, scene, frame, theme);
+  names(context, scene, frame, theme, sprites);
 }
 
-function field(context: CanvasRenderingContext2D, { camera, world }: Scene, frame: Frame, theme: Theme) {
+function field(context: CanvasRenderingContext2D, { camera, world }: Scene, frame: Frame, theme: Theme, sprites: Sprites) {
   const { width, height, cellPx } = frame;
   context.fillStyle = theme.beyond;
   context.fillRect(0, 0, width, height);
@@ -82,12 +86,13 @@ function field(context: CanvasRenderingContext2D, { camera, world }: Scene, fram
   const to = corner({ x: right, y: bottom }, camera, frame);
   context.fillStyle = theme.field;
   context.fillRect(from.x, from.y, to.x - from.x, to.y - from.y);
-  context.fillStyle = theme.checker;
-  for (let y = top; y < bottom; y += 1) {
-    for (let x = left + ((left + y) % 2); x < right; x += 2) {
-      const at = corner({ x, y }, camera, frame);
-      context.fillRect(at.x, at.y, cellPx, cellPx);
-    }
+  // Every other cell is darker: in one go, as a pattern that begins at an even cell.
+  const even = corner({ x: left - (left % 2), y: top - (top % 2) }, camera, frame);
+  const pattern = context.createPattern(sprites.checker(theme.checker, cellPx), 'repeat');
+  if (pattern) {
+    pattern.setTransform(new DOMMatrix().translate(even.x, even.y));
+    context.fillStyle = pattern;
+    context.fillRect(from.x, from.y, to.x - from.x, to.y - from.y);
   }
   border(context, world, camera, frame, theme);
 }
@@ -116,20 +121,13 @@ function ring(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, the
   context.stroke();
 }
 
-function names(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme) {
-  context.font = `600 ${Math.round(frame.cellPx * 0.3)}px system-ui, sans-serif`;
-  context.textAlign = 'center';
-  context.textBaseline = 'bottom';
+function names(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, theme: Theme, sprites: Sprites) {
   for (const [id, track] of scene.tracks) {
     const name = scene.looks.get(id)?.name;
     if (!name || track.goneMs !== undefined) continue;
+    const label = sprites.label(name, frame.cellPx, theme);
     const at = corner(place(track, scene.nowMs, scene.periodMs), scene.camera, frame);
-    const [middle, foot] = [at.x + frame.cellPx / 2, at.y - frame.cellPx * 0.04];
-    const half = context.measureText(name).width / 2 + frame.cellPx * 0.12;
-    context.fillStyle = theme.nameBack;
-    context.fillRect(middle - half, foot - frame.cellPx * 0.36, 2 * half, frame.cellPx * 0.38);
-    context.fillStyle = theme.name;
-    context.fillText(name, middle, foot);
+    context.drawImage(label, Math.round(at.x + (frame.cellPx - label.width) / 2), Math.round(at.y - label.height + frame.cellPx * 0.02));
   }
 }
 

@@ -26,6 +26,9 @@ export class Game {
   /** The mean time between two views, lately. */
   periodMs = $state.raw(200);
 
+  /** Whoever has walked knows how. */
+  hasWalked = $state(false);
+
   readonly held = new Set<string>();
   /** Where a finger points, if one does. */
   pointed: Step = 'stay';
@@ -149,6 +152,7 @@ export class Game {
     const taken = step(this.world, way);
     if (!taken) return;
     this.#pace = stepTaken(this.#pace, nowMs);
+    this.hasWalked = true;
     this.world = taken.world;
     this.#sentMs.set(taken.seq, nowMs);
     this.#link.send({ move: { seq: taken.seq, step: way } });

@@ -24,6 +24,8 @@ export interface Surroundings {
   open(): Socket;
   nowMs(): number;
   chance(): number;
+  /** Says why a connection did not come about, and how long the server wants to be left alone. */
+  explain(tell: (why: string, waitMs: number) => void): void;
   /** Calls back once; the returned function calls it off. */
   after(delayMs: number, then: () => void): () => void;
   /** The mover that may be taken up again, kept for as long as the window is open. */
@@ -79,9 +81,12 @@ export class Link {
     this.#socket = socket;
     this.#isRegistered = false;
     this.#expectAnswer('The server does not answer.');
-    socket.onopen = () => this.send({ hello: { version: VERSION, capabilities: ['reasons'] } });
+    socket.onopen = () => {
+      socket.onclose = () => this.#lost('The connection was lost.');
+      this.send({ hello: { version: VERSION, capabilities: ['reasons'] } });
+    };
     socket.onmessage = ({ data }) => this.#hear(data);
-    socket.onclose = () => this.#lost('The connection was lost.');
+    socket.onclose = () => this.#notLetIn(socket);
   }
 
   send(frame: ClientFrame) {
@@ -163,6 +168,13 @@ export class Link {
     else this.#refuse(reason || code);
   }
 
+  /** A browser does not say what a server answered instead of opening a socket: it is asked again, in plain words. */
+  #notLetIn(socket: Socket) {
+    this.around.explain((why, waitMs) => {
+      if (this.#socket === socket) this.#lost(why, waitMs);
+    });
+  }
+
   #ended(code: string, reason: string, address: string) {
     const why = reason || code;
     if (NOT_OURS.has(code)) this.around.remember(null);
@@ -170,10 +182,10 @@ export class Link {
     else this.#lost(why);
   }
 
-  #lost(why: string) {
+  #lost(why: string, atLeastMs = 0) {
     this.#drop();
     this.#failures += 1;
-    const delayMs = waitMs(this.#failures, this.around.chance());
+    const delayMs = Math.max(atLeastMs, waitMs(this.#failures, this.around.chance()));
     this.listener.phase({ name: 'waiting', untilMs: this.around.nowMs() + delayMs, why });
     this.#callOff = this.around.after(delayMs, () => this.connect());
   }

@@ -31,6 +31,8 @@ async function open() {
   await world.playInto(page);
   await page.goto('http://world.test/world');
   await phase('playing');
+  // Chromium drops keys that come before it has shown a page for the first time.
+  await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))));
 }
 
 const phase = (name: string) => page.waitForSelector(`[data-phase=${name}]`);
@@ -105,13 +107,53 @@ test('a lost connection comes back by itself, as the same mover', async () => {
   await until(() => own()?.y === 498);
 });
 
-test('it says why it was refused, and where the world is', async () => {
-  world.refusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'http://other.test:4001' };
+test('it goes to the server that has the world, by itself', async () => {
+  world.refusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'other.test:4001' };
   await world.playInto(page);
   await page.goto('http://world.test/world?world=hunt');
+  await page.waitForURL('http://other.test:4001/world?world=hunt');
+});
+
+test('two servers that name each other do not send anybody in circles', async () => {
+  world.refusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'other.test:4001' };
+  world.otherRefusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'world.test' };
+  await world.playInto(page);
+  await page.goto('http://world.test/world?world=hunt');
+  await page.waitForSelector('[role=alert] >> text="Try again"');
+  expect(page.url()).toBe('http://world.test/world?world=hunt');
+  expect(await page.getAttribute('[role=alert] a', 'href')).toBe('http://other.test:4001/world?world=hunt');
+  world.refusal = null;
+  await page.click('[role=alert] button');
+  await phase('playing');
+});
+
+test('it says why it was refused, and where else one can go', async () => {
+  world.refusal = { code: 'over', reason: 'This hunt is over.' };
+  await world.playInto(page);
+  await page.goto('http://world.test/world?world=harbour');
   await phase('refused');
-  expect(await page.textContent('[role=status]')).toContain('Another server has this world.');
-  expect(await page.getAttribute('[role=status] a', 'href')).toBe('http://other.test:4001/world?world=hunt');
+  expect(await page.textContent('[role=alert]')).toContain('This hunt is over.');
+  expect(await page.getAttribute('[role=alert] a', 'href')).toBe('/world?world=plaza');
+});
+
+test('a server that lets nobody in is asked why, and left alone as long as it wants', async () => {
+  world.isShut = true;
+  await world.playInto(page);
+  await page.goto('http://world.test/world');
+  await phase('waiting');
+  const status = await page.textContent('[role=status]');
+  expect(status).toContain('Too many requests');
+  expect(status).toMatch(/Trying again in (19|20) s/);
+  world.isShut = false;
+  await page.click('[role=status] button');
+  await phase('playing');
+});
+
+test('the hint goes once somebody has walked', async () => {
+  await open();
+  await page.waitForSelector('.hint');
+  await page.keyboard.press('ArrowRight');
+  await page.waitForSelector('.hint', { state: 'detached' });
 });
 
 test('it tries again for as long as the server is leaving', async () => {

@@ -26,6 +26,7 @@ class Stand {
   readonly frames: string[] = [];
   memory: Resume | null = null;
   nowMs = 0;
+  explained: ((why: string, waitMs: number) => void) | null = null;
   #timers: { atMs: number; then: () => void }[] = [];
 
   readonly link = new Link(
@@ -33,6 +34,7 @@ class Stand {
       open: () => this.wires[this.wires.push(new Wire()) - 1] as Wire,
       nowMs: () => this.nowMs,
       chance: () => 1,
+      explain: (tell) => (this.explained = tell),
       after: (delayMs, then) => {
         const timer = { atMs: this.nowMs + delayMs, then };
         this.#timers.push(timer);
@@ -100,12 +102,26 @@ test('failures lengthen the wait, and success ends that', () => {
   stand.link.connect();
   for (const wantMs of [400, 800, 1_600]) {
     stand.wire.onclose?.();
-    expect(stand.phase).toMatchObject({ untilMs: stand.nowMs + wantMs });
+    stand.explained?.('The server cannot be reached.', 0);
+    expect(stand.phase).toMatchObject({ untilMs: stand.nowMs + wantMs, why: 'The server cannot be reached.' });
     stand.pass(wantMs);
   }
   stand.play();
   stand.wire.onclose?.();
   expect(stand.phase).toMatchObject({ untilMs: stand.nowMs + 400 });
+});
+
+test('a server that wants to be left alone is left alone, and says why', () => {
+  const stand = new Stand();
+  stand.link.connect();
+  stand.wire.onclose?.();
+  expect(stand.phase?.name).toBe('connecting');
+  stand.explained?.('Too many requests.', 5_000);
+  expect(stand.phase).toEqual({ name: 'waiting', untilMs: 5_000, why: 'Too many requests.' });
+  const late = stand.explained;
+  stand.link.hurry();
+  late?.('Of the socket before.', 9_000);
+  expect(stand.phase?.name).toBe('connecting');
 });
 
 test('a mover that is gone is made anew', () => {

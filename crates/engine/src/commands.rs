@@ -69,7 +69,7 @@ pub enum Command {
         address: String,
         /// When this is written.
         now: UnixMs,
-        /// Until when it holds.
+        /// Until when it holds; [`UnixMs::MAX`] for as long as nobody ends it.
         until: UnixMs,
     },
     /// Give a lease up; what the worker still runs is free to be taken over at once. → `Done`

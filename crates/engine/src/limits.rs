@@ -132,7 +132,8 @@ pub const ATTEMPTS_MAX: u32 = 5;
 /// Servers under one supervisor: each takes some 20 MiB before anybody comes.
 pub const SHARDS_MAX: usize = 256;
 
-/// How long a worker's lease lasts from the moment it is written.
+/// How long a worker's lease lasts from the moment it is written, where several processes share a database. Where one has it for
+/// itself, a lease lasts as long as the process.
 pub const LEASE: Duration = Duration::from_secs(5);
 /// How often the owner renews it.
 pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);
@@ -212,6 +213,9 @@ pub const WORLD_NAME_BYTES_MAX: usize = 64;
 pub const WORLDS_MAX: usize = 10_000;
 /// Worlds of one creator that are not over.
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
+/// Cells of a hunt that somebody makes, as many as the worlds of the house have: a process that has all the worlds in memory that
+/// it may (256 by default) needs some gigabyte for their cells, and not twenty.
+pub const HUNT_CELLS_MAX: u32 = 1_000_000;
 /// Players who may join one hunt.
 pub const HUNT_PLAYERS_MAX: u32 = 100_000;
 /// Players of one party.
@@ -242,6 +246,11 @@ pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
 pub const TICKETS_KNOWN_MAX: usize = 100_000;
 /// Worlds that may be told to the aggregator at once; more are found by their logs.
 pub const HUNT_NOTICES_MAX: usize = 1_024;
+/// How long counting may be stopped: a switch that somebody forgot must not fill a disk.
+pub const HUNT_COUNT_PAUSE_MAX: Duration = Duration::from_secs(6 * 3_600);
+/// Entries of claim logs, in all hunts together, that may wait while counting is stopped: a gigabyte at the most. With more it goes
+/// on by itself.
+pub const HUNT_CLAIMS_BEHIND_MAX: u64 = 10_000_000;
 /// How long a hunt is kept after its end.
 pub const HUNT_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// Shortest and longest time for which a hunt is opened.

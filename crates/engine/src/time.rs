@@ -7,6 +7,9 @@ use std::time::Duration;
 pub struct UnixMs(pub i64);
 
 impl UnixMs {
+    /// The end of time, which never comes: when something ends that has no end.
+    pub const MAX: Self = Self(i64::MAX);
+
     /// This point moved into the future; saturates at the end of time.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {

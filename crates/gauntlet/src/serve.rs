@@ -35,20 +35,23 @@ pub(crate) fn config_command() -> Command {
 
 /// Serves until a signal to leave.
 pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
-    let config = load(typed)?;
+    let mut config = load(typed)?;
     logs::install(&config);
     ask_allocator_by(allocator::figures);
     if config.shards > 1 {
         return shards::serve(&config, &Typed::of(typed));
     }
-    let open_files_max = process::raise_file_limit(config.open_files_max);
+    let wanted = config.open_files_max;
+    let got = process::raise_file_limit(wanted);
+    config.open_files_max = usize::try_from(got).unwrap_or(usize::MAX).min(wanted);
     let runtime = runtime(config.threads)?;
     let served = runtime.block_on(async {
         let (shutdown, reloads) = (leaving()?, reloads()?);
         let listener = process::bind(config.address)?;
         let address = listener.local_addr()?;
-        tracing::info!(open_files_max, threads = config.threads, "starting");
-        let hello = hello(&config, address, open_files_max);
+        let connections_max = config.client_sockets_max();
+        tracing::info!(open_files_max = got, connections_max, threads = config.threads, "starting");
+        let hello = hello(&config, address);
         process::serve(config, listener, reloads, async move {
             let _ = say(hello);
             shutdown.await;
@@ -61,14 +64,16 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
 }
 
 /// The one line that says where to go and what is used. Said once everything is open.
-fn hello(config: &Config, address: SocketAddr, open_files_max: u64) -> String {
+fn hello(config: &Config, address: SocketAddr) -> String {
     let only = match config.serves {
         Serves::All => "",
         Serves::Limiter => "only the rate limiter, ",
     };
     let (place, process) = (place(config), std::process::id());
+    let (connections, files) = (config.client_sockets_max(), config.open_files_max);
     format!(
-        "gauntlet serves http://{address} ({only}store: {place}, open files: {open_files_max} at most, process: {process})"
+        "gauntlet serves http://{address} ({only}store: {place}, connections: {connections} at most of {files} open files, \
+         process: {process})"
     )
 }
 

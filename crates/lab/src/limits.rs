@@ -153,6 +153,12 @@ pub const PSS_EVERY: Duration = Duration::from_secs(10);
 /// The share of the time that such looks may take.
 pub const PSS_SHARE_MAX: f64 = 0.01;
 
+/// Cores below which a program that has nothing to do with a trial is not told of by name.
+pub const NEIGHBOUR_CORES_MIN: f64 = 0.05;
+
+/// Programs that have nothing to do with a trial and are told of by name in one second: the busiest.
+pub const NEIGHBOURS_SHOWN_MAX: usize = 5;
+
 /// The period of a target's processor share: short, so that a target at its limit slows down evenly.
 pub const CPU_PERIOD: Duration = Duration::from_millis(5);
 
@@ -249,8 +255,15 @@ pub const LAUNCHES_PER_TURN: usize = 32;
 /// Arrivals by which a worker counts ahead at once what is due and waits for a place.
 pub const COUNTED_PER_TURN: usize = 4096;
 
-/// Connections that a worker may be opening at once where nothing else says how fast: a listener's queue is short.
-pub const OPENING_MAX: usize = 500;
+/// Held connections that are being opened at once, over all workers, where the scenario does not say: the queue of one
+/// listener takes them, and with a millisecond for each they are far from being what limits it.
+pub const OPENING_AT_ONCE: u64 = 500;
+
+/// The most that a scenario may ask for: as many sockets as a phase may have in flight, spread over listeners.
+pub const OPENING_AT_ONCE_MAX: u64 = IN_FLIGHT_MAX;
+
+/// How long opening held connections may take beyond what its own rate makes of it, when the scenario does not say.
+pub const OPEN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Connections that a worker closes before it looks at anything else.
 pub const CLOSED_PER_TURN: usize = 256;
@@ -320,6 +333,8 @@ const _: () = assert!(EDGE_HOLDS_MAX < EDGE_LEVELS_MAX, "failing holds end befor
 const _: () = assert!(EDGE_LEVEL_MIN.as_secs() <= EDGE_LEVEL.as_secs(), "a default must be a legal value");
 const _: () = assert!(EDGE_LEVELS_MAX < PARTS_MAX as usize, "every level of a search has figures of its own");
 const _: () = assert!(OBSERVE_EVERY_MIN.as_millis() <= OBSERVE_EVERY.as_millis(), "a default must be a legal value");
+const _: () = assert!(OPENING_AT_ONCE <= OPENING_AT_ONCE_MAX, "a default must be a legal value");
+const _: () = assert!(OPEN_WITHIN.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");
 const _: () = assert!(ARRIVALS_MAX <= REQUESTS_MAX, "a phase at its limit fits a run");
 const _: () = assert!(KEYS_MAX < 1 << 53, "keys are exact in a double");
 const _: () =

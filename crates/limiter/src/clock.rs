@@ -16,8 +16,8 @@ pub(crate) struct Clock {
     latest: u64,
     /// By how much that clock has been set back since the beginning.
     set_back_ns: u64,
-    /// The first moment of what may be a clock that was set back.
-    doubt: Option<u64>,
+    /// The first moment of what may be a clock that was set back; the end of time while there is no doubt.
+    doubt: u64,
 }
 
 /// What a shard takes for now.
@@ -31,7 +31,7 @@ pub(crate) struct Reading {
 
 impl Clock {
     pub(crate) const fn new() -> Self {
-        Self { latest: 0, set_back_ns: 0, doubt: None }
+        Self { latest: 0, set_back_ns: 0, doubt: u64::MAX }
     }
 
     #[inline]
@@ -40,7 +40,7 @@ impl Clock {
             return self.read_earlier(now);
         }
         self.latest = now.0;
-        self.doubt = None;
+        self.doubt = u64::MAX;
         self.reading()
     }
 
@@ -49,14 +49,14 @@ impl Clock {
         if self.latest - now.0 <= STRAGGLER_NS_MAX {
             return self.reading();
         }
-        let first = self.doubt.map_or(now.0, |first| first.min(now.0));
+        let first = self.doubt.min(now.0);
         if now.0 - first >= STRAGGLER_NS_MAX {
             self.set_back_ns = self.set_back_ns.saturating_add(self.latest - first);
             self.latest = now.0;
-            self.doubt = None;
+            self.doubt = u64::MAX;
             return self.reading();
         }
-        self.doubt = Some(first);
+        self.doubt = first;
         let standing = self.reading().now;
         Reading { now: standing, ahead_ns: standing.ns_since(now) }
     }

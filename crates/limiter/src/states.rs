@@ -6,6 +6,7 @@ use crate::table::{Slot, Table};
 
 /// Short keys lie in their slots: 32 bytes for a key and what GCRA knows of it. Long ones have a box each.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct States<S> {
     short: Table<S>,
     long: Table<Long<S>>,

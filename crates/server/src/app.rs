@@ -8,9 +8,10 @@ use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::hunts::Hunts;
-use crate::lease::{Tenant, reachable};
+use crate::lease::{Seat, Tenant, reachable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::sockets::Sockets;
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
 use engine::commands::{Command, Outcome};
@@ -49,12 +50,16 @@ pub struct Shared {
     pub bootstrap: Option<Bootstrap>,
     /// What guests' tokens are made and checked with.
     pub guests: Guests,
+    /// The place of whoever plays matches.
+    pub runner_seat: Seat,
     /// The card tables.
     pub tables: Tables,
     /// What is counted of hunts, and who waits for one.
     pub hunts: Hunts,
     /// The worlds.
     pub worlds: Worlds,
+    /// What clients, bots and other nodes are talked to over.
+    pub sockets: Arc<Sockets>,
     /// Places for spectators.
     pub spectators: Arc<Semaphore>,
     /// Places for requests on their way to other nodes.
@@ -88,6 +93,7 @@ impl Shared {
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let sockets = Arc::new(Sockets::of(&config));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
         let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
@@ -105,9 +111,11 @@ impl Shared {
             drain: Drain::default(),
             bootstrap,
             guests: Guests::default(),
+            runner_seat: Seat::default(),
             tables,
             hunts,
             worlds,
+            sockets,
             spectators,
             forwards,
         }
@@ -126,6 +134,10 @@ impl Tenant for App {
 
     fn address(&self) -> String {
         reachable(self.config.address)
+    }
+
+    fn is_alone(&self) -> bool {
+        !self.store.is_shared()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {

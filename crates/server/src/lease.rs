@@ -1,17 +1,23 @@
-//! A worker's lease as its owner sees it: written to the store every second, trusted only until shortly before it ends, and
-//! by the monotonic clock. Whoever acts for the worker asks `Lease::holds` first.
+//! A worker's lease as its owner sees it. Where other processes may take over, it is written every second, trusted only until shortly
+//! before it ends, and by the monotonic clock. Where nobody else can, it is written once and lasts as long as its owner: a disk
+//! that stalls, a machine that sleeps and a clock that is set cost nobody anything.
 //!
-//! Knows nothing of what the worker owns under it: matches and card tables are owned by workers with a lease each.
+//! Whoever acts for the worker asks `Lease::holds` first. Knows nothing of what the worker owns under it: matches, card tables and
+//! worlds are owned by workers with a lease each.
 
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::limits::{LEASE, LEASE_MARGIN, LEASE_RENEW_EVERY};
 use engine::time::UnixMs;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
+
+/// Pause before the store is asked again for a first lease; it doubles up to [`LEASE_RENEW_EVERY`].
+const ACQUIRE_PAUSE_MIN: Duration = Duration::from_millis(50);
 
 /// What a worker touches of the world to have a lease: the clock that all nodes share, dice for its name, and the store.
 pub trait Tenant: Clone + Send + Sync + 'static {
@@ -21,21 +27,88 @@ pub trait Tenant: Clone + Send + Sync + 'static {
     fn random(&self) -> [u8; 10];
     /// Where other nodes reach this one: `host:port`.
     fn address(&self) -> String;
+    /// Whether no other process can serve from this store while this one lives: then nobody can take anything over, and a lease
+    /// needs no end. Whoever says so has ended the leases of the processes before it ([`inherit`]).
+    fn is_alone(&self) -> bool;
     /// Saves one command.
     fn commit(&self, command: Command) -> impl Future<Output = Result<Outcome, StoreError>> + Send;
+}
+
+/// Ends the leases of the processes before this one, where it is alone: they are dead, or it would not have got the lock of the
+/// database. What they owned is free at once. Owners of a shared database may be alive, and are left alone.
+///
+/// # Errors
+/// The store's. Without this nothing may be served: those leases have no end of their own.
+pub async fn inherit(tenant: &impl Tenant) -> Result<(), StoreError> {
+    if !tenant.is_alone() {
+        return Ok(());
+    }
+    match tenant.commit(Command::EndAllLeases).await? {
+        Outcome::Done => Ok(()),
+        other => {
+            tracing::error!(outcome = ?other, "the store answered the end of all leases with something else");
+            Err(StoreError::Unavailable { why: "the leases of earlier processes could not be ended".to_owned() })
+        }
+    }
+}
+
+/// The place of one kind of worker in a process. Who had it last is remembered until the store knows that his lease is over: whoever
+/// comes next ends it first, so that no earlier life of this process stands in the way of a later one. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Seat {
+    last: Arc<Mutex<Option<WorkerId>>>,
+}
+
+impl Seat {
+    /// Whether this worker has the seat, or had it last.
+    pub(crate) fn is_of(&self, worker: WorkerId) -> bool {
+        *self.last() == Some(worker)
+    }
+
+    /// Gives a worker's lease up: what it still owns is free at once. Should it not be saved, its successor does it again, or it ends
+    /// by itself.
+    pub(crate) async fn give_up(&self, tenant: &impl Tenant, worker: WorkerId) {
+        if tenant.commit(Command::EndLease { worker }).await.is_ok() {
+            self.last().take_if(|last| *last == worker);
+        }
+    }
+
+    /// Whoever had it before; `None` if it is free for `worker`.
+    fn before(&self, worker: WorkerId) -> Option<WorkerId> {
+        self.last().filter(|last| *last != worker)
+    }
+
+    fn take(&self, worker: WorkerId) {
+        *self.last() = Some(worker);
+    }
+
+    /// Every change is one assignment: it is whole even if a holder of the lock panicked.
+    fn last(&self) -> MutexGuard<'_, Option<WorkerId>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A view of the lease, cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
-    trusted_until: watch::Receiver<Instant>,
+    trust: watch::Receiver<Trust>,
+}
+
+/// How far an owner trusts its lease.
+#[derive(Clone, Copy, Debug)]
+enum Trust {
+    Never,
+    Until(Instant),
+    /// Until the store says otherwise.
+    Always,
 }
 
 /// The side that renews.
 pub(crate) struct Keeper<T> {
     tenant: T,
     worker: WorkerId,
-    trusted_until: watch::Sender<Instant>,
+    seat: Seat,
+    trust: watch::Sender<Trust>,
 }
 
 /// What came of one renewal.
@@ -50,42 +123,60 @@ enum Renewal {
 impl Lease {
     /// Whether the worker may act.
     pub(crate) fn holds(&self) -> bool {
-        Instant::now() < *self.trusted_until.borrow()
+        match *self.trust.borrow() {
+            Trust::Never => false,
+            Trust::Until(end) => Instant::now() < end,
+            Trust::Always => true,
+        }
     }
 }
 
 impl<T: Tenant> Keeper<T> {
     /// A keeper whose lease does not hold yet.
-    pub(crate) fn new(tenant: T, worker: WorkerId) -> (Self, Lease) {
-        let (sender, receiver) = watch::channel(Instant::now());
-        (Self { tenant, worker, trusted_until: sender }, Lease { trusted_until: receiver })
+    pub(crate) fn new(tenant: T, worker: WorkerId, seat: Seat) -> (Self, Lease) {
+        let (sender, receiver) = watch::channel(Trust::Never);
+        (Self { tenant, worker, seat, trust: sender }, Lease { trust: receiver })
     }
 
-    /// Writes the lease for the first time, trying until the store answers. Whether it holds: a first attempt may have been
-    /// saved unheard, and its lease may have ended before the next one arrived. That worker's life is over before it began.
+    /// Ends the lease of whoever sat here before and writes this one for the first time, trying until the store answers. Whether it
+    /// holds: a first attempt may have been saved unheard, and its lease may have ended before the next one arrived. That
+    /// worker's life is over before it began.
     pub(crate) async fn acquire(&self) -> bool {
-        let mut pause = Duration::from_millis(50);
+        let mut pause = ACQUIRE_PAUSE_MIN;
         loop {
-            match self.renew(Instant::now() + LEASE).await {
-                Renewal::Written => return true,
-                Renewal::Refused => return false,
-                Renewal::Unheard => sleep(pause).await,
+            if let Some(before) = self.seat.before(self.worker) {
+                self.seat.give_up(&self.tenant, before).await;
             }
+            if self.seat.before(self.worker).is_none() {
+                self.seat.take(self.worker);
+                match self.renew(self.patience()).await {
+                    Renewal::Written => return true,
+                    Renewal::Refused => return false,
+                    Renewal::Unheard => {}
+                }
+            }
+            sleep(pause).await;
             pause = (pause * 2).min(LEASE_RENEW_EVERY);
         }
     }
 
-    /// Renews until the lease is lost: refused by the store, or not written in time.
+    /// Renews until the lease is lost: refused by the store, or not written in time. One without an end is not renewed: only the
+    /// store can say that it is lost, to whoever claims under it.
     pub(crate) async fn keep(&self) {
         let mut next = Instant::now() + self.pause();
         loop {
-            let until = *self.trusted_until.borrow();
+            let trust = *self.trust.borrow();
+            let until = match trust {
+                Trust::Never => return,
+                Trust::Until(until) => until,
+                Trust::Always => return std::future::pending().await,
+            };
             if next >= until {
                 sleep_until(until).await;
                 return;
             }
             sleep_until(next).await;
-            self.renew(until).await;
+            self.renew(Some(until)).await;
             next = Instant::now() + self.pause();
         }
     }
@@ -100,22 +191,35 @@ impl<T: Tenant> Keeper<T> {
         Duration::from_millis(every_ms - now_ms.wrapping_add(own) % every_ms)
     }
 
-    /// One renewal, given up at `deadline`. The lease is trusted from the moment *before* it was written.
-    async fn renew(&self, deadline: Instant) -> Renewal {
+    /// How long a first lease may be on its way: one with an end is worth nothing after it.
+    fn patience(&self) -> Option<Instant> {
+        (!self.tenant.is_alone()).then(|| Instant::now() + LEASE)
+    }
+
+    /// One renewal, given up at the deadline, if there is one. The lease is trusted from the moment *before* it was written.
+    async fn renew(&self, deadline: Option<Instant>) -> Renewal {
         let asked = Instant::now();
         let now = self.tenant.now();
-        let renewal =
-            Command::RenewLease { worker: self.worker, address: self.tenant.address(), now, until: now.after(LEASE) };
-        match timeout_at(deadline, self.tenant.commit(renewal)).await {
-            Ok(Ok(Outcome::Done)) => {
-                self.trusted_until.send_replace(asked + LEASE - LEASE_MARGIN);
+        let (until, trust) = match self.tenant.is_alone() {
+            true => (UnixMs::MAX, Trust::Always),
+            false => (now.after(LEASE), Trust::Until(asked + LEASE - LEASE_MARGIN)),
+        };
+        let renewal = Command::RenewLease { worker: self.worker, address: self.tenant.address(), now, until };
+        let commit = self.tenant.commit(renewal);
+        let answer = match deadline {
+            Some(deadline) => timeout_at(deadline, commit).await.ok(),
+            None => Some(commit.await),
+        };
+        match answer {
+            Some(Ok(Outcome::Done)) => {
+                self.trust.send_replace(trust);
                 Renewal::Written
             }
-            Ok(Ok(_)) => {
-                self.trusted_until.send_replace(asked);
+            Some(Ok(_)) => {
+                self.trust.send_replace(Trust::Never);
                 Renewal::Refused
             }
-            Ok(Err(_)) | Err(_) => Renewal::Unheard,
+            Some(Err(_)) | None => Renewal::Unheard,
         }
     }
 }
@@ -134,14 +238,37 @@ fn reachable_on(address: SocketAddr, machine: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A process that remembers when it wrote.
+    /// A process that remembers what it wrote, and when.
     #[derive(Clone)]
     struct Process {
         began: Instant,
         address: &'static str,
-        renewals: Arc<Mutex<Vec<UnixMs>>>,
+        is_alone: bool,
+        written: Arc<Mutex<Vec<(UnixMs, Command)>>>,
+        /// So many of the next commits fail.
+        failing: Arc<AtomicUsize>,
+    }
+
+    impl Process {
+        fn new(address: &'static str, is_alone: bool) -> Self {
+            let (written, failing) = (Arc::default(), Arc::default());
+            Self { began: Instant::now(), address, is_alone, written, failing }
+        }
+
+        /// Leases that were written, and those that were ended, by worker.
+        fn story(&self) -> Vec<String> {
+            let written = self.written.lock().unwrap();
+            let tell = |(_, command): &(_, Command)| match command {
+                Command::RenewLease { worker, until, .. } if *until == UnixMs::MAX => format!("{} for good", worker.0),
+                Command::RenewLease { worker, .. } => format!("{} for a while", worker.0),
+                Command::EndLease { worker } => format!("{} no more", worker.0),
+                Command::EndAllLeases => "nobody".to_owned(),
+                other => format!("{other:?}"),
+            };
+            written.iter().map(tell).collect()
+        }
     }
 
     impl Tenant for Process {
@@ -157,8 +284,16 @@ mod tests {
             self.address.to_owned()
         }
 
-        async fn commit(&self, _: Command) -> Result<Outcome, StoreError> {
-            self.renewals.lock().unwrap().push(self.now());
+        fn is_alone(&self) -> bool {
+            self.is_alone
+        }
+
+        async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
+            let fail = |left: usize| left.checked_sub(1);
+            if self.failing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fail).is_ok() {
+                return Err(StoreError::Unavailable { why: "told to fail".to_owned() });
+            }
+            self.written.lock().unwrap().push((self.now(), command));
             Ok(Outcome::Done)
         }
     }
@@ -167,9 +302,9 @@ mod tests {
     async fn renewals(address: &'static str, apart_ms: u64) -> [Vec<UnixMs>; 2] {
         let began = Instant::now();
         let lease = async |begins_ms| {
-            let process = Process { began, address, renewals: Arc::default() };
+            let process = Process { began, ..Process::new(address, false) };
             sleep(Duration::from_millis(begins_ms)).await;
-            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1));
+            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), Seat::default());
             assert!(keeper.acquire().await);
             let end = sleep_until(began + LEASE_RENEW_EVERY * 10);
             tokio::select! {
@@ -177,7 +312,7 @@ mod tests {
                 () = end => assert!(lease.holds()),
             }
             // The first is written when it is needed.
-            process.renewals.lock().unwrap().split_off(1)
+            process.written.lock().unwrap().iter().skip(1).map(|(at, _)| *at).collect()
         };
         let (one, other) = tokio::join!(lease(0), lease(apart_ms));
         [one, other]
@@ -194,6 +329,54 @@ mod tests {
         let ([one, _], [other, _]) = (renewals("127.0.0.1:4000", 1).await, renewals("127.0.0.1:4001", 1).await);
         let moment = |renewals: &[UnixMs]| renewals[0].0 % 1_000;
         assert_ne!(moment(&one), moment(&other), "not all nodes in one moment");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_cannot_be_renewed_is_lost_unless_nobody_could_take_over() {
+        const LONG: Duration = Duration::from_secs(7 * 24 * 3_600);
+        for (is_alone, held_for) in [(false, LEASE - LEASE_MARGIN), (true, LONG)] {
+            let process = Process::new("127.0.0.1:4000", is_alone);
+            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), Seat::default());
+            assert!(!lease.holds() && keeper.acquire().await && lease.holds());
+            process.failing.store(usize::MAX, Ordering::Relaxed);
+            let acquired = Instant::now();
+            let _ = tokio::time::timeout(LONG, keeper.keep()).await;
+            assert_eq!((acquired.elapsed(), lease.holds()), (held_for, is_alone));
+            let written = if is_alone { "1 for good" } else { "1 for a while" };
+            assert_eq!(process.story(), [written]);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_comes_next_ends_the_lease_before() {
+        for is_alone in [false, true] {
+            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), Seat::default());
+            let next = async |worker| Keeper::new(process.clone(), WorkerId(worker), seat.clone()).0.acquire().await;
+            assert!(next(1).await);
+            // Nothing goes on before that is saved.
+            process.failing.store(3, Ordering::Relaxed);
+            assert!(next(2).await);
+            seat.give_up(&process, WorkerId(1)).await;
+            assert!(seat.is_of(WorkerId(2)), "a late one takes nothing away");
+            seat.give_up(&process, WorkerId(2)).await;
+            assert!(next(3).await);
+            let span = if is_alone { "for good" } else { "for a while" };
+            let want = [&format!("1 {span}"), "1 no more", &format!("2 {span}"), "1 no more", "2 no more"];
+            assert_eq!(process.story()[..5], want.map(str::to_owned));
+            assert_eq!(process.story()[5..], [format!("3 {span}")], "whoever left in order is not ended again");
+        }
+    }
+
+    #[tokio::test]
+    async fn only_who_is_alone_inherits() {
+        for (is_alone, want) in [(false, &[][..]), (true, &["nobody"])] {
+            let process = Process::new("127.0.0.1:4000", is_alone);
+            inherit(&process).await.unwrap();
+            assert_eq!(process.story(), want);
+        }
+        let process = Process::new("127.0.0.1:4000", true);
+        process.failing.store(1, Ordering::Relaxed);
+        assert!(inherit(&process).await.is_err(), "nothing may be served without it");
     }
 
     #[track_caller]

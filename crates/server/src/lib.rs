@@ -19,6 +19,7 @@ pub mod process;
 pub mod rls;
 pub mod runner;
 mod shares;
+pub mod sockets;
 pub mod spectate;
 pub mod tables;
 pub mod worlds;

@@ -16,6 +16,7 @@ use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, Serves};
 use crate::gateway::Front;
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::listener;
+use crate::lease;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::rls;
@@ -142,7 +143,7 @@ pub async fn serve(
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
     chores::correct_clock(&app).await?;
-    end_leases_of_the_dead(&app).await?;
+    lease::inherit(&app).await?;
     if app.config.serves == Serves::All {
         worlds::ensure(&app).await?;
     }
@@ -177,21 +178,6 @@ async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeErr
         Outcome::AccountIs(id) => Ok(Bootstrap::new(secret.expose(), id)),
         other => Err(ServeError::Bootstrap(other)),
     }
-}
-
-/// Whoever had a database of our own before us is dead, or we had not got its lock: what they owned is free at once, and not only
-/// when their leases would have ended. Owners of a shared database may be alive, and are left alone.
-async fn end_leases_of_the_dead(app: &App) -> Result<(), ServeError> {
-    if app.store.is_shared() {
-        return Ok(());
-    }
-    match app.store.commit(Command::EndAllLeases).await? {
-        Outcome::Done => {}
-        other => {
-            tracing::error!(outcome = ?other, "the leases of earlier processes were not ended; they end by themselves");
-        }
-    }
-    Ok(())
 }
 
 /// The rules of the rate limiter are in force before the first request comes.
@@ -258,8 +244,8 @@ async fn leave(
 
 async fn let_in(app: App, listener: TcpListener) {
     let limits = listener::Limits::of(&app.config, DOOR_MAX);
-    let (metrics, drain) = (app.metrics.clone(), app.drain.clone());
-    listener::serve(listener, Front::new(app), limits, metrics, async move { drain.begun().await }).await;
+    let (shared, drain) = ((app.metrics.clone(), app.sockets.clone()), app.drain.clone());
+    listener::serve_sharing(listener, Front::new(app), limits, shared, async move { drain.begun().await }).await;
 }
 
 /// Answers over gRPC, where somebody may ask there.

@@ -3,6 +3,9 @@
 use crate::chance::Dice;
 use std::time::Duration;
 
+/// Longer than any lease that ends: busy disks were seen to take seconds for an fsync.
+const STALL: Duration = Duration::from_secs(10);
+
 /// Trouble for the processes of a simulation and for their commands.
 #[derive(Clone, Debug)]
 pub struct Faults {
@@ -22,6 +25,11 @@ pub struct Faults {
     pub trouble_every: Option<Duration>,
     /// The store is away about this often, for up to eight seconds; `None` for never.
     pub outage_every: Option<Duration>,
+    /// The disk stalls about this often, for [`Faults::stall_for`]: commits wait, and are saved after it in their order; `None` for
+    /// never.
+    pub stall_every: Option<Duration>,
+    /// How long a stall lasts.
+    pub stall_for: Duration,
     /// Clocks of processes differ from the store's by up to this many milliseconds.
     pub skew_ms_max: u64,
 }
@@ -37,7 +45,27 @@ impl Faults {
             delay_max: Duration::from_millis(1 + dice.below(12_000)),
             trouble_every: dice.strikes(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
             outage_every: dice.strikes(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
+            stall_every: None,
+            stall_for: STALL,
             skew_ms_max: dice.below(300),
+        }
+    }
+
+    /// Nothing goes wrong but that the disk stalls again and again.
+    #[must_use]
+    pub fn only_stalls() -> Self {
+        Self {
+            faulty_for: STALL * 6,
+            commit_lost_per_mille: 0,
+            commit_unsure_per_mille: 0,
+            commit_delayed_per_mille: 0,
+            delay_min: Duration::ZERO,
+            delay_max: Duration::from_millis(1),
+            trouble_every: None,
+            outage_every: None,
+            stall_every: Some(STALL / 2),
+            stall_for: STALL,
+            skew_ms_max: 0,
         }
     }
 }

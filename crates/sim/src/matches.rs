@@ -28,8 +28,8 @@ impl Story for Matches {
 impl Matches {
     pub(crate) fn world(plan: Plan) -> Arc<World<Self>> {
         let specs = plan.matches.iter().map(|spec| (spec.id, spec.clone())).collect();
-        let (seed, faults) = (plan.seed, plan.faults.clone());
-        World::new(Self { plan, specs }, seed, faults)
+        let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.is_own);
+        World::new(Self { plan, specs }, seed, faults, is_own)
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Plan {
     pub seed: u64,
     /// Processes that share the store.
     pub nodes: usize,
+    /// Whether one process has the store for itself: the next one comes when it has gone.
+    pub is_own: bool,
     /// Matches that one process runs at once.
     pub matches_at_once: usize,
     /// What is played.
@@ -37,6 +39,7 @@ impl Plan {
         Self {
             seed,
             nodes: 1 + dice.below(3) as usize,
+            is_own: false,
             matches_at_once: 1 + dice.below(8) as usize,
             matches: (0..matches).map(|at| spec(at, &mut dice)).collect(),
             faults: Faults::of(&mut dice),
@@ -49,6 +52,13 @@ impl Plan {
     #[must_use]
     pub fn calm(mut self) -> Self {
         self.faults.faulty_for = Duration::ZERO;
+        self
+    }
+
+    /// The same for one process that has the store for itself.
+    #[must_use]
+    pub fn own(mut self) -> Self {
+        (self.is_own, self.nodes) = (true, 1);
         self
     }
 }

@@ -1,12 +1,18 @@
 //! Processes of a simulation, and what befalls them: killed as `kill -9` does, drained, or without time for a while.
 
-use crate::world::{Freeze, Story, World};
+use crate::world::{Freeze, Node, Story, World};
 use engine::limits::LEASE;
 use server::app::Drain;
+use server::lease;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+
+/// Pause before a process that could not open its store is started again.
+const OPEN_AGAIN: Duration = Duration::from_millis(50);
+/// A drain is over in this time, whatever the store does.
+const DRAINED_WITHIN: Duration = LEASE.saturating_mul(6);
 
 /// A process, for which time may stop.
 pub(crate) struct Process {
@@ -72,10 +78,15 @@ pub(crate) async fn trouble<S: Story>(world: &World<S>, nodes: &mut Vec<Process>
             }
             1 => {
                 let leaving = nodes.swap_remove(at);
-                nodes.push(start());
+                if !world.is_own {
+                    nodes.push(start());
+                }
                 leaving.drain.begin();
                 // A drain may meet a store that is away: it must not wait for it for ever.
-                check_not_broken(timeout(LEASE * 6, leaving.task).await.expect("a drain ends, store or no store"));
+                check_not_broken(timeout(DRAINED_WITHIN, leaving.task).await.expect("a drain ends, store or no store"));
+                if world.is_own {
+                    nodes.push(start());
+                }
             }
             _ => {
                 nodes[at].freeze.set(true);
@@ -85,6 +96,32 @@ pub(crate) async fn trouble<S: Story>(world: &World<S>, nodes: &mut Vec<Process>
         }
     }
     troubles
+}
+
+/// Lets the disk stall now and then while the world is faulty.
+pub(crate) async fn stalls<S: Story>(world: Arc<World<S>>) {
+    let Some(every) = world.faults.stall_every else { return };
+    while world.is_faulty() {
+        let pause = world.roll(|dice| dice.below(2 * every.as_micros() as u64));
+        sleep(Duration::from_micros(pause)).await;
+        world.set_stalled(true);
+        sleep(world.faults.stall_for).await;
+        world.set_stalled(false);
+    }
+}
+
+/// Begins as a process does: what earlier ones owned is free, and nothing is served before.
+pub(crate) async fn open<S: Story>(node: &Node<S>, drain: &Drain) {
+    let open = async {
+        while lease::inherit(node).await.is_err() {
+            sleep(OPEN_AGAIN).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = open => {}
+        () = drain.begun() => {}
+    }
 }
 
 /// Takes the store away now and then while the world is faulty.

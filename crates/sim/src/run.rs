@@ -2,13 +2,14 @@
 
 use crate::matches::Matches;
 use crate::plan::Plan;
-use crate::process::{Process, outages, trouble};
+use crate::process::{Process, open, outages, stalls, trouble};
 use crate::world::{Freeze, Node, World};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
 use engine::matches::life::State;
 use engine::rows::{Account, MatchStatus};
 use server::app::Drain;
+use server::lease::Seat;
 use server::runner::{Settings, run_with};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +27,10 @@ pub struct Report {
     pub calls: u64,
     /// Processes that were killed, drained or frozen.
     pub troubles: u32,
+    /// Times that the disk stalled.
+    pub stalls: u32,
+    /// Lives of workers: each had a lease of its own.
+    pub lives: usize,
     /// Made-up time that passed, in milliseconds.
     pub elapsed_ms: u64,
     /// Where each match is at the end, in the order of the plan.
@@ -50,9 +55,12 @@ async fn simulate(plan: Plan) -> Report {
     create(&world);
     let mut nodes: Vec<Process> = (0..world.story.plan.nodes).map(|_| start(&world)).collect();
     let outages = tokio::spawn(outages(world.clone()));
+    let stalling = tokio::spawn(stalls(world.clone()));
     let troubles = trouble(&world, &mut nodes, || start(&world)).await;
     outages.abort();
+    stalling.abort();
     world.set_store_up(true);
+    world.set_stalled(false);
     for node in &nodes {
         node.thaw();
     }
@@ -68,6 +76,8 @@ async fn simulate(plan: Plan) -> Report {
         trace: world.trace(),
         calls: world.oracle(|oracle| oracle.calls),
         troubles,
+        stalls: world.stalls(),
+        lives: world.lives(),
         elapsed_ms: began.elapsed().as_millis() as u64,
         statuses: statuses(&world),
     }
@@ -93,7 +103,12 @@ fn start(world: &Arc<World<Matches>>) -> Process {
         attempts_max: plan.attempts_max,
     };
     let drain = Drain::default();
-    Process::new(run_with(node, settings, drain.clone()), drain, freeze)
+    let leave = drain.clone();
+    let life = async move {
+        open(&node, &leave).await;
+        run_with(node, settings, Seat::default(), leave).await;
+    };
+    Process::new(life, drain, freeze)
 }
 
 fn statuses(world: &World<Matches>) -> Vec<MatchStatus> {

@@ -4,9 +4,11 @@
 use crate::chance::{Dice, hash};
 use crate::faults::Faults;
 use engine::commands::{Command, Outcome};
+use engine::ids::WorkerId;
 use engine::time::UnixMs;
 use server::lease::Tenant;
 use server::metrics::Metrics;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,6 +41,10 @@ pub(crate) struct World<S: Story> {
     began: Instant,
     state: Mutex<State<S::Oracle>>,
     is_store_up: AtomicBool,
+    /// Whether one process has the store for itself.
+    pub(crate) is_own: bool,
+    /// Where commits get no time while the disk stalls.
+    disk: Freeze,
 }
 
 struct State<O> {
@@ -46,12 +52,15 @@ struct State<O> {
     writer: Box<dyn Backend>,
     reader: Box<dyn Reader>,
     oracle: O,
+    /// Workers that ever had a lease.
+    workers: BTreeSet<WorkerId>,
+    stalls: u32,
     /// A running hash of all that happened: equal seeds give equal traces.
     trace: u64,
 }
 
 impl<S: Story> World<S> {
-    pub(crate) fn new(story: S, seed: u64, faults: Faults) -> Arc<Self> {
+    pub(crate) fn new(story: S, seed: u64, faults: Faults, is_own: bool) -> Arc<Self> {
         let database = MemoryDatabase::default();
         let open = "a store in memory opens";
         let state = State {
@@ -59,6 +68,8 @@ impl<S: Story> World<S> {
             writer: database.writer().expect(open),
             reader: database.reader().expect(open),
             oracle: S::Oracle::default(),
+            workers: BTreeSet::new(),
+            stalls: 0,
             trace: 0,
         };
         Arc::new(Self {
@@ -67,6 +78,8 @@ impl<S: Story> World<S> {
             began: Instant::now(),
             state: Mutex::new(state),
             is_store_up: AtomicBool::new(true),
+            is_own,
+            disk: Freeze::default(),
         })
     }
 
@@ -83,6 +96,22 @@ impl<S: Story> World<S> {
     /// Takes the store away, or brings it back.
     pub(crate) fn set_store_up(&self, is_up: bool) {
         self.is_store_up.store(is_up, Ordering::SeqCst);
+    }
+
+    /// Lets the disk stall, or go on.
+    pub(crate) fn set_stalled(&self, is_stalled: bool) {
+        self.lock().stalls += u32::from(is_stalled);
+        self.disk.set(is_stalled);
+    }
+
+    /// How often the disk stalled.
+    pub(crate) fn stalls(&self) -> u32 {
+        self.lock().stalls
+    }
+
+    /// Lives of workers that began: each had a lease.
+    pub(crate) fn lives(&self) -> usize {
+        self.lock().workers.len()
     }
 
     pub(crate) fn is_faulty(&self) -> bool {
@@ -106,6 +135,9 @@ impl<S: Story> World<S> {
         let elapsed = self.elapsed();
         for (command, outcome) in commands.iter().zip(&outcomes) {
             state.oracle.committed(elapsed, command, outcome);
+            if let (Command::RenewLease { worker, .. }, Outcome::Done) = (command, outcome) {
+                state.workers.insert(*worker);
+            }
             let line = format!("{} {command:?} {outcome:?}", elapsed.as_millis());
             state.trace = hash(line.as_bytes()) ^ state.trace.rotate_left(1);
         }
@@ -130,7 +162,7 @@ impl<S: Story> World<S> {
     }
 }
 
-/// Whether a process gets no time: it was stopped, or its machine sleeps. Whoever waits is woken in the order of waiting
+/// Whether a process gets no time: it was stopped, or its machine sleeps; or a disk. Whoever waits is woken in the order of waiting
 /// (tokio's `watch` wakes in random order, and one seed must be one story).
 #[derive(Default)]
 pub(crate) struct Freeze {
@@ -229,11 +261,17 @@ impl<S: Story> Node<S> {
     /// Commits as a process does: over a way on which things get lost and late.
     pub(crate) async fn send(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
         self.reach_store().await?;
+        self.world.disk.thawed().await;
         let outcomes = match self.fate() {
             Fate::IsLost => return Err(unavailable("lost on the way there")),
             Fate::ArrivesUnheard => {
                 self.world.commit_all(&commands);
                 return Err(unavailable("lost on the way back"));
+            }
+            // What a process has under way at its own store ends with it.
+            Fate::ArrivesLate(delay) if self.world.is_own => {
+                sleep(delay).await;
+                self.world.commit_all(&commands)
             }
             Fate::ArrivesLate(delay) => {
                 // On its own way now: it arrives even if its sender dies.
@@ -267,6 +305,10 @@ impl<S: Story> Tenant for Node<S> {
 
     fn address(&self) -> String {
         self.address.clone()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.world.is_own
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {

@@ -3,7 +3,8 @@
 mod common;
 
 use engine::matches::life::State;
-use sim::{Plan, Report, run};
+use engine::rows::MatchStatus;
+use sim::{Faults, Plan, Report, run};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[
@@ -44,6 +45,35 @@ fn appends_of_a_lost_lease_are_fenced() {
         common::delay_appends_beyond_the_lease(&mut plan.faults);
         let _ = run(plan);
     }
+}
+
+/// Stores of one process alone, with every fault: whoever comes next takes everything over, though no lease ends by itself.
+#[test]
+fn a_process_alone_dies_and_the_next_one_goes_on() {
+    let reports: Vec<Report> = (200..240).map(|seed| run(with_stalls(Plan::of_seed(seed).own()))).collect();
+    assert!(reports.iter().map(|report| report.troubles).sum::<u32>() > 40);
+    assert!(reports.iter().map(|report| report.stalls).sum::<u32>() > 40);
+    assert!(reports.iter().flat_map(|report| &report.statuses).any(|status| status.epoch > 2));
+}
+
+fn with_stalls(mut plan: Plan) -> Plan {
+    plan.faults.stall_every = Faults::only_stalls().stall_every;
+    plan
+}
+
+#[test]
+fn a_disk_that_stalls_costs_a_process_alone_nothing() {
+    let plan = |seed| Plan { faults: Faults::only_stalls(), ..Plan::of_seed(seed) };
+    for seed in 0..20 {
+        let report = run(plan(seed).own());
+        assert!(report.stalls > 1, "seed {seed}: {report:?}");
+        assert_eq!(report.lives, 1, "seed {seed}: the lease was lost");
+        let is_untouched = |status: &MatchStatus| status.state == State::Finished && status.epoch == 1;
+        assert!(report.statuses.iter().all(is_untouched), "seed {seed}: {:?}", report.statuses);
+    }
+    // Where others may take over, the same stalls must cost leases: or they would prove nothing.
+    let shared = (0..20).map(|seed| run(Plan { nodes: 1, ..plan(seed) }).lives);
+    assert!(shared.sum::<usize>() > 40);
 }
 
 #[test]

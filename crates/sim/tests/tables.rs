@@ -2,6 +2,7 @@
 
 mod common;
 
+use sim::Faults;
 use sim::tables::{Plan, Report, run};
 
 /// Seeds that failed once, each with what it found.
@@ -46,6 +47,33 @@ fn appends_of_a_lost_lease_are_fenced() {
         common::delay_appends_beyond_the_lease(&mut plan.faults);
         let _ = run(plan);
     }
+}
+
+/// Stores of one process alone, with every fault: whoever comes next takes everything over, though no lease ends by itself.
+#[test]
+fn a_process_alone_dies_and_the_next_one_goes_on() {
+    let own = |seed| {
+        let mut plan = Plan::of_seed(seed).own();
+        plan.faults.stall_every = Faults::only_stalls().stall_every;
+        run(plan)
+    };
+    let reports: Vec<Report> = (200..220).map(own).collect();
+    let sum = |of: fn(&Report) -> u32| reports.iter().map(of).sum::<u32>();
+    assert!(sum(|report| report.troubles) > 20 && sum(|report| report.stalls) > 20, "{reports:#?}");
+    assert!(sum(|report| report.claims) > 20 && sum(|report| report.abandoned) > 2, "{reports:#?}");
+}
+
+#[test]
+fn a_disk_that_stalls_costs_a_process_alone_nothing() {
+    let plan = |seed| Plan { faults: Faults::only_stalls(), ..Plan::of_seed(seed) };
+    for seed in 0..10 {
+        let report = run(plan(seed).own());
+        assert!(report.stalls > 1 && report.events > 0, "seed {seed}: {report:?}");
+        assert_eq!(report.lives, 1, "seed {seed}: the lease was lost");
+    }
+    // Where others may take over, the same stalls must cost leases: or they would prove nothing.
+    let shared = (0..10).map(|seed| run(Plan { nodes: 1, ..plan(seed) }).lives);
+    assert!(shared.sum::<usize>() > 20);
 }
 
 #[test]

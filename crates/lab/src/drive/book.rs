@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::failure::Failure;
 use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
-use crate::record::{Cell, Class, ErrorNote, Interval, Op, Pushed, Sample, histogram};
+use crate::record::{Cell, Class, ErrorNote, HeldCell, Interval, Op, Pushed, Sample, histogram};
 
 /// What one worker saw in the second that is going on.
 #[derive(Debug)]
@@ -124,10 +124,38 @@ impl Book {
         }
     }
 
-    /// Takes an error that belongs to no arrival: a held connection that was lost.
-    pub(crate) fn loss(&mut self, part: u32, journey: usize) {
+    /// What becomes of the connections that a part holds.
+    fn held(&mut self, part: u32) -> &mut HeldCell {
         self.dirty = true;
-        self.cell(part, Op { journey, step: None }).errors += 1;
+        let held = &mut self.page.held;
+        let place = held.iter().position(|cell| cell.part == part).unwrap_or_else(|| {
+            held.push(HeldCell::new(part));
+            held.len() - 1
+        });
+        &mut held[place]
+    }
+
+    /// Takes a connection that stands for the first time, so long after it was due.
+    pub(crate) fn opened(&mut self, part: u32, took: Duration) {
+        let held = self.held(part);
+        held.opened += 1;
+        note(&mut held.opening_us, us(took));
+    }
+
+    /// Takes a connection that stands again.
+    pub(crate) fn reopened(&mut self, part: u32) {
+        self.held(part).reopened += 1;
+    }
+
+    /// Takes a try to open a connection that came to nothing.
+    pub(crate) fn unopened(&mut self, part: u32) {
+        self.held(part).failed += 1;
+    }
+
+    /// Takes a held connection that is gone: ended by the other side in order, or lost otherwise.
+    pub(crate) fn gone(&mut self, part: u32, in_order: bool) {
+        let held = self.held(part);
+        *(if in_order { &mut held.closed } else { &mut held.dropped }) += 1;
     }
 
     /// Takes the reason of an error.
@@ -332,6 +360,30 @@ mod tests {
         book.pushed(0, 7, None);
         book.tear();
         assert_eq!(counts(&book.full().unwrap()), [(0, 1, 7, 0)]);
+    }
+
+    #[test]
+    fn held_connections_are_counted_by_part_and_are_no_requests() {
+        let mut book = Book::new(0, false);
+        book.opened(2, Duration::from_millis(7));
+        book.unopened(3);
+        book.gone(2, true);
+        book.gone(2, false);
+        book.gone(2, false);
+        book.reopened(2);
+        book.tear();
+        let page = book.full().unwrap();
+        let counts = |cell: &HeldCell| {
+            (cell.part, [cell.opened, cell.reopened, cell.failed, cell.closed, cell.dropped, cell.opening_us.len()])
+        };
+        assert_eq!(
+            page.held.iter().map(counts).collect::<Vec<_>>(),
+            [(2, [1, 1, 0, 1, 2, 1]), (3, [0, 0, 1, 0, 0, 0])]
+        );
+        assert!(page.cells.is_empty());
+        book.opened(2, Duration::ZERO);
+        book.tear();
+        assert_eq!(book.full().unwrap().held.iter().map(counts).collect::<Vec<_>>(), [(2, [1, 0, 0, 0, 0, 1])]);
     }
 
     #[test]

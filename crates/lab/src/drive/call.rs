@@ -21,6 +21,8 @@ pub(crate) struct Route {
     pub(crate) tells_steps_apart: bool,
     /// Whether they are messages over a connection of its own.
     pub(crate) speaks: bool,
+    /// Names whose values the held connection has kept.
+    pub(crate) inherits: Vec<String>,
     pub(crate) repeats: Vec<Repeat>,
     pub(crate) beside: Vec<Loops>,
 }
@@ -115,6 +117,7 @@ pub(crate) fn routes(scenario: &Scenario, shared: Shared<'_>) -> Result<(Vec<Rou
             own: journey.own,
             tells_steps_apart: journey.tells_steps_apart(),
             speaks: journey.speaks,
+            inherits: journey.inherits.clone(),
             repeats: journey.repeats.clone(),
             beside: journey.beside.iter().map(|beside| Loops::of(journey, beside)).collect(),
         });

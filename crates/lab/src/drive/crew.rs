@@ -82,6 +82,16 @@ pub enum Report {
     Interval(Interval),
     /// Pieces of work whose creation was answered.
     Started(Vec<Begun>),
+    /// Every connection that this worker holds for that part has stood. Each worker says so once for every leg that
+    /// holds some, after all figures of their opening; what is asked over them begins when it is told to.
+    Opened {
+        /// The worker.
+        worker: u32,
+        /// The part.
+        part: u32,
+        /// When the last of them stood, from the start of the plan.
+        at: Duration,
+    },
     /// This worker will never send anything for that part again, and everything of it has ended. Each worker says so
     /// once for every part of every leg, after all figures of the part and all work that it started.
     Over {
@@ -145,6 +155,14 @@ pub struct Gauges {
 pub(crate) enum Order {
     /// Drive your segment of this.
     Leg(Leg),
+    /// All connections that the part holds are open, at every worker: its time begins at this moment from the start of
+    /// the plan.
+    Ask {
+        /// The part.
+        part: u32,
+        /// The moment.
+        at: Duration,
+    },
     /// That part and its leg are over.
     Cut(u32),
     /// Everything is over; what is under way may take so long.
@@ -224,6 +242,12 @@ impl Crew {
     /// Has every worker drive its own segment of a leg.
     pub fn send(&self, leg: Leg) {
         self.order(&Order::Leg(leg));
+    }
+
+    /// Begins what a leg of held connections is for, at a moment from the start of the plan: every worker has said that
+    /// its connections have been opened.
+    pub fn ask(&self, part: u32, at: Duration) {
+        self.order(&Order::Ask { part, at });
     }
 
     /// Ends a part and the leg that it belongs to: what is due and was not sent is counted as such and dropped,

@@ -8,8 +8,14 @@ use super::thresholds::{
     ONE_CORE, ONE_CORE_LASTING, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, THROTTLED_MIN, THROTTLED_SHARE_MIN, WAIT_MIN_S,
 };
 use super::view::{GENERATOR, SERVER, View};
-use super::words::{digits, share, time};
+use super::words::{count, digits, share, time};
 use super::{Candidate, Case, Rank};
+use crate::fold::Series;
+use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, PULSE};
+use crate::report::words::clean;
+
+/// What the figures of programs that have nothing to do with the trial begin with, behind the machine's own name.
+const NEIGHBOUR: &str = "cores_of.";
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     let cores = Cores::of(view);
@@ -24,7 +30,7 @@ pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
 }
 
 /// Who used how many cores while the target was busy.
-struct Cores {
+struct Cores<'a> {
     busy: Times,
     /// Of the machine.
     all: f64,
@@ -38,12 +44,18 @@ struct Cores {
     used: Option<f64>,
     /// Of those: taken away by the machine's own host.
     stolen: Option<f64>,
+    /// Of those: in the kernel's interrupts, which are no process's.
+    interrupts: Option<f64>,
+    /// How many processes the target was at most, and what the busiest of them used.
+    members: Option<(f64, f64)>,
+    /// Programs that have nothing to do with the trial, by name, the busiest first.
+    neighbours: Vec<(&'a str, f64)>,
     /// How long all of them were in use.
     full_s: f64,
 }
 
-impl Cores {
-    fn of(view: &View<'_>) -> Self {
+impl<'a> Cores<'a> {
+    fn of(view: &View<'a>) -> Self {
         let busy = view.busy();
         let all = view.input.machine.cores.map_or(1.0, |cores| cores as f64);
         let over = |name: &str| view.series(name).and_then(|series| mean(series, &busy));
@@ -61,6 +73,13 @@ impl Cores {
         let (server, generator) = (sum(&|name| name == SERVER), sum(&|name| name.starts_with(GENERATOR)));
         let helpers = sum(&|name| name != SERVER && !name.starts_with(GENERATOR)).unwrap_or(0.0);
         let share = view.series("machine.busy_share");
+        let mut neighbours: Vec<(&str, f64)> = Vec::new();
+        for (name, series) in &view.input.timeline.series {
+            let program = name.strip_prefix("machine.").and_then(|name| name.strip_prefix(NEIGHBOUR));
+            neighbours.extend(program.zip(used_over(series, &busy)).filter(|(_, cores)| *cores >= NEIGHBOUR_CORES_MIN));
+        }
+        neighbours.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let most = view.series(&format!("process.{SERVER}.processes")).and_then(Series::peak).map(|(_, most)| most);
         Self {
             all,
             allowed: view.input.limits.cpu_share.map_or(all, |share| share.min(all)),
@@ -69,6 +88,9 @@ impl Cores {
             helpers,
             used: share.and_then(|series| mean(series, &busy)).map(|share| share * all),
             stolen: over("machine.steal_share").map(|share| share * all),
+            interrupts: over("machine.interrupt_share").map(|share| share * all),
+            members: most.filter(|processes| *processes >= 2.0).zip(over(&format!("process.{SERVER}.busiest_cores"))),
+            neighbours,
             full_s: share.map_or(0.0, |series| time_when_s(series, &busy, |share| share >= MACHINE_FULL_SHARE)),
             busy,
         }
@@ -92,17 +114,40 @@ impl Cores {
 
     fn users(&self) -> String {
         let known = self.server.unwrap_or(0.0) + self.generator.unwrap_or(0.0) + self.helpers;
-        let stolen = self.stolen.unwrap_or(0.0);
-        let others = self.used.map_or(0.0, |used| (used - known - stolen).max(0.0));
-        format!(
-            "the target used {} cores, the lab {}, the trial's other processes {}, everybody else {}; the host took {} away",
-            self.server.map_or_else(|| "an unknown number of".to_owned(), digits),
-            self.generator.map_or_else(|| "an unknown number".to_owned(), digits),
-            digits(self.helpers),
-            digits(others),
-            digits(stolen),
-        )
+        let (stolen, interrupts) = (self.stolen.unwrap_or(0.0), self.interrupts.unwrap_or(0.0));
+        let others = self.used.map_or(0.0, |used| (used - known - stolen - interrupts).max(0.0));
+        let members = self.members.map_or_else(String::new, |(processes, busiest)| {
+            format!(" (up to {} processes, the busiest of them {})", count(processes as u64), digits(busiest))
+        });
+        let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
+        let named: Vec<String> = named.map(|(name, cores)| format!("{} {}", clean(name), digits(*cores))).collect();
+        let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+        let mut users = vec![
+            match self.server {
+                Some(used) => format!("the target used {} cores{members}", digits(used)),
+                None => "the lab does not know which processes are the target's".to_owned(),
+            },
+            format!("the lab {}", self.generator.map_or_else(|| "an unknown number".to_owned(), digits)),
+            format!("the trial's other processes {}", digits(self.helpers)),
+        ];
+        users.extend(
+            self.interrupts.map(|used| format!("the kernel's interrupts, its network among them, {}", digits(used))),
+        );
+        let strangers = if self.server.is_some() {
+            "programs that have nothing to do with the trial"
+        } else {
+            "everybody else, the target among them,"
+        };
+        users.push(format!("{strangers} {}{named}", digits(others)));
+        format!("{}; the host took {} away", users.join(", "), digits(stolen))
     }
+}
+
+/// Cores that a program kept busy, over all of these times: in seconds without a word of it there was nothing to tell.
+fn used_over(series: &Series, times: &Times) -> Option<f64> {
+    let told: f64 =
+        series.points.iter().filter(|point| times.contains(point.t_s)).map(|point| point.mean * point.n as f64).sum();
+    (times.length_s() > 0.0).then(|| told * PULSE.as_secs_f64() / times.length_s())
 }
 
 fn is_lasting(lasting_s: f64, times: &Times) -> bool {
@@ -110,7 +155,7 @@ fn is_lasting(lasting_s: f64, times: &Times) -> bool {
 }
 
 /// The target wanted more than its share, and the kernel made it wait.
-fn throttled(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+fn throttled(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     let (limit, pressure) = (view.input.limits.cpu_share?, view.input.pressure);
     let periods = pressure.cpu_throttled_periods.zip(pressure.cpu_periods).filter(|(_, all)| *all > 0);
     let part = periods.map(|(throttled, all)| throttled as f64 / all as f64);
@@ -139,7 +184,7 @@ fn throttled(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
 }
 
 /// The target used all the processor time that it may use.
-fn saturated(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+fn saturated(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     let used = cores.server?;
     let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
     let at_limit_s = time_when_s(series, &cores.busy, |used| used >= CPU_FULL_SHARE * cores.allowed);
@@ -169,7 +214,7 @@ fn saturated(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
 }
 
 /// One thread of the target is busy all the time while other cores idle.
-fn one_core(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+fn one_core(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
     let at_one_s = time_when_s(series, &cores.busy, |used| ONE_CORE.contains(&used));
     let lasts = at_one_s >= CPU_LASTING_MIN_S && at_one_s >= ONE_CORE_LASTING * cores.busy.length_s();
@@ -192,15 +237,15 @@ fn one_core(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
 }
 
 /// All cores of the machine were in use, and most of them not by the target.
-fn machine_full(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+fn machine_full(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     let used = cores.used?;
     // A lab that works at its own limit is told of below.
     let is_lab = cores.lab_is_full(view.input.workers) && cores.generator.unwrap_or(0.0) >= used / 2.0;
     if !cores.machine_is_full() || cores.are_servers() || is_lab || !is_harmed(view) {
         return None;
     }
-    let sentence =
-        format!("The machine was full, and not with the target alone: while it was busy, {}.", cores.users());
+    let why = if cores.server.is_some() { "and not with the target alone" } else { "and nobody can say with whom" };
+    let sentence = format!("The machine was full, {why}: while the target was busy, {}.", cores.users());
     let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
     let rank = if is_doubt { Rank::Doubt } else { Rank::Cause };
     let case = Case::new("machine_full", cores.full_s / cores.busy.length_s(), sentence).rank(rank).evidence(
@@ -208,14 +253,22 @@ fn machine_full(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
         format!("at least {} for {} of {}", share(MACHINE_FULL_SHARE), time(cores.full_s), time(cores.busy.length_s())),
     );
     let refuted_by = "On a machine of its own the target is no faster.";
-    Some(case.close(
-        refuted_by,
-        "Run the target, the lab and what helps them on different machines, or leave the machine alone.",
-    ))
+    let advice = match (cores.server, cores.neighbours.first()) {
+        (None, _) => {
+            "Say which process is the target (--pid), or let the lab start it: then its share can be told.".to_owned()
+        }
+        (_, Some((name, used))) if *used >= cores.generator.unwrap_or(0.0) => {
+            format!("End {} while measuring: it has nothing to do with the trial.", clean(name))
+        }
+        _ => {
+            "Run the target, the lab and what helps them on different machines, or leave the machine alone.".to_owned()
+        }
+    };
+    Some(case.close(refuted_by, &advice))
 }
 
 /// The lab did not keep to its own plan.
-fn behind(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
+fn behind(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     let generator = &view.input.results.generator;
     let bound_ms = generator.lag_p99_max_ms;
     let lag_ms = generator.schedule_lag_ms.p99.filter(|lag_ms| lag_ms.is_finite() && *lag_ms > bound_ms)?;
@@ -233,7 +286,7 @@ fn behind(view: &View<'_>, cores: &Cores) -> Option<Candidate> {
         time(lag_ms / 1000.0),
         time(bound_ms / 1000.0)
     );
-    let peak = view.series("generator.lag_p99_ms").and_then(crate::fold::Series::peak);
+    let peak = view.series("generator.lag_p99_ms").and_then(Series::peak);
     let case = Case::new("generator_behind", 1.0, sentence)
         .rank(Rank::Doubt)
         .evidence(

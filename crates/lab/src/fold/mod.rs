@@ -2,6 +2,7 @@
 //! figures in any order. Refuses to know clocks, files and whether a figure is good.
 
 mod curve;
+mod held;
 mod op;
 mod push;
 mod results;
@@ -13,6 +14,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use curve::{Curve, Point};
+pub use held::HeldFigures;
+pub(crate) use held::HeldFold;
 pub use op::Tally;
 pub(crate) use op::{OpFold, Times};
 pub use push::PushFigures;
@@ -228,10 +231,8 @@ impl Fold {
     }
 }
 
-/// Seconds in which at least one part of these phases was driven: parts may overlap, and there are pauses between them.
-fn active_s(parts: &[PartFigures], of_phase: &dyn Fn(&str) -> bool) -> Option<f64> {
-    let own = parts.iter().filter(|part| of_phase(&part.phase));
-    let mut spans: Vec<(f64, f64)> = own.map(|part| (part.start_s, part.start_s + part.length_s)).collect();
+/// What spans of time cover together: they may overlap, and there are pauses between them. None where there are none.
+fn covered_s(mut spans: Vec<(f64, f64)>) -> Option<f64> {
     spans.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut sum, mut until) = (0.0, f64::NEG_INFINITY);
     for (start, end) in spans {
@@ -241,12 +242,20 @@ fn active_s(parts: &[PartFigures], of_phase: &dyn Fn(&str) -> bool) -> Option<f6
     (until > f64::NEG_INFINITY).then_some(sum)
 }
 
-/// Seconds in which a journey was driven.
+/// Seconds in which a journey was driven: in parts of its phases, or while connections were opened with it.
 #[must_use]
 pub fn active_of(scenario: &Scenario, parts: &[PartFigures], journey: usize) -> Option<f64> {
-    let takes = |phase: &Phase| phase.journey == journey || phase.opening == Some(journey);
-    let drives = |name: &str| scenario.phases.iter().any(|phase| phase.name == name && takes(phase));
-    active_s(parts, &drives)
+    let of = |takes: fn(&Phase, usize) -> bool| {
+        let drives =
+            move |part: &&PartFigures| scenario.phases.iter().any(|p| p.name == part.phase && takes(p, journey));
+        parts.iter().filter(drives)
+    };
+    let driven = of(|phase, journey| phase.journey == journey).map(|part| (part.start_s, part.start_s + part.length_s));
+    let opened = of(|phase, journey| phase.opening == Some(journey)).filter_map(|part| {
+        let held = part.connections.as_ref()?;
+        Some((held.from_s, held.from_s + held.opening_s?))
+    });
+    covered_s(driven.chain(opened).collect())
 }
 
 #[cfg(test)]
@@ -327,15 +336,8 @@ mod tests {
 
     #[test]
     fn pauses_and_overlaps_do_not_count_as_time() {
-        let part = |phase: &str, start_s, length_s| PartFigures {
-            phase: phase.to_owned(),
-            start_s,
-            length_s,
-            ..PartFigures::default()
-        };
-        let parts = [part("a", 0.0, 2.0), part("a", 1.0, 2.0), part("a", 10.0, 1.0), part("b", 4.0, 9.0)];
-        let active = |name: &str| active_s(&parts, &|phase| phase == name);
-        assert_eq!((active("a"), active("b"), active("c")), (Some(4.0), Some(9.0), None));
+        assert_eq!(covered_s(vec![(10.0, 11.0), (0.0, 2.0), (1.0, 3.0)]), Some(4.0));
+        assert_eq!((covered_s(vec![(4.0, 13.0)]), covered_s(Vec::new())), (Some(9.0), None));
     }
 
     /// One journey, `a`, of so many steps.

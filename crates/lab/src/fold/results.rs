@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
+use super::held::{HELD_FIGURES, HeldFigures};
 use super::push::PushFigures;
 use super::series::Series;
 use super::summary::{Figures, STATISTICS, round};
@@ -82,6 +83,9 @@ pub struct PhaseFigures {
     pub peak_per_s: Option<f64>,
     /// The highest rate that a search held, in arrivals per second.
     pub edge_per_s: Option<f64>,
+    /// The connections that it held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<HeldFigures>,
 }
 
 /// A figure that an observer read.
@@ -208,6 +212,9 @@ pub struct PartFigures {
     /// Whether the search for the edge called it overloaded, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<Vec<String>>,
+    /// The connections that it holds: it begins when all of them are open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<HeldFigures>,
 }
 
 /// One kind of work. Finished, failed, stuck, waiting and running add up to created.
@@ -396,7 +403,8 @@ pub fn known_figures(
     paths
 }
 
-/// Only a load that is raised step by step shows a peak, and only a search finds an edge.
+/// Only a load that is raised step by step shows a peak, only a search finds an edge, and only connections that are
+/// held are told of apart from requests.
 fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {
     let figures: &[&str] = match phase.arrivals {
         Arrivals::Ladder { .. } => &["peak_per_s"],
@@ -404,6 +412,10 @@ fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {
         _ => &[],
     };
     paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
+    if matches!(phase.arrivals, Arrivals::Hold { .. }) {
+        paths.extend(HELD_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
+        add_statistics(paths, &format!("{}.connections.opening_ms", phase.name));
+    }
 }
 
 /// What is waited for has no latency.

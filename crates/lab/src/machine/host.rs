@@ -27,6 +27,9 @@ pub struct HostFigures {
     pub busy_share: Option<f64>,
     /// The share of all processors that the machine's own host took away.
     pub steal_share: Option<f64>,
+    /// The share of all processors that went into the kernel's interrupts: packets that arrive, those of the loopback
+    /// among them, are handled there, and are no process's time.
+    pub interrupt_share: Option<f64>,
     /// Memory that programs could still get without swapping.
     pub memory_available_bytes: Option<u64>,
     /// TCP sockets (IPv4 and, where the kernel says so, IPv6) that somebody uses.
@@ -50,7 +53,16 @@ pub struct HostFigures {
 struct Ticks {
     idle: u64,
     steal: u64,
+    interrupts: u64,
     total: u64,
+}
+
+/// Shares of all processors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shares {
+    busy: f64,
+    steal: f64,
+    interrupts: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +104,9 @@ impl Host {
             Some(count(now).saturating_sub(count(before)))
         };
         HostFigures {
-            busy_share: shares.map(|(busy, _)| busy),
-            steal_share: shares.map(|(_, steal)| steal),
+            busy_share: shares.map(|shares| shares.busy),
+            steal_share: shares.map(|shares| shares.steal),
+            interrupt_share: shares.map(|shares| shares.interrupts),
             memory_available_bytes: self.memory_available_bytes,
             tcp_in_use: self.sockets.map(|sockets| sockets.in_use),
             tcp_time_wait: self.sockets.map(|sockets| sockets.time_wait),
@@ -117,6 +130,7 @@ impl HostFigures {
         let all = [
             ("busy_share", self.busy_share.map(round)),
             ("steal_share", self.steal_share.map(round)),
+            ("interrupt_share", self.interrupt_share.map(round)),
             ("memory_available_bytes", count(self.memory_available_bytes)),
             ("tcp_in_use", count(self.tcp_in_use)),
             ("tcp_time_wait", count(self.tcp_time_wait)),
@@ -136,16 +150,20 @@ impl Ticks {
     fn parse(stat: &str) -> Option<Self> {
         let fields = line(stat, "cpu ")?.split_whitespace().map(|field| field.parse::<u64>().ok());
         let all: Vec<u64> = fields.take(8).collect::<Option<_>>()?;
-        let &[_, _, _, idle, waiting, _, _, steal] = all.as_slice() else { return None };
-        Some(Self { idle: idle + waiting, steal, total: all.iter().sum() })
+        let &[_, _, _, idle, waiting, hard, soft, steal] = all.as_slice() else { return None };
+        Some(Self { idle: idle + waiting, steal, interrupts: hard + soft, total: all.iter().sum() })
     }
 
-    fn shares_since(self, before: Self) -> Option<(f64, f64)> {
+    fn shares_since(self, before: Self) -> Option<Shares> {
         let total = self.total.checked_sub(before.total).filter(|total| *total > 0)? as f64;
         // The kernel's idle time can step back a little.
         let idle = self.idle.saturating_sub(before.idle) as f64;
-        let steal = self.steal.saturating_sub(before.steal) as f64;
-        Some(((1.0 - idle / total).max(0.0), steal / total))
+        let share = |now: u64, before: u64| now.saturating_sub(before) as f64 / total;
+        Some(Shares {
+            busy: (1.0 - idle / total).max(0.0),
+            steal: share(self.steal, before.steal),
+            interrupts: share(self.interrupts, before.interrupts),
+        })
     }
 }
 
@@ -208,28 +226,30 @@ mod tests {
 
     #[test]
     fn processors() {
-        let parse = |text: &str| Ticks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.total));
+        let parse =
+            |text: &str| Ticks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.interrupts, ticks.total));
         let before = "cpu  100 0 50 800 40 0 5 5 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
-        assert_eq!(parse(before), Some((840, 5, 1000)));
+        assert_eq!(parse(before), Some((840, 5, 5, 1000)));
         assert_eq!(parse("cpu 1 2 3\n"), None);
         assert_eq!(parse("cpu a b c d e f g h\n"), None);
         assert_eq!(parse(""), None);
     }
 
     #[track_caller]
-    fn check_share(now: (u64, u64, u64), expected: Option<(f64, f64)>) {
-        let before = Ticks { idle: 840, steal: 5, total: 1000 };
-        let (idle, steal, total) = now;
-        assert_eq!(Ticks { idle, steal, total }.shares_since(before), expected, "{now:?}");
+    fn check_share(now: (u64, u64, u64, u64), expected: Option<(f64, f64, f64)>) {
+        let before = Ticks { idle: 840, steal: 5, interrupts: 5, total: 1000 };
+        let (idle, steal, interrupts, total) = now;
+        let found = Ticks { idle, steal, interrupts, total }.shares_since(before);
+        assert_eq!(found.map(|shares| (shares.busy, shares.steal, shares.interrupts)), expected, "{now:?}");
     }
 
     #[test]
     fn shares() {
-        check_share((890, 15, 1200), Some((0.75, 0.05)));
-        check_share((840, 205, 1200), Some((1.0, 1.0)));
-        check_share((839, 5, 1200), Some((1.0, 0.0)));
-        check_share((840, 5, 1000), None);
-        check_share((0, 0, 0), None);
+        check_share((890, 15, 25, 1200), Some((0.75, 0.05, 0.1)));
+        check_share((840, 205, 5, 1200), Some((1.0, 1.0, 0.0)));
+        check_share((839, 5, 5, 1200), Some((1.0, 0.0, 0.0)));
+        check_share((840, 5, 5, 1000), None);
+        check_share((0, 0, 0, 0), None);
     }
 
     #[track_caller]
@@ -286,9 +306,10 @@ mod tests {
         assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");
         assert!(names.iter().any(|name| name == "tcp_time_wait"), "{names:?}");
         assert!(names.iter().any(|name| name == "packets_dropped"), "{names:?}");
-        let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, total: 4 }), ..Host::default() };
-        let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, total: 8 }), ..Host::default() };
-        let expected = [("busy_share".to_owned(), 0.75), ("steal_share".to_owned(), 0.25)];
+        let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, interrupts: 3, total: 4 }), ..Host::default() };
+        let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, interrupts: 4, total: 8 }), ..Host::default() };
+        let expected = [("busy_share", 0.75), ("steal_share", 0.25), ("interrupt_share", 0.25)];
+        let expected = expected.map(|(name, share)| (name.to_owned(), share));
         assert_eq!(then.since(&idle).by_name(), BTreeMap::from(expected));
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use disk::{free_bytes, fsync_ms_p50};
 pub use host::{Host, HostFigures, local_ports};
-pub use process::{Usage, identity, pss_bytes, usage};
+pub use process::{Usage, identity, name_of, pss_bytes, usage};
 pub use tree::{Processes, Row};
 pub(crate) use tree::{pss_of, usage_of};
 

@@ -62,12 +62,12 @@ pub(super) struct Stat {
     pub(super) parent: u32,
     /// The process group.
     pub(super) group: u32,
-    user_ticks: u64,
-    system_ticks: u64,
+    pub(super) user_ticks: u64,
+    pub(super) system_ticks: u64,
     children_ticks: u64,
     threads: u64,
     /// When it started, in ticks since the machine did.
-    started_ticks: u64,
+    pub(super) started_ticks: u64,
 }
 
 impl Stat {
@@ -100,6 +100,12 @@ fn switches(status: &str) -> Option<(u64, u64)> {
 /// The proportional set size of a smaps_rollup: shared pages are divided among those who share them.
 fn pss(rollup: &str) -> Option<u64> {
     kib(value(rollup, "Pss")?)
+}
+
+/// What a process calls itself: at most 15 characters, which may be any.
+#[must_use]
+pub fn name_of(pid: u32) -> Option<String> {
+    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
 }
 
 /// The usage of one living process of this machine; none of a zombie.

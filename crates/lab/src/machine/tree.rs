@@ -8,7 +8,7 @@ use std::fs;
 use super::process::{Stat, Usage, pss_bytes, usage};
 
 /// A process's place among the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// Its id.
     pub pid: u32,
@@ -16,6 +16,18 @@ pub struct Row {
     pub parent: u32,
     /// Its process group.
     pub group: u32,
+    /// When it started, in ticks since the machine did: tells it from a later one with the same id.
+    pub started_ticks: u64,
+    /// Processor time since then, user and system, in ticks.
+    pub cpu_ticks: u64,
+}
+
+impl Row {
+    /// Processor time since it started, in seconds.
+    #[must_use]
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_ticks as f64 / rustix::param::clock_ticks_per_second() as f64
+    }
 }
 
 /// All processes of this machine at one moment.
@@ -31,10 +43,16 @@ impl Processes {
         let of_entry = |entry: fs::DirEntry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let stat = Stat::read(pid)?;
-            Some(Row { pid, parent: stat.parent, group: stat.group })
+            let cpu_ticks = stat.user_ticks + stat.system_ticks;
+            Some(Row { pid, parent: stat.parent, group: stat.group, started_ticks: stat.started_ticks, cpu_ticks })
         };
         let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
         Self { rows: entries.filter_map(of_entry).collect() }
+    }
+
+    /// All of them.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter()
     }
 
     /// The process, if it is there, and all its descendants.
@@ -100,7 +118,8 @@ mod tests {
 
     #[test]
     fn those_who_belong_together_are_found() {
-        let all: Processes = ALL.into_iter().map(|(pid, parent, group)| Row { pid, parent, group }).collect();
+        let all: Processes =
+            ALL.into_iter().map(|(pid, parent, group)| Row { pid, parent, group, ..Row::default() }).collect();
         check(&all.descendants(10), &[10, 11, 12]);
         check(&all.group(10), &[10, 11, 12, 13]);
         check(&all.descendants(12), &[12]);
@@ -110,8 +129,10 @@ mod tests {
 
     #[test]
     fn a_scan_while_ids_are_reused_ends_all_the_same() {
-        let circle: Processes =
-            [(5, 6, 5), (6, 5, 5)].map(|(pid, parent, group)| Row { pid, parent, group }).into_iter().collect();
+        let circle: Processes = [(5, 6, 5), (6, 5, 5)]
+            .map(|(pid, parent, group)| Row { pid, parent, group, ..Row::default() })
+            .into_iter()
+            .collect();
         check(&circle.descendants(5), &[5, 6]);
     }
 

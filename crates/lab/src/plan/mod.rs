@@ -17,7 +17,7 @@ pub use label::part_label;
 pub(crate) use moments::due_within;
 
 use crate::scenario::chance::{Purpose, draw};
-use crate::scenario::{self, Each, EdgeArrivals, Every, Phase, Reconnect, mix};
+use crate::scenario::{self, Each, EdgeArrivals, Every, Opening, Phase, Reconnect, mix};
 
 /// A stretch of a phase as workers drive it: everything that they need to know, and no more. Pure data: any worker,
 /// in any process, computes its own segment of it.
@@ -63,9 +63,9 @@ pub enum Schedule {
     /// A closed loop.
     #[allow(missing_docs)]
     Clients { clients: u64, each: Each },
-    /// Held connections.
+    /// Held connections; requests across them are due when all are open, and counted from there.
     #[allow(missing_docs)]
-    Hold { connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, lasting: Duration },
+    Hold { connections: u64, opening: Opening, rate_per_s: Option<f64>, lasting: Duration },
 }
 
 /// Where a phase stands in its run.
@@ -113,8 +113,8 @@ pub fn legs(phase: &Phase, place: Place) -> Vec<Leg> {
         Load::Ladder { ref levels, each, .. } => {
             numbered(levels.iter().map(|&clients| Schedule::Clients { clients, each }).collect())
         }
-        Load::Hold { connections, open_per_s, rate_per_s, lasting } => {
-            one(Schedule::Hold { connections, open_per_s, rate_per_s, lasting })
+        Load::Hold { connections, opening, rate_per_s, lasting } => {
+            one(Schedule::Hold { connections, opening, rate_per_s, lasting })
         }
         Load::Edge(_) => Vec::new(),
     }
@@ -149,6 +149,13 @@ fn leg(phase: &Phase, place: Place, number: u32, schedule: Schedule) -> Leg {
 }
 
 impl Leg {
+    /// The same for held connections that are open since `at`, which was not known before: their requests count from
+    /// there.
+    #[must_use]
+    pub fn asked_from(&self, at: Duration) -> Self {
+        Self { start: at, ..self.clone() }
+    }
+
     /// The arrivals that are due by the clock, for worker `worker` of `of`: index i belongs to worker i modulo `of`, so
     /// that the segments of all workers are the whole, however many there are. Requests across held connections are
     /// shared among the workers that hold one. None for a closed loop: there an answer makes the next arrival due, and
@@ -172,12 +179,12 @@ impl Leg {
     /// When connection `number`, counted from 0, is due to be opened, where the leg holds some.
     #[must_use]
     pub fn opening(&self, number: u64) -> Option<Duration> {
-        let Schedule::Hold { connections, open_per_s, .. } = self.schedule else { return None };
-        let offset = open_per_s.map_or(Duration::ZERO, |open| moments::even(number, open));
+        let Schedule::Hold { connections, opening, .. } = self.schedule else { return None };
+        let offset = opening.per_s.map_or(Duration::ZERO, |open| moments::even(number, open));
         (number < connections).then_some(self.start.saturating_add(offset))
     }
 
-    /// From its first moment to its last, where that is known before.
+    /// From its first moment to its last, where that is known before; where it holds connections, as planned.
     #[must_use]
     pub fn length(&self) -> Option<Duration> {
         match self.schedule {
@@ -185,8 +192,10 @@ impl Leg {
             Schedule::Rate { lasting, .. }
             | Schedule::Ramp { lasting, .. }
             | Schedule::Poisson { lasting, .. }
-            | Schedule::Hold { lasting, .. }
             | Schedule::Clients { each: Each::Lasting(lasting), .. } => Some(lasting),
+            Schedule::Hold { connections, opening, lasting, .. } => {
+                Some(opening.planned(connections).saturating_add(lasting))
+            }
             Schedule::Clients { each: Each::Requests(_), .. } => None,
         }
     }

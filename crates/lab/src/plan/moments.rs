@@ -31,12 +31,11 @@ pub(super) fn times(every: Duration, times: u64) -> Duration {
 pub(super) fn count(schedule: &Schedule) -> u64 {
     match *schedule {
         Schedule::Bursts { batch, times, .. } => batch.saturating_mul(times),
-        Schedule::Rate { rate_per_s, lasting } => due_within(rate_per_s * lasting.as_secs_f64()),
+        Schedule::Rate { rate_per_s, lasting } | Schedule::Hold { rate_per_s: Some(rate_per_s), lasting, .. } => {
+            due_within(rate_per_s * lasting.as_secs_f64())
+        }
         Schedule::Ramp { from_per_s, to_per_s, lasting } => {
             due_within((from_per_s + to_per_s) / 2.0 * lasting.as_secs_f64())
-        }
-        Schedule::Hold { connections, open_per_s, rate_per_s: Some(rate_per_s), lasting } => {
-            due_within(rate_per_s * (lasting.as_secs_f64() - opening_s(connections, open_per_s)))
         }
         Schedule::Hold { .. } | Schedule::Poisson { .. } | Schedule::Clients { .. } => 0,
     }
@@ -46,13 +45,11 @@ pub(super) fn count(schedule: &Schedule) -> u64 {
 pub(super) fn moment(schedule: &Schedule, index: u64) -> Duration {
     match *schedule {
         Schedule::Bursts { batch, every, .. } => times(every, index.checked_div(batch).unwrap_or(0)),
-        Schedule::Rate { rate_per_s, lasting } => before(even(index, rate_per_s), lasting),
+        Schedule::Rate { rate_per_s, lasting } | Schedule::Hold { rate_per_s: Some(rate_per_s), lasting, .. } => {
+            before(even(index, rate_per_s), lasting)
+        }
         Schedule::Ramp { from_per_s, to_per_s, lasting } => {
             before(ramped(index, from_per_s, to_per_s, lasting.as_secs_f64()), lasting)
-        }
-        // Requests begin when the last connection is due to be open.
-        Schedule::Hold { connections, open_per_s, rate_per_s: Some(rate_per_s), lasting } => {
-            before(seconds(opening_s(connections, open_per_s) + index as f64 / rate_per_s), lasting)
         }
         Schedule::Hold { .. } | Schedule::Poisson { .. } | Schedule::Clients { .. } => Duration::ZERO,
     }
@@ -69,10 +66,6 @@ fn ramped(index: u64, from_per_s: f64, to_per_s: f64, lasting_s: f64) -> Duratio
 /// Rounding moves no arrival to the end or beyond it.
 fn before(moment: Duration, end: Duration) -> Duration {
     moment.min(end.saturating_sub(Duration::from_nanos(1)))
-}
-
-fn opening_s(connections: u64, open_per_s: Option<f64>) -> f64 {
-    open_per_s.map_or(0.0, |open| connections as f64 / open)
 }
 
 fn seconds(seconds: f64) -> Duration {

@@ -46,7 +46,8 @@ fn poisson(rate_per_s: f64, lasting_ms: u64) -> Load {
 }
 
 fn hold(connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, lasting_ms: u64) -> Load {
-    Load::Hold { connections, open_per_s, rate_per_s, lasting: ms(lasting_ms) }
+    let opening = Opening { per_s: open_per_s, ..Opening::default() };
+    Load::Hold { connections, opening, rate_per_s, lasting: ms(lasting_ms) }
 }
 
 /// Milliseconds from the start of the phase, and parts.
@@ -76,8 +77,8 @@ fn moments_and_parts() {
     check(ramp(0.0, 8.0, 1000), &[(0, 0), (500, 0), (707, 0), (866, 0)]);
     check(ramp(8.0, 0.0, 1000), &[(0, 0), (133, 0), (292, 0), (500, 0)]);
     check(ramp(4.0, 4.0, 1000), &[(0, 0), (250, 0), (500, 0), (750, 0)]);
-    // Two seconds to open, then two a second until the end.
-    check(hold(4, Some(2.0), Some(2.0), 3500), &[(2000, 0), (2500, 0), (3000, 0)]);
+    // However long they take to open: from then on it is two a second.
+    check(hold(4, Some(2.0), Some(2.0), 1500), &[(0, 0), (500, 0), (1000, 0)]);
     check(hold(4, None, Some(2.0), 1000), &[(0, 0), (500, 0)]);
     check(hold(4, Some(2.0), None, 3000), &[]);
 }
@@ -103,7 +104,7 @@ fn legs_of_a_phase() {
     legs_are(Load::Clients { clients: 4, each: lasting }, &[(10, 4, None, Some(7))]);
     let ladder = Load::Ladder { levels: vec![10, 25], each, pause: ms(1) };
     legs_are(ladder, &[(10, 10, Some(50), None), (11, 25, Some(125), None)]);
-    legs_are(hold(30, Some(10.0), None, 60_000), &[(10, 30, Some(0), Some(60))]);
+    legs_are(hold(30, Some(10.0), None, 60_000), &[(10, 30, Some(0), Some(63))]);
     legs_are(Load::Edge(edge(false)), &[]);
 }
 

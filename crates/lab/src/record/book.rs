@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::interval::Cell;
-use crate::fold::{OpFold, PartFigures, round};
+use super::interval::{Cell, HeldCell};
+use crate::fold::{HeldFold, OpFold, PartFigures, round};
 use crate::limits::PARTS_MAX;
 
 /// What is known of a part before it begins.
@@ -25,6 +25,8 @@ pub struct PartSpec {
     pub clients: Option<u64>,
     /// A journey whose figures are not the part's: what its connections say first.
     pub opening: Option<usize>,
+    /// Where it holds connections: how long opening them may take, at most.
+    pub open_within: Option<Duration>,
 }
 
 /// All parts.
@@ -44,13 +46,16 @@ struct Part {
     ended_at: Duration,
     figures: Option<PartFigures>,
     overload: Option<Vec<String>>,
+    held: Option<Box<HeldFold>>,
+    workers_in: u32,
 }
 
 impl Book {
     /// Begins a part. Beyond the bound of parts, later ones are counted with the last.
     pub fn begin(&mut self, spec: PartSpec) {
         if self.parts.len() < PARTS_MAX as usize {
-            self.parts.insert(spec.part, Part { spec, ..Part::default() });
+            let held = spec.open_within.is_some().then(|| Box::new(HeldFold::from(spec.start)));
+            self.parts.insert(spec.part, Part { spec, held, ..Part::default() });
         }
     }
 
@@ -63,6 +68,37 @@ impl Book {
     pub fn add(&mut self, cell: &Cell) {
         if let Some(part) = self.part_mut(cell.part).filter(|part| part.spec.opening != Some(cell.op.journey)) {
             part.op.add(cell);
+        }
+    }
+
+    /// Takes what became of held connections in.
+    pub fn add_held(&mut self, cell: &HeldCell) {
+        if let Some(held) = self.part_mut(cell.part).and_then(|part| part.held.as_mut()) {
+            held.add(cell);
+        }
+    }
+
+    /// All connections that a worker holds for a part stand, the last one since `at`. Gives true when that was the last
+    /// of the workers.
+    pub fn opened(&mut self, part: u32, workers: u32, at: Duration) -> bool {
+        let Some(part) = self.parts.get_mut(&part) else { return false };
+        part.workers_in += 1;
+        if let Some(held) = part.held.as_mut() {
+            held.opened_by(at);
+        }
+        part.workers_in >= workers
+    }
+
+    /// Whether all connections that a part holds stand, or have stood, of so many workers.
+    #[must_use]
+    pub fn is_open(&self, part: u32, workers: u32) -> bool {
+        self.parts.get(&part).is_some_and(|part| part.workers_in >= workers)
+    }
+
+    /// All connections of a part stand: what is measured of it begins at this moment.
+    pub fn asked_from(&mut self, part: u32, at: Duration) {
+        if let Some(part) = self.parts.get_mut(&part) {
+            part.spec.start = at;
         }
     }
 
@@ -95,6 +131,12 @@ impl Book {
         if let Some(part) = self.parts.get_mut(&part) {
             part.overload = Some(reasons);
         }
+    }
+
+    /// What was known of a part before it began, and when it did.
+    #[must_use]
+    pub fn spec(&self, part: u32) -> Option<&PartSpec> {
+        self.parts.get(&part).map(|part| &part.spec)
     }
 
     /// The labels of parts that have begun by `now` and are not over, the last one first.
@@ -140,6 +182,7 @@ impl Part {
             not_sent: self.not_sent,
             op: self.op.figures(),
             overload: None,
+            connections: self.held.as_ref().map(|held| held.figures(self.spec.clients.unwrap_or(0))),
         }
     }
 }

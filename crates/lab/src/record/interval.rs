@@ -45,6 +45,9 @@ pub struct Interval {
     /// Frames that were pushed, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushes: Vec<Pushed>,
+    /// What became of held connections, by part.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HeldCell>,
     /// Rows of samples.csv, complete lines, where somebody wants them.
     #[serde(with = "portable::lines")]
     pub rows: Vec<u8>,
@@ -115,6 +118,34 @@ impl Pushed {
     #[must_use]
     pub fn new(push: usize) -> Self {
         Self { push, frames: 0, bytes: 0, delay_us: histogram() }
+    }
+}
+
+/// Held connections of one part: none of what befalls them is a request.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HeldCell {
+    /// The part.
+    pub part: u32,
+    /// Connections that stood for the first time.
+    pub opened: u64,
+    /// Connections that stood again after they had been lost.
+    pub reopened: u64,
+    /// Tries to open one that came to nothing.
+    pub failed: u64,
+    /// Connections that the other side ended in order.
+    pub closed: u64,
+    /// Connections that were lost otherwise.
+    pub dropped: u64,
+    /// From the moment at which a connection was due to the moment at which it stood for the first time, in microseconds.
+    #[serde(with = "portable::histogram")]
+    pub opening_us: Histogram<u64>,
+}
+
+impl HeldCell {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(part: u32) -> Self {
+        Self { part, opened: 0, reopened: 0, failed: 0, closed: 0, dropped: 0, opening_us: histogram() }
     }
 }
 

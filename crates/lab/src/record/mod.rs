@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
-pub use interval::{Cell, ErrorNote, Interval, Op, Pushed, Waited, histogram};
+pub use interval::{Cell, ErrorNote, HeldCell, Interval, Op, Pushed, Waited, histogram};
 pub use replay::{each_row, fold_rows, read_timeline};
 pub use sample::{Class, Sample, Trouble};
 
@@ -101,6 +101,7 @@ impl Recorder {
         let inner = &mut *inner;
         inner.fold.add(interval);
         interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| inner.book.add(cell));
+        interval.held.iter().for_each(|held| inner.book.add_held(held));
         let second = inner.open.entry(interval.second).or_default();
         interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
         interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push).or_default().add(pushed));

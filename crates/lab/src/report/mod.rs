@@ -32,7 +32,7 @@ pub(crate) mod words;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
-mod schema;
+pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 

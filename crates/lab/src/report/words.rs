@@ -77,7 +77,7 @@ pub(super) fn clock(t_s: f64) -> String {
 
 /// A text from outside without what would steer a terminal or turn the direction of a line around; every white space
 /// is one blank.
-pub(super) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let steers = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let struck = |c: char| if c.is_control() || steers(c) { STRUCK } else { c };
     let words = text.split_whitespace().map(|word| word.chars().map(struck).collect());

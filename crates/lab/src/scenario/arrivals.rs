@@ -4,17 +4,17 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::phase::{Arrivals, Each, EdgeArrivals, Every};
+use super::phase::{Arrivals, Each, EdgeArrivals, Every, Opening};
 use super::reader::{At, Fields, parse_duration};
 use crate::limits::{
     ARRIVALS_MAX, CONNECTIONS_MAX, EDGE_HOLD, EDGE_LEVEL, EDGE_LEVEL_MIN, EDGE_PRECISION, EDGE_PRECISION_MAX,
-    EDGE_PRECISION_MIN, PARTS_MAX, RATE_PER_S_MAX, WAIT_MAX,
+    EDGE_PRECISION_MIN, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX, PARTS_MAX, RATE_PER_S_MAX, WAIT_MAX,
 };
 
 /// What may stand there.
 pub(super) const EXPECTED: &str = "{ batch, every, times }, { rate, for }, { ramp = { from, to }, for }, \
      { poisson, for }, { clients, requests or for }, { ladder, requests or for, pause }, \
-     { hold = { connections, open_per_s }, rate, for } or { edge = { from, to, overload } }";
+     { hold = { connections, open_per_s, open_within, opening_max }, rate, for } or { edge = { from, to, overload } }";
 
 /// The key that names each kind.
 pub(super) const KINDS: [&str; 8] = ["batch", "rate", "ramp", "poisson", "clients", "ladder", "hold", "edge"];
@@ -145,25 +145,32 @@ fn hold(fields: &Fields<'_>) -> Option<Arrivals> {
     let held = fields.take("hold").and_then(|at| connections_of(&at));
     let rate = fields.take("rate").map(|at| at.rate());
     let lasting = lasting_of(fields);
-    let ((connections, open_per_s), lasting) = (held?, lasting?);
-    let opening_s = open_per_s.map_or(0.0, |open| connections as f64 / open);
-    if opening_s >= lasting.as_secs_f64() {
-        fields.at.wrong(format!("needs a longer `for`: it takes {opening_s:.1} s to open the connections"));
-    }
-    Some(Arrivals::Hold {
-        connections,
-        open_per_s,
-        rate_per_s: rate.map_or(Some(None), |rate| rate.map(Some))?,
-        lasting,
-    })
+    let ((connections, opening), lasting) = (held?, lasting?);
+    Some(Arrivals::Hold { connections, opening, rate_per_s: rate.map_or(Some(None), |rate| rate.map(Some))?, lasting })
 }
 
-fn connections_of(at: &At<'_>) -> Option<(u64, Option<f64>)> {
+fn connections_of(at: &At<'_>) -> Option<(u64, Opening)> {
     let fields = at.fields()?;
     let connections = fields.need("connections", "how many are held").and_then(|at| at.int(1..=CONNECTIONS_MAX));
-    let open = fields.take("open_per_s").map(|at| at.rate());
+    let per_s = fields.take("open_per_s").map(|at| at.rate());
+    let at_once = fields.take("opening_max").map_or(Some(OPENING_AT_ONCE), |at| at.int(1..=OPENING_AT_ONCE_MAX));
+    let within = fields.take("open_within").map(|at| (at.duration(POSITIVE), at));
     fields.close();
-    Some((connections?, open.map_or(Some(None), |open| open.map(Some))?))
+    let (connections, per_s) = (connections?, per_s.map_or(Some(None), |per_s| per_s.map(Some))?);
+    let opening = Opening { per_s, at_once: at_once?, within: Duration::ZERO };
+    let planned = opening.planned(connections);
+    let within = match within {
+        None => planned.saturating_add(OPEN_WITHIN),
+        Some((within, at)) => {
+            let within = within?;
+            if within <= planned {
+                let planned_s = planned.as_secs_f64();
+                at.wrong(format!("must be longer than the {planned_s:.1} s that it takes to begin all of them"));
+            }
+            within
+        }
+    };
+    Some((connections, Opening { within, ..opening }))
 }
 
 fn edge(fields: &Fields<'_>) -> Option<Arrivals> {

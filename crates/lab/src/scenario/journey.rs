@@ -143,7 +143,7 @@ impl Step {
     ) -> Option<(Self, Option<Until>)> {
         let fields = at.fields()?;
         if fields.has("send") {
-            return Self::read_message(fields, names, place, known);
+            return Self::read_message(fields, names, works, place, known);
         }
         let name = fields.take("name").and_then(|at| name_of(&at));
         let request = fields.need("request", "method and path, such as \"POST /api/games\"");
@@ -164,7 +164,7 @@ impl Step {
         let of_journey = |key| fields.take(key).filter(|at| belongs(at, place));
         let waits = of_journey("waits").and_then(|at| Waits::read(&at));
         let follows = of_journey("follows").and_then(|at| Follows::read(&at, &keep));
-        let repeat = of_journey("repeat").and_then(|at| Until::read(&at, place == Place::End));
+        let repeat = of_journey("repeat").and_then(|at| Until::read(&at, place == Place::End, None));
         fields.close();
         names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let (method, path) = request?;
@@ -194,6 +194,7 @@ impl Step {
     fn read_message(
         fields: Fields<'_>,
         names: &mut Names,
+        works: &[String],
         place: Place,
         known: Known<'_>,
     ) -> Option<(Self, Option<Until>)> {
@@ -204,10 +205,11 @@ impl Step {
         let name = fields.take("name").and_then(|at| name_of(&at));
         let kept = fields.take("keep");
         let keep = kept.as_ref().map_or_else(Vec::new, keep_of);
+        let starts = fields.take("starts").and_then(|at| starts_of(&at, &keep, works));
         let message = Message::read(&fields, known, names, kept.as_ref().map(|kept| (kept, keep.as_slice())));
         let (pause, until) = fields.take("pause").map_or((None, None), |at| pause_of(&at, names));
         let timeout = fields.take("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let repeat = fields.take("repeat").and_then(|at| Until::read_blind(&at, place == Place::End));
+        let repeat = fields.take("repeat").and_then(|at| Until::read(&at, place == Place::End, Some(known)));
         fields.close();
         names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let step = Self {
@@ -218,7 +220,7 @@ impl Step {
             expect: Statuses::default(),
             denied: Denial::default(),
             keep,
-            starts: None,
+            starts,
             timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
             retry: None,
             waits: None,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::arrivals;
 use super::reader::{At, Fields, name_of};
 use super::way::Journey;
-use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, WAIT_MAX};
+use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, OPEN_WITHIN, OPENING_AT_ONCE, WAIT_MAX};
 use crate::plan::due_within;
 
 /// A stretch of the trial with one kind of load.
@@ -101,15 +101,41 @@ pub enum Arrivals {
     Hold {
         /// Connections.
         connections: u64,
-        /// Connections opened per second; all at once when it says nothing.
-        open_per_s: Option<f64>,
+        /// How they are opened.
+        opening: Opening,
         /// Requests per second across all of them, in turn; none when it says nothing.
         rate_per_s: Option<f64>,
-        /// How long, from the moment the first is opened.
+        /// How long, from the moment at which all of them are open.
         lasting: Duration,
     },
     /// Open: a search for the highest rate that the target sustains.
     Edge(EdgeArrivals),
+}
+
+/// How held connections are opened, before anything else is asked of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// How many are begun per second; as fast as `at_once` allows when it says nothing.
+    pub per_s: Option<f64>,
+    /// How many are under way at once, over all workers.
+    pub at_once: u64,
+    /// How long all of them may take together.
+    pub within: Duration,
+}
+
+impl Default for Opening {
+    fn default() -> Self {
+        Self { per_s: None, at_once: OPENING_AT_ONCE, within: OPEN_WITHIN }
+    }
+}
+
+impl Opening {
+    /// How long it takes to begin all of so many, as planned.
+    #[must_use]
+    pub fn planned(&self, connections: u64) -> Duration {
+        let seconds = self.per_s.map_or(0.0, |per_s| connections as f64 / per_s);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
 }
 
 /// When the next burst is due.
@@ -177,9 +203,8 @@ impl Arrivals {
             Self::Ladder { levels, each: Each::Requests(requests), .. } => {
                 Some(levels.iter().map(|level| level.saturating_mul(*requests)).fold(0, u64::saturating_add))
             }
-            Self::Hold { connections, open_per_s, rate_per_s, lasting } => {
-                let rest = lasting.as_secs_f64() - open_per_s.map_or(0.0, |open| *connections as f64 / open);
-                Some(rate_per_s.map_or(0, |rate| due_within(rate * rest)))
+            Self::Hold { rate_per_s, lasting, .. } => {
+                Some(rate_per_s.map_or(0, |rate| due_within(rate * lasting.as_secs_f64())))
             }
             Self::Clients { .. } | Self::Ladder { .. } | Self::Edge(_) => None,
         }
@@ -231,8 +256,8 @@ impl Arrivals {
             Self::Rate { lasting, .. }
             | Self::Ramp { lasting, .. }
             | Self::Poisson { lasting, .. }
-            | Self::Hold { lasting, .. }
             | Self::Clients { each: Each::Lasting(lasting), .. } => *lasting,
+            Self::Hold { connections, opening, lasting, .. } => opening.planned(*connections).saturating_add(*lasting),
             Self::Ladder { levels, each, pause } => {
                 let level = if let Each::Lasting(lasting) = each { *lasting } else { Duration::ZERO };
                 times(level, levels.len()).saturating_add(times(*pause, levels.len().saturating_sub(1)))

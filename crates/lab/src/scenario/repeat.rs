@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::denial::Word;
 use super::document::Value;
+use super::message::{Known, Said};
 use super::reader::At;
 use crate::limits::{ROUNDS_MAX, WAIT_MAX};
 
@@ -28,7 +29,16 @@ pub struct Until {
     /// No round begins when so much time has passed since the first one began.
     pub lasting: Option<Duration>,
     /// What the last answer of a round says when it is over. Bounds that are reached before are an error.
-    pub says: Option<Word>,
+    pub says: Option<Enough>,
+}
+
+/// What says that a repeat is over.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Enough {
+    /// The document that answers a request.
+    Body(Word),
+    /// The frame that answers a message.
+    Frame(Box<Said>),
 }
 
 /// Where an arrival goes after a step.
@@ -58,9 +68,11 @@ struct Round {
 
 impl Until {
     /// `4`, `"always"`, or `{ times, for, until = { at, is } }`. Only what stands beside a journey may go on always.
-    pub(super) fn read(at: &At<'_>, may_go_on: bool) -> Option<Self> {
+    ///
+    /// Where messages are repeated, `known` is what they are written in.
+    pub(super) fn read(at: &At<'_>, may_go_on: bool, known: Option<Known<'_>>) -> Option<Self> {
         match &at.node.value {
-            Value::Table(_) => Self::read_table(at),
+            Value::Table(_) => Self::read_table(at, known),
             Value::Text(text) if text == "always" && may_go_on => Some(Self::default()),
             Value::Text(text) if text == "always" => {
                 at.wrong("can be \"always\" only at the end of what runs beside a journey");
@@ -74,20 +86,14 @@ impl Until {
         }
     }
 
-    /// The same for a step whose answer is no document that could say when it is enough.
-    pub(super) fn read_blind(at: &At<'_>, may_go_on: bool) -> Option<Self> {
-        let until = Self::read(at, may_go_on)?;
-        if until.says.is_some() {
-            at.wrong("has `until`, which reads the answer of a request: messages are repeated by `times` or `for`");
-        }
-        Some(until)
-    }
-
-    fn read_table(at: &At<'_>) -> Option<Self> {
+    fn read_table(at: &At<'_>, known: Option<Known<'_>>) -> Option<Self> {
         let fields = at.fields()?;
         let times = fields.take("times").and_then(|at| at.int(1..=ROUNDS_MAX));
         let lasting = fields.take("for").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let says = fields.take("until").and_then(|at| Word::read(&at));
+        let says = fields.take("until").and_then(|at| match known {
+            None => Word::read(&at).map(Enough::Body),
+            Some(known) => Said::of(&at, known).map(|said| Enough::Frame(Box::new(said))),
+        });
         let is_bounded = fields.has("times") || fields.has("for");
         fields.close();
         if !is_bounded {
@@ -136,7 +142,7 @@ impl Rounds {
         repeats: &[Repeat],
         (step, end): (usize, usize),
         now: Duration,
-        says: impl Fn(&Word) -> Result<bool, E>,
+        says: impl Fn(&Enough) -> Result<bool, E>,
     ) -> Result<Next, E> {
         for (round, repeat) in self.rounds.iter_mut().zip(repeats).filter(|(_, repeat)| repeat.last == step) {
             round.passed += 1;
@@ -167,8 +173,8 @@ mod tests {
         Until { times: Some(times), ..Until::default() }
     }
 
-    fn says() -> Option<Word> {
-        Some(Word { at: "/over".to_owned(), is: true.into() })
+    fn says() -> Option<Enough> {
+        Some(Enough::Body(Word { at: "/over".to_owned(), is: true.into() }))
     }
 
     /// The way through `steps` steps, one second each, where every answer after the given second says that it is over.
@@ -181,7 +187,7 @@ mod tests {
             let at = Duration::from_secs(second);
             rounds.enter(repeats, step, at);
             way.push(step);
-            let says = |_: &Word| Ok::<bool, ()>(second >= over_after_s);
+            let says = |_: &Enough| Ok::<bool, ()>(second >= over_after_s);
             match rounds.after(repeats, (step, steps), at + Duration::from_secs(1), says) {
                 Ok(Next::Step(next)) => step = next,
                 other => {

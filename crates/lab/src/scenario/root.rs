@@ -10,6 +10,7 @@ use super::document::{Node, Value};
 use super::fault::{Fault, Processes};
 use super::feed::Feed;
 use super::gate::KnownFigures;
+use super::inherited::inherited;
 use super::journey::{Place, Step};
 use super::keys::Keys;
 use super::message::{Known, Push};
@@ -50,7 +51,8 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
     let written = Written::of(at.node);
     let has_socket = at.node.get("target").is_some_and(|target| target.get("socket").is_some());
     let speech = Known::of(has_socket, target.as_ref().and_then(|target| target.socket.as_ref()));
-    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &written.works, speech));
+    let inherited = inherited(at.node);
+    let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &inherited, &written.works, speech));
     let pushes = items(&fields, "push", |at| Push::read(at, speech));
     let known = phase::Written { names: &written.journeys, read: &journeys };
     let phases = items(&fields, "phase", |at| Phase::read(at, &known));

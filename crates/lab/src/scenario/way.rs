@@ -27,6 +27,9 @@ pub struct Journey {
     pub beside: Vec<Beside>,
     /// Whether its steps are messages over a connection of its own, instead of requests.
     pub speaks: bool,
+    /// Names whose values its held connection has kept before: the connection's own, and others only where the journey
+    /// keeps them anew.
+    pub inherits: Vec<String>,
 }
 
 /// Steps as they are read, one after the other.
@@ -37,10 +40,18 @@ struct Reader<'a> {
 }
 
 impl Journey {
-    pub(crate) fn read(at: &At<'_>, names: &Names, works: &[String], known: Known<'_>) -> Option<Self> {
+    pub(crate) fn read(
+        at: &At<'_>,
+        names: &Names,
+        inherited: &BTreeMap<String, Vec<String>>,
+        works: &[String],
+        known: Known<'_>,
+    ) -> Option<Self> {
         let fields = at.fields()?;
         let name = fields.need("name", "phases and gates refer to it").and_then(|at| name_of(&at));
-        let names = Names { arrival: true, ..names.clone() };
+        let inherits = name.as_ref().and_then(|name| inherited.get(name)).cloned().unwrap_or_default();
+        let mut names = Names { arrival: true, ..names.clone() };
+        names.known.extend(inherits.iter().cloned());
         let mut reader = Reader { works, known, journey: Self::default() };
         let mut own_names = names.clone();
         match fields.need("step", "at least one [[journey.step]]").and_then(|at| at.list()) {
@@ -56,7 +67,7 @@ impl Journey {
         }
         fields.close();
         let speaks = reader.journey.steps.iter().any(|step| step.message().is_some());
-        let journey = Self { name: name.unwrap_or_default(), speaks, ..reader.journey };
+        let journey = Self { name: name.unwrap_or_default(), speaks, inherits, ..reader.journey };
         journey.refuse_twins(at);
         if speaks && journey.steps.iter().any(|step| step.request().is_some()) {
             at.wrong("has steps that `send` and steps that `request`: one connection speaks one language, so make two journeys");
@@ -80,7 +91,9 @@ impl Journey {
     pub fn keeps(&self, name: &str) -> bool {
         let mut kept = self.steps.iter().flat_map(|step| &step.keep);
         let mut own = self.beside.iter().flat_map(|beside| beside.each.iter().flatten());
-        kept.any(|keep| keep.name == name) || own.any(|(own, _)| own == name)
+        kept.any(|keep| keep.name == name)
+            || own.any(|(own, _)| own == name)
+            || self.inherits.iter().any(|own| own == name)
     }
 
     /// Whether its steps have figures of their own: where those of the journey as a whole do not say the same.
@@ -156,8 +169,12 @@ impl Reader<'_> {
     fn group(&mut self, at: &At<'_>, names: &mut Names, place: Place) -> Option<Until> {
         let fields = at.fields()?;
         let repeat = fields.need("repeat", "how often its steps are taken, such as 4");
-        let until = repeat.and_then(|at| Until::read(&at, place == Place::End));
-        match fields.take("step").and_then(|at| at.list()) {
+        let list = fields.take("step").and_then(|at| at.list());
+        // The answer to the last of them says when it is enough.
+        let speaks = list.as_ref().and_then(|list| list.last()).is_some_and(|last| last.node.get("send").is_some());
+        let known = speaks.then_some(self.known);
+        let until = repeat.and_then(|at| Until::read(&at, place == Place::End, known));
+        match list {
             Some(list) if list.is_empty() => at.wrong("has a `step` without any step"),
             Some(list) => self.steps(&list, names, Place::Journey),
             None => {}

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::hold::Openings;
 use super::search;
 use super::stage::Log;
 use crate::drive::{Crew, Report};
@@ -18,12 +19,12 @@ use crate::flag::raised;
 use crate::limits::{INTERRUPT_GRACE, PARTS_MAX};
 use crate::plan::{Leg, Place, Schedule, legs, part_label};
 use crate::record::timeline::{PartRow, Row};
-use crate::record::{PartSpec, Recorder};
+use crate::record::{Book, PartSpec, Recorder};
 use crate::scenario::{Arrivals, EdgeArrivals, Phase, Scenario};
 use crate::work::Board;
 
 /// From handing a leg over to its first moment, so that every worker has it in time.
-const LEAD: Duration = Duration::from_millis(20);
+pub(super) const LEAD: Duration = Duration::from_millis(20);
 
 /// Everything that phases share.
 pub(crate) struct Conductor {
@@ -35,8 +36,10 @@ pub(crate) struct Conductor {
     pub(crate) log: Arc<Log>,
     pub(crate) start: Instant,
     pub(crate) seed: u64,
-    /// Rung when a part is over.
+    /// Rung when all connections of a part are open, and when it is over.
     pub(crate) part_over: Notify,
+    /// Who is still opening connections.
+    pub(crate) openings: Openings,
     /// What the searches found, by phase.
     pub(crate) edges: Mutex<BTreeMap<String, Outcome>>,
 }
@@ -65,6 +68,10 @@ impl Conductor {
                     for piece in begun {
                         self.board.tracker(piece.work).started(&piece.id, piece.intended, piece.done);
                     }
+                }
+                Report::Opened { part, at, .. } => {
+                    self.recorder.book(|book| book.opened(part, self.workers, at));
+                    self.part_over.notify_waiters();
                 }
                 Report::Over { part, at, not_sent, .. } => self.note_over(part, at, not_sent),
                 Report::Broken { message, .. } => return Err(message),
@@ -98,23 +105,27 @@ impl Conductor {
     /// Phases one after the other; those with a moment of their own beside them.
     async fn phases(self: &Arc<Self>) {
         let mut beside = JoinSet::new();
+        let phases = || self.scenario.phases.iter().enumerate();
+        let of_their_own = || phases().filter_map(|(place, phase)| Some((place, phase, phase.at?)));
+        for (place, phase, at) in of_their_own() {
+            if matches!(phase.arrivals, Arrivals::Hold { .. }) {
+                // Before the first of them begins: they wait for each other.
+                self.openings.announce(place, at);
+            }
+        }
+        for (place, _, at) in of_their_own() {
+            let conductor = self.clone();
+            beside.spawn(async move {
+                let (parts, _) = conductor.phase(place, at).await;
+                conductor.await_over(&parts).await;
+            });
+        }
         let mut next = Duration::ZERO;
         let mut open = Vec::new();
-        for (place, phase) in self.scenario.phases.iter().enumerate() {
-            match phase.at {
-                Some(at) => {
-                    let conductor = self.clone();
-                    beside.spawn(async move {
-                        let (parts, _) = conductor.phase(place, at).await;
-                        conductor.await_over(&parts).await;
-                    });
-                }
-                None => {
-                    let (parts, end) = self.phase(place, next + phase.after).await;
-                    open.extend(parts);
-                    next = end;
-                }
-            }
+        for (place, phase) in phases().filter(|(_, phase)| phase.at.is_none()) {
+            let (parts, end) = self.phase(place, next + phase.after).await;
+            open.extend(parts);
+            next = end;
         }
         self.await_over(&open).await;
         while let Some(ended) = beside.join_next().await {
@@ -136,8 +147,12 @@ impl Conductor {
             _ => Duration::ZERO,
         };
         let legs = legs(phase, place);
-        match legs.as_slice() {
-            [leg] if leg.length().is_some() => {
+        match (legs.as_slice(), &phase.arrivals) {
+            ([leg], Arrivals::Hold { opening, lasting, .. }) => {
+                let (part, end) = self.hold(leg.clone(), opening.within, *lasting).await;
+                (vec![part], end)
+            }
+            ([leg], _) if leg.length().is_some() => {
                 let length = leg.length().unwrap_or_default();
                 (self.hand_over(leg.clone()), start + length)
             }
@@ -178,26 +193,33 @@ impl Conductor {
         let specs = part_specs(&leg, phase, first);
         let parts = specs.iter().map(|spec| spec.part).collect();
         for spec in specs {
-            self.log.write(&Row::Part(PartRow {
-                t_s: spec.start.as_secs_f64(),
-                part: spec.part,
-                phase: spec.phase.clone(),
-                label: spec.label.clone(),
-                over: false,
-            }));
+            // A part that holds connections begins when they are open.
+            if spec.open_within.is_none() {
+                self.log_begin(&spec, spec.start);
+            }
             self.recorder.book(|book| book.begin(spec));
         }
         self.crew.send(leg);
         parts
     }
 
+    pub(crate) fn log_begin(&self, spec: &PartSpec, start: Duration) {
+        let (t_s, phase, label) = (start.as_secs_f64(), spec.phase.clone(), spec.label.clone());
+        self.log.write(&Row::Part(PartRow { t_s, part: spec.part, phase, label, over: false }));
+    }
+
     pub(crate) async fn await_over(&self, parts: &[u32]) {
+        self.await_book(|book| parts.iter().all(|part| book.is_over(*part))).await;
+    }
+
+    /// Waits until the book of parts says so.
+    pub(crate) async fn await_book(&self, says: impl Fn(&Book) -> bool) {
         loop {
-            // Registered before looking: a part that ends in between wakes us.
+            // Registered before looking: what is written in between wakes us.
             let over = self.part_over.notified();
             tokio::pin!(over);
             over.as_mut().enable();
-            if self.recorder.book(|book| parts.iter().all(|part| book.is_over(*part))) {
+            if self.recorder.book(|book| says(book)) {
                 return;
             }
             over.await;
@@ -235,6 +257,10 @@ fn part_specs(leg: &Leg, phase: &Phase, first_part: u32) -> Vec<PartSpec> {
             offered_per_s,
             clients,
             opening: leg.opening,
+            open_within: match leg.schedule {
+                Schedule::Hold { opening, .. } => Some(opening.within),
+                _ => None,
+            },
         })
         .collect()
 }

@@ -19,7 +19,8 @@ use crate::fold::{
 };
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
-use crate::scenario::{Arrivals, Work};
+use crate::report::words::{count, number};
+use crate::scenario::{Arrivals, Phase, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates};
 
 /// Folds and judges.
@@ -153,7 +154,8 @@ fn phases(
         let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
         let edge = edges.get(&phase.name);
         let edge_per_s = edge.and_then(|outcome| outcome.edge_per_s);
-        figures.insert(phase.name.clone(), PhaseFigures { peak_per_s: peak(&own), edge_per_s });
+        let connections = own.iter().find_map(|part| part.connections.clone());
+        figures.insert(phase.name.clone(), PhaseFigures { peak_per_s: peak(&own), edge_per_s, connections });
         let found = match (edge, &phase.arrivals) {
             (Some(outcome), _) => {
                 let first = own.first().map_or(0, |part| part.part);
@@ -206,6 +208,7 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
         let rises: Vec<_> = stage.scenario.works.iter().map(|work| results.work[&work.name].totals).collect();
         gates.push(reconciled(&stage.mismatches(now, &rises)));
     }
+    gates.extend(stage.scenario.phases.iter().filter_map(|phase| opened(stage, results, phase)));
     if let End::OutOfBounds(reason) = end {
         gates.push(Judged::implicit("bounds", "not reached", reason, false));
     }
@@ -215,6 +218,27 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
         End::Done | End::Interrupted | End::OutOfBounds(_) => {}
     }
     gates
+}
+
+/// Without all of its connections a phase is another load than the planned one; then this gate says why.
+fn opened(stage: &Stage, results: &Results, phase: &Phase) -> Option<Judged> {
+    let Arrivals::Hold { opening, .. } = &phase.arrivals else { return None };
+    let held = results.phases.get(&phase.name)?.connections.as_ref()?;
+    let within_s = number(Some(opening.within.as_secs_f64()));
+    let limit = format!("{} connections within {within_s} s", count(held.planned));
+    let is_open = held.opened >= held.planned;
+    let value = match held.opening_s {
+        Some(opening_s) => format!("{} in {} s", count(held.opened), number(Some(opening_s))),
+        None => {
+            let journey = stage.scenario.journeys.get(phase.opening.unwrap_or(phase.journey));
+            let errors = stage.recorder.fold(Fold::errors);
+            let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
+            let most = own.max_by_key(|error| error.count);
+            let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
+            format!("{} of them{why}", count(held.opened))
+        }
+    };
+    Some(Judged::implicit(&format!("{} opened", phase.name), &limit, &value, is_open))
 }
 
 fn reconciled(mismatches: &[String]) -> Judged {

@@ -5,7 +5,9 @@
 mod conductor;
 mod ending;
 mod fleet;
+mod hold;
 mod needs;
+mod neighbours;
 mod observe;
 mod prepare;
 mod pulse;

@@ -103,7 +103,7 @@ fn held(phase: &Phase) -> u64 {
 fn burst(phase: &Phase) -> u64 {
     match &phase.arrivals {
         Arrivals::Batch { batch, .. } => phase.in_flight_max.min(*batch),
-        Arrivals::Hold { connections, open_per_s, .. } if open_per_s.is_none() => *connections,
+        Arrivals::Hold { connections, opening, .. } if opening.per_s.is_none() => opening.at_once.min(*connections),
         Arrivals::Clients { .. } | Arrivals::Ladder { .. } => of_phase(phase),
         _ => 0,
     }

@@ -12,6 +12,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::conductor::Conductor;
 use super::fleet::Roster;
+use super::neighbours::Neighbours;
 use super::observe::{Latest, Observers};
 use super::stage::{Log, Stage};
 use super::watched::Watched;
@@ -23,7 +24,7 @@ use crate::machine::Host;
 use crate::metrics;
 use crate::record::timeline::{FaultRow, PulseRow, Row};
 use crate::report::{Progress, Screen};
-use crate::scenario::{Journey, Phase};
+use crate::scenario::{Arrivals, Journey, Phase};
 
 /// The name under which the lab itself is watched.
 pub(crate) const GENERATOR: &str = "generator";
@@ -33,6 +34,9 @@ pub(crate) const SERVER: &str = "server";
 
 /// The figure over time of the processors that the target keeps busy.
 const SERVER_CORES: &str = "process.server.cpu_cores";
+
+/// What the figures of programs that have nothing to do with the trial begin with.
+pub(crate) const NEIGHBOUR: &str = "cores_of.";
 
 /// How long the target's metrics may take; a later answer belongs to no second.
 const SCRAPE_WITHIN: Duration = Duration::from_millis(900);
@@ -47,6 +51,7 @@ pub(crate) struct Pulse<'a> {
     roster: watch::Receiver<Roster>,
     watched: Vec<Watched>,
     host: Host,
+    neighbours: Neighbours,
     latest: Latest,
     planned: u64,
     planned_s: Option<f64>,
@@ -74,8 +79,9 @@ impl<'a> Pulse<'a> {
             roster,
             watched,
             host: Host::look(),
+            neighbours: Neighbours::default(),
             latest: Latest::default(),
-            planned: phases.iter().map(|phase| phase.arrivals.count()).sum::<Option<u64>>().unwrap_or(0),
+            planned: phases.iter().map(planned).sum::<Option<u64>>().unwrap_or(0),
             planned_s: planned_s(phases),
             tells_steps_apart: stage.scenario.journeys.iter().any(Journey::tells_steps_apart),
             told: (0, 0),
@@ -130,7 +136,10 @@ impl<'a> Pulse<'a> {
         let gauges = self.conductor.crew.gauges();
         let (ok, denied, errors) = self.conductor.recorder.fold(Fold::counts);
         let host = Host::look();
-        let machine = host.since(&self.host).by_name();
+        let mut machine = host.since(&self.host).by_name();
+        let known = self.watched.iter().flat_map(Watched::pids).copied().collect();
+        let others = self.neighbours.look(&known);
+        machine.extend(others.into_iter().map(|(name, cores)| (format!("{NEIGHBOUR}{name}"), cores)));
         self.host = host;
         PulseRow {
             t_s: round(now.as_secs_f64()),
@@ -210,6 +219,15 @@ impl<'a> Pulse<'a> {
 fn told_of(fault: &FaultRow) -> String {
     let failed = fault.failed.as_ref().map_or_else(String::new, |why| format!(", which failed: {why}"));
     format!("{} {}{failed}", fault.act, fault.process)
+}
+
+/// Arrivals of a phase; what its connections say first is a journey as well.
+fn planned(phase: &Phase) -> Option<u64> {
+    let said_first = match phase.arrivals {
+        Arrivals::Hold { connections, .. } if phase.opening.is_some() => connections,
+        _ => 0,
+    };
+    Some(phase.arrivals.count()?.saturating_add(said_first))
 }
 
 /// When the last arrival is due; none where the target's answers decide it.

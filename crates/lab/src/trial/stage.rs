@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::conductor::Conductor;
 use super::fleet::orders;
+use super::hold::Openings;
 use super::needs::connections;
 use super::prepare::{Prepared, totals};
 use super::pulse::{GENERATOR, Pulse, SERVER};
@@ -134,6 +135,7 @@ impl Stage {
             start,
             seed: trial.seed,
             part_over: Notify::new(),
+            openings: Openings::default(),
             edges: Mutex::default(),
         });
         Ok(Self { scenario, conductor, follow, recorder, log, before, reports })
@@ -170,7 +172,7 @@ impl Stage {
     }
 
     fn watch(&self, pid: Option<u32>, fleet: &Fleet) -> Vec<Watched> {
-        let own = [Watched::new(GENERATOR, std::process::id(), Kin::Alone)];
+        let own = [Watched::with(GENERATOR, std::process::id(), Kin::Alone, &self.conductor.crew.pids())];
         let given = pid.map(|pid| Watched::new(SERVER, pid, Kin::Descendants));
         let started = fleet.pids().map(|(name, pid)| Watched::new(name, pid, Kin::Group));
         own.into_iter().chain(given).chain(started).flatten().collect()

@@ -42,8 +42,14 @@ pub(crate) struct Watched {
     first_rss_bytes: u64,
     peak_rss_bytes: u64,
     latest: Usage,
+    /// Processes that belong to it and are nobody's descendants here: the lab's own worker processes.
+    also: BTreeSet<u32>,
     /// Processes in the latest look.
-    count: usize,
+    pids: BTreeSet<u32>,
+    /// What each of them had used then, and at the look before; and the cores that the busiest of them used in between.
+    each_s: BTreeMap<u32, f64>,
+    seen_at: Option<Instant>,
+    busiest_cores: Option<f64>,
     /// Processor time before the watch began, which does not count.
     cpu_before_s: f64,
     /// Processor time of processes of this name that have ended since.
@@ -63,6 +69,12 @@ impl Watched {
     /// Starts to watch a process; none that is not there.
     #[must_use]
     pub(crate) fn new(name: &str, pid: u32, kin: Kin) -> Option<Self> {
+        Self::with(name, pid, kin, &[])
+    }
+
+    /// Starts to watch a process, and others that count as its own.
+    #[must_use]
+    pub(crate) fn with(name: &str, pid: u32, kin: Kin, also: &[u32]) -> Option<Self> {
         let mut watched = Self {
             name: name.to_owned(),
             pid,
@@ -71,7 +83,11 @@ impl Watched {
             first_rss_bytes: 0,
             peak_rss_bytes: 0,
             latest: Usage::default(),
-            count: 0,
+            also: also.iter().copied().collect(),
+            pids: BTreeSet::new(),
+            each_s: BTreeMap::new(),
+            seen_at: None,
+            busiest_cores: None,
             cpu_before_s: 0.0,
             cpu_ended_s: 0.0,
             pss: Pss::default(),
@@ -122,12 +138,34 @@ impl Watched {
             Kin::Descendants => processes.descendants(self.pid),
             Kin::Group => processes.group(self.pid),
         };
+        let pids = &pids | &self.also;
         let Some(usage) = usage_of(&pids) else { return false };
         self.latest = usage;
-        self.count = pids.len();
+        self.see_each(&pids, now);
         self.peak_rss_bytes = self.peak_rss_bytes.max(usage.rss_bytes);
         self.pss.see(&pids, now);
+        self.pids = pids;
         true
+    }
+
+    /// Which processes it was at the latest look.
+    pub(crate) fn pids(&self) -> &BTreeSet<u32> {
+        &self.pids
+    }
+
+    /// Where it is several processes, what the busiest of them did since the look before.
+    fn see_each(&mut self, pids: &BTreeSet<u32>, now: Instant) {
+        if pids.len() < 2 {
+            (self.seen_at, self.busiest_cores) = (None, None);
+            return self.each_s.clear();
+        }
+        let each_s: BTreeMap<u32, f64> =
+            pids.iter().filter_map(|pid| Some((*pid, usage_of(&BTreeSet::from([*pid]))?.cpu_s()))).collect();
+        let length_s = self.seen_at.map(|before| now.duration_since(before).as_secs_f64()).filter(|s| *s > 0.0);
+        let rise_s = |(pid, used_s): (&u32, &f64)| Some(used_s - self.each_s.get(pid)?);
+        let most_s = each_s.iter().filter_map(rise_s).max_by(f64::total_cmp);
+        self.busiest_cores = most_s.zip(length_s).map(|(most_s, length_s)| round(most_s.max(0.0) / length_s));
+        (self.each_s, self.seen_at) = (each_s, Some(now));
     }
 
     /// User and system; of a tree also what its ended processes used, so that the sum does not shrink when one ends.
@@ -161,7 +199,8 @@ impl Watched {
             ("cpu_s", Some(round(self.cpu_since_s()))),
             ("cpu_user_s", Some(round(latest.cpu_user_s))),
             ("cpu_system_s", Some(round(latest.cpu_system_s))),
-            ("processes", Some(self.count as f64)),
+            ("processes", Some(self.pids.len() as f64)),
+            ("busiest_cores", self.busiest_cores),
             ("threads", Some(latest.threads as f64)),
             ("open_files", count(latest.open_files)),
             ("switches_voluntary", count(latest.switches_voluntary)),
@@ -178,13 +217,13 @@ impl Pss {
         }
         let begin = Instant::now();
         self.latest_bytes = pss_of(pids);
-        self.not_before = Some(now + pause_after(begin.elapsed()));
+        self.not_before = Some(now + pause_after(begin.elapsed(), PSS_EVERY));
     }
 }
 
-/// How long to leave the kernel in peace after a look that took so long.
-fn pause_after(took: Duration) -> Duration {
-    PSS_EVERY.max(took.div_f64(PSS_SHARE_MAX))
+/// How long to leave the kernel in peace after a look that took so long, at least.
+pub(super) fn pause_after(took: Duration, least: Duration) -> Duration {
+    least.max(took.div_f64(PSS_SHARE_MAX))
 }
 
 #[cfg(test)]
@@ -196,7 +235,11 @@ mod tests {
 
     #[track_caller]
     fn check_pause(took_ms: u64, expected_s: u64) {
-        assert_eq!(pause_after(Duration::from_millis(took_ms)), Duration::from_secs(expected_s), "{took_ms} ms");
+        assert_eq!(
+            pause_after(Duration::from_millis(took_ms), PSS_EVERY),
+            Duration::from_secs(expected_s),
+            "{took_ms} ms"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod engine;
 mod fleet;
+mod held;
 mod processes;
 mod scripted;
 mod spoken;

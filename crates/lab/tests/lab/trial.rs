@@ -60,10 +60,10 @@ totals = { read = "GET /totals", created = "/created", finished = "/finished", f
 "#;
 
 /// A directory of this test's own, removed at the end.
-struct Out(PathBuf);
+pub(crate) struct Out(pub(crate) PathBuf);
 
 impl Out {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("lab-trial-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let dir = std::env::temp_dir().join(name);
@@ -103,7 +103,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
     }
 }
 
-async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> Finished {
+pub(crate) async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> Finished {
     let port = format!("port={}", stub.listen().await.port());
     let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).chain([port]).collect();
     let (_interrupt, never) = watch::channel(false);

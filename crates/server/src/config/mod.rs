@@ -213,6 +213,24 @@ impl Config {
         self.store_url.as_ref().map_or(StorePlace::Sqlite(&self.data), StorePlace::Postgres)
     }
 
+    /// Sockets of clients, bots and other nodes that the limit of open files leaves room for.
+    #[must_use]
+    pub fn sockets_max(&self) -> usize {
+        relations::sockets_max(self)
+    }
+
+    /// How many of them bots may have.
+    #[must_use]
+    pub fn bot_sockets_max(&self) -> usize {
+        relations::bot_sockets_max(self)
+    }
+
+    /// How many of them clients may have: as many as they were allowed, and never so many that no bot could be called.
+    #[must_use]
+    pub fn client_sockets_max(&self) -> usize {
+        self.http_connections_max.min(relations::connections_max(self))
+    }
+
     /// What is allowed but probably not meant.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {

@@ -19,10 +19,13 @@ impl Default for Machine {
     }
 }
 
-/// Files that are neither a client's nor a bot's: the store, the log, the runtime, and some to spare.
+/// Files that are no sockets of clients, bots or other nodes: the store, the log, the runtime, and some to spare.
 const FILES_RESERVED: usize = 256;
-/// Where the file limit is small, clients get at least one of so many.
+/// Bots find at least one of so many sockets, however many clients come …
+const BOTS_SHARE: usize = 64;
+/// … and clients one of so many, however many bots are called. What neither needs, the other may have.
 const CLIENTS_SHARE: usize = 8;
+/// Where the file limit leaves hardly anything, each side still gets so many.
 const CONNECTIONS_MIN: usize = 16;
 /// Addresses that it takes to have all places of those who wait.
 const ADDRESSES_AT_LEAST: usize = 4;
@@ -64,17 +67,24 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     }
 }
 
-fn connections_max(config: &Config) -> usize {
-    let usable = config.open_files_max.saturating_sub(FILES_RESERVED + grpc_connections(config));
-    let left = usable.saturating_sub(bot_connections(config));
-    left.max(usable / CLIENTS_SHARE).max(CONNECTIONS_MIN)
+/// Sockets of clients, bots and other nodes together.
+pub(super) fn sockets_max(config: &Config) -> usize {
+    let kept_back = FILES_RESERVED + grpc_connections(config);
+    config.open_files_max.saturating_sub(kept_back).max(2 * CONNECTIONS_MIN)
 }
 
-/// Where no games are served, no bots are called.
-fn bot_connections(config: &Config) -> usize {
+/// Of these, what bots may have.
+pub(super) fn bot_sockets_max(config: &Config) -> usize {
+    let sockets = sockets_max(config);
+    sockets - (sockets / CLIENTS_SHARE).max(CONNECTIONS_MIN)
+}
+
+/// Of these, what clients may have. Where no games are served, no bots are called.
+pub(super) fn connections_max(config: &Config) -> usize {
+    let sockets = sockets_max(config);
     match config.serves {
-        Serves::All => config.bot_connections_per_host,
-        Serves::Limiter => 0,
+        Serves::All => sockets - (sockets / BOTS_SHARE).max(CONNECTIONS_MIN).min(config.bot_connections_per_host),
+        Serves::Limiter => sockets,
     }
 }
 
@@ -159,15 +169,14 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
 
 /// What is allowed, and probably not what was meant.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
-    let needed = bot_connections(config) + config.http_connections_max + grpc_connections(config) + FILES_RESERVED;
+    let room = connections_max(config);
     let is_public = !config.address.ip().is_loopback();
     let found = [
-        (needed > config.open_files_max).then(|| {
+        (config.http_connections_max > room).then(|| {
             format!(
-                "bots.connections_per_host ({}), http.connections_max ({}) and {FILES_RESERVED} files for the rest are more \
-                 than server.open_files_max ({}): under full load some connections will be refused; raise the limit \
-                 (ulimit -n) or lower one of them",
-                config.bot_connections_per_host, config.http_connections_max, config.open_files_max
+                "http.connections_max is {}, and server.open_files_max ({}) leaves room for {room}: further clients will wait \
+                 until one leaves; raise the limit of open files (ulimit -n), or lower http.connections_max",
+                config.http_connections_max, config.open_files_max
             )
         }),
         (config.allow_private_bots && is_public).then(|| {

@@ -132,7 +132,7 @@ pub const SETTINGS: &[Setting] = &[
         "Bots may live on loopback and private addresses: for play on one machine or in one network."),
     row("bots.connections_per_host", "bot-connections-per-host", ("connections", 1..=1_000_000), "16384",
         |c| Slot::Size(&mut c.bot_connections_per_host),
-        "Connections that are held to one host of bots."),
+        "Connections that are held to one host of bots, at most: they share the open files with clients."),
     row("bots.timeout_default_ms", "bot-timeout-default-ms",
         ("milliseconds", limits::BOT_TIMEOUT_MIN.as_millis() as u64..=limits::BOT_TIMEOUT_MAX.as_millis() as u64), "500",
         |c| Slot::Millis(&mut c.bot_timeout_default),
@@ -149,7 +149,7 @@ pub const SETTINGS: &[Setting] = &[
     row("http.connections_max", "http-connections-max", ("connections", 1..=1_000_000), "",
         |c| Slot::Size(&mut c.http_connections_max),
         "Connections that are served at the same time; further ones wait in the kernel.")
-        .or_auto("what the open files leave beside the bots' connections"),
+        .or_auto("nearly all that the open files leave; bots share them, and always find some"),
     row("http.body_bytes_max", "http-body-bytes-max", ("bytes", 1_024..=limits::REQUEST_BODY_BYTES_MAX as u64), "2097152",
         |c| Slot::Size(&mut c.http_body_bytes_max),
         "Longest request body that is read."),

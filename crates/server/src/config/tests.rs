@@ -121,12 +121,13 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[], "server.threads", "4 (default)");
     check("", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
     check("[server]\nthreads = 3", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
-    check("", "", &[], "http.connections_max", "3360 (default)");
+    check("", "", &[], "http.connections_max", "19436 (default)");
     check("", "", &[("bot-connections-per-host", "64")], "http.connections_max", "19680 (default)");
-    check("", "", &[("open-files-max", "1024")], "http.connections_max", "96 (default)");
+    check("", "", &[("open-files-max", "1024")], "http.connections_max", "752 (default)");
+    check("", "", &[("open-files-max", "64")], "http.connections_max", "16 (default)");
     check("", "", &[("only", "limiter")], "http.connections_max", "19744 (default)");
     check("", "", &[("only", "limiter"), ("grpc-port", "0")], "http.connections_max", "18720 (default)");
-    check("", "", &[], "spectators.max", "1680 (default)");
+    check("", "", &[], "spectators.max", "9718 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
 }
@@ -227,8 +228,11 @@ fn what_is_hardly_meant_is_said() {
     assert_eq!(load("", "", &[]).unwrap().warnings(), [""; 0]);
     let risky = load("", "", &[("allow-private-bots", "true"), ("interface", "0.0.0.0")]).unwrap().warnings();
     assert!(matches!(&risky[..], [warning] if warning.starts_with("bots.allow_private is on")), "{risky:?}");
-    let small = load("", "", &[("open-files-max", "1024")]).unwrap().warnings();
-    assert!(matches!(&small[..], [warning] if warning.starts_with("bots.connections_per_host (16384)")), "{small:?}");
+    let crowded = load("", "", &[("open-files-max", "1024"), ("http-connections-max", "753")]).unwrap();
+    let warnings = crowded.warnings();
+    let want = "http.connections_max is 753, and server.open_files_max (1024) leaves room for 752: ";
+    assert!(matches!(&warnings[..], [warning] if warning.starts_with(want)), "{warnings:?}");
+    assert_eq!(crowded.client_sockets_max(), 752, "no bot could be called");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::coding::refuse_other_than_chunked;
 use super::limits::{Answering as AtDesk, Desk};
-use super::listener::{Answer, Line, RequestBody};
+use super::listener::{Answer, BUFFER_BYTES_MAX, Line, RequestBody};
 use super::{router, worlds};
 use crate::app::App;
 use crate::config::Serves;
@@ -19,7 +19,7 @@ use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tower::Service;
 
 /// Everything that is served over HTTP.
@@ -71,7 +71,7 @@ impl<B: RequestBody> Future for Answering<B> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Response<AnswerBody>> {
         match &mut *self {
             Self::AtDesk(answering) => Pin::new(answering).poll(context),
-            Self::Routed(answering) => answering.as_mut().poll(context).map(|answer| answer.map(AnswerBody::Routed)),
+            Self::Routed(answering) => answering.as_mut().poll(context).map(|answer| answer.map(AnswerBody::routed)),
         }
     }
 }
@@ -118,13 +118,25 @@ impl Answer for Router {
     }
 }
 
-/// The body of an answer: whole in one piece, or whatever the router made.
+/// The body of an answer, in pieces no longer than a connection's buffer: each is copied there behind what is to be sent before
+/// it, and the buffer stays as long as the connection.
 #[derive(Debug)]
 pub enum AnswerBody {
-    /// In one piece; `None` once it was sent.
-    Whole(Option<Bytes>),
+    /// What is left of one that was whole from the beginning.
+    Whole(Bytes),
     /// The router's.
-    Routed(Body),
+    Routed {
+        /// What it has not given yet.
+        body: Body,
+        /// What is left of what it gave last.
+        given: Bytes,
+    },
+}
+
+impl AnswerBody {
+    pub(super) fn routed(body: Body) -> Self {
+        Self::Routed { body, given: Bytes::new() }
+    }
 }
 
 impl HttpBody for AnswerBody {
@@ -136,22 +148,85 @@ impl HttpBody for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match &mut *self {
-            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Self::Routed(body) => Pin::new(body).poll_frame(context),
+            Self::Whole(left) => Poll::Ready(piece(left).map(|piece| Ok(Frame::data(piece)))),
+            Self::Routed { body, given } => {
+                if let Some(piece) = piece(given) {
+                    return Poll::Ready(Some(Ok(Frame::data(piece))));
+                }
+                let frame = ready!(Pin::new(body).poll_frame(context));
+                Poll::Ready(frame.map(|frame| {
+                    frame.map(|frame| {
+                        frame.map_data(|data| {
+                            *given = data;
+                            piece(given).unwrap_or_default()
+                        })
+                    })
+                }))
+            }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Self::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Self::Routed(body) => body.is_end_stream(),
+            Self::Whole(left) => left.is_empty(),
+            Self::Routed { body, given } => given.is_empty() && body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
-            Self::Routed(body) => body.size_hint(),
+            Self::Whole(left) => SizeHint::with_exact(left.len() as u64),
+            Self::Routed { body, given } => {
+                let (of_body, given) = (body.size_hint(), given.len() as u64);
+                let mut hint = SizeHint::new();
+                hint.set_lower(of_body.lower() + given);
+                if let Some(upper) = of_body.upper() {
+                    hint.set_upper(upper + given);
+                }
+                hint
+            }
         }
+    }
+}
+
+/// The next piece of what is left, if anything is.
+fn piece(left: &mut Bytes) -> Option<Bytes> {
+    (!left.is_empty()).then(|| left.split_to(left.len().min(BUFFER_BYTES_MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{FutureExt, stream};
+    use http_body_util::BodyExt;
+    use std::convert::Infallible;
+
+    /// The lengths of the pieces in which a body goes; together they are the whole, and what is left is said right throughout.
+    #[track_caller]
+    fn check(body: AnswerBody, bytes: &Bytes, want: &[usize]) {
+        let (mut body, mut sent, mut pieces) = (body, Vec::new(), Vec::new());
+        while !body.is_end_stream() {
+            let hint = body.size_hint();
+            assert!(hint.lower() <= (bytes.len() - sent.len()) as u64);
+            assert!(hint.upper().is_none_or(|upper| upper == (bytes.len() - sent.len()) as u64));
+            let Some(frame) = body.frame().now_or_never().unwrap() else { break };
+            let data = frame.unwrap().into_data().unwrap();
+            pieces.push(data.len());
+            sent.extend_from_slice(&data);
+        }
+        assert_eq!((sent, &*pieces), (bytes.to_vec(), want));
+    }
+
+    #[test]
+    fn bodies_go_in_pieces_that_fit_the_buffer() {
+        const MAX: usize = BUFFER_BYTES_MAX;
+        let bytes: Bytes = (0..2 * MAX + 7).map(|at| (at % 251) as u8).collect();
+        for (length, want) in [(0, vec![]), (1, vec![1]), (MAX, vec![MAX]), (bytes.len(), vec![MAX, MAX, 7])] {
+            let bytes = bytes.slice(..length);
+            check(AnswerBody::Whole(bytes.clone()), &bytes, &want);
+            check(AnswerBody::routed(Body::from(bytes.clone())), &bytes, &want);
+        }
+        let two = [bytes.slice(..MAX + 1), bytes.slice(MAX + 1..)].map(Ok::<_, Infallible>);
+        check(AnswerBody::routed(Body::from_stream(stream::iter(two))), &bytes, &[MAX, 1, MAX, 6]);
     }
 }

@@ -8,6 +8,7 @@ mod held;
 pub mod park;
 mod place;
 mod pulse;
+mod seats;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -15,9 +16,11 @@ mod watch;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
+use crate::sockets::Sockets;
 use bytes::Bytes;
 pub use held::Line;
-pub use stream::Seat;
+pub use seats::Seat;
+pub(in crate::gateway) use seats::Seats;
 
 use held::Terms;
 use http::{Request, Response};
@@ -40,7 +43,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use stream::{TimedBody, Tracked};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as channel};
+use tokio::sync::watch as channel;
 use tokio::time::{Instant, sleep, timeout};
 use watch::{Seen, Watch};
 
@@ -67,14 +70,14 @@ impl Limits {
             header_timeout: config.http_header_timeout,
             body_timeout: config.http_body_timeout,
             idle_timeout: config.http_idle_timeout,
-            connections_max: config.http_connections_max,
+            connections_max: config.client_sockets_max(),
             drain_max,
         }
     }
 }
 
 /// Longest head of a request, and most that is buffered of a body or an answer, in bytes.
-const BUFFER_BYTES_MAX: usize = 16 * 1024;
+pub(super) const BUFFER_BYTES_MAX: usize = 16 * 1024;
 /// First and longest pause after a connection could not be accepted for want of files or memory.
 const BACK_OFF_MIN: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
@@ -139,17 +142,28 @@ pub async fn serve(
     metrics: Arc<Metrics>,
     shutdown: impl Future<Output = ()>,
 ) {
-    serve_from(listener, answers, limits, metrics, shutdown).await;
+    serve_from(listener, answers, limits, (metrics, None), shutdown).await;
+}
+
+/// The same where others need sockets, too: each connection takes its own out of `sockets`.
+pub async fn serve_sharing(
+    listener: TcpListener,
+    answers: impl Answer,
+    limits: Limits,
+    (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
+    shutdown: impl Future<Output = ()>,
+) {
+    serve_from(listener, answers, limits, (metrics, Some(sockets)), shutdown).await;
 }
 
 async fn serve_from(
     door: impl Accept,
     answers: impl Answer,
     limits: Limits,
-    metrics: Arc<Metrics>,
+    (metrics, sockets): (Arc<Metrics>, Option<Arc<Sockets>>),
     shutdown: impl Future<Output = ()>,
 ) {
-    let seats = Arc::new(Semaphore::new(limits.connections_max));
+    let seats = Seats::new(limits.connections_max, sockets, metrics.clone());
     let (stage, watched) = channel::channel(Stage::Open);
     let house = Arc::new(House { answers, limits, metrics, stage: watched });
     tokio::select! {
@@ -158,23 +172,27 @@ async fn serve_from(
     }
     // The door is dropped: who comes now is refused by the kernel and can go elsewhere.
     stage.send_replace(Stage::Draining);
-    let everybody = u32::try_from(limits.connections_max).unwrap_or(u32::MAX);
-    if timeout(limits.drain_max, seats.acquire_many(everybody)).await.is_err() {
-        let left = limits.connections_max - seats.available_permits();
+    if timeout(limits.drain_max, seats.empty()).await.is_err() {
+        let left = seats.taken();
         tracing::warn!(connections = left, "clients are put out: the time to finish their requests is over");
     }
     stage.send_replace(Stage::Closed);
 }
 
 /// Accepts as long as there is a seat. A seat is taken first: a connection that cannot be served waits in the kernel.
-async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Semaphore>) {
+async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Seats>) {
     let mut back_off = BackOff::default();
     loop {
-        let Some(seat) = next_seat(seats).await else { return };
+        if seats.is_full() {
+            tracing::warn!(
+                "as many connections are open as may be (http.connections_max): further clients wait until one leaves"
+            );
+        }
+        let place = seats.place().await;
         match door.accept().await {
             Ok((stream, client)) => {
                 back_off = BackOff::default();
-                let seat = Seat::new(seat, house.metrics.clone());
+                let seat = Seat::new(place);
                 tokio::spawn(house.clone().receive(stream, client, seat));
             }
             Err(error) if is_want_of_room(&error) => {
@@ -185,14 +203,6 @@ async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &
             Err(error) => tracing::debug!(%error, "a connection was not accepted"),
         }
     }
-}
-
-async fn next_seat(seats: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-    if let Ok(seat) = seats.clone().try_acquire_owned() {
-        return Some(seat);
-    }
-    tracing::warn!("http.connections_max connections are open: further clients wait until one leaves");
-    seats.clone().acquire_owned().await.ok()
 }
 
 /// Whether accepting failed for want of something that will be there again when connections close.
@@ -292,14 +302,15 @@ impl<A: Answer> House<A> {
     /// Requests and answers until one side has had enough, or a request is to be parked.
     async fn converse(&self, line: Line, client: SocketAddr) -> Result<(Line, Box<Ticket>), End> {
         let shared = Arc::new(Shared::new(Instant::now()));
-        let handler = service_fn(|request: Request<Incoming>| {
-            shared.pulse.asked();
+        let noting = &*shared;
+        let handler = service_fn(move |request: Request<Incoming>| {
+            noting.pulse.asked();
             let persistence = Persistence::of(&request);
             let mut request = request.map(|body| TimedBody::new(body, self.limits.body_timeout, self.metrics.clone()));
             if let Some(persistence) = persistence {
                 request.extensions_mut().insert(persistence.pass());
             }
-            Noted { answering: self.answers.answer(client, request), shared: shared.clone(), persistence }
+            Noted { answering: self.answers.answer(client, request), shared: noting, persistence }
         });
         let io = TokioIo::new(Tracked::new(line, shared.clone()));
         let connection =
@@ -358,14 +369,14 @@ where
 }
 
 /// A request that is being answered; the pulse hears of the answer. What is no answer yet is parked, and never comes.
-struct Noted<F> {
+struct Noted<'c, F> {
     answering: F,
-    shared: Arc<Shared>,
+    shared: &'c Shared,
     /// Of a request that may be parked.
     persistence: Option<Persistence>,
 }
 
-impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<F> {
+impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<'_, F> {
     type Output = Result<Response<B>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

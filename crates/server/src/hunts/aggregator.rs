@@ -1,14 +1,16 @@
 //! The aggregator: reads logs of claims by their cursors, and saves what follows from them together with the new cursor.
 //!
 //! It is told of work in words that may be lost: a bounded queue into which nobody ever waits to put one. What it was not told of it
-//! finds by the logs. An operator may stop it and let it go on; while it stands, claims are kept for it.
+//! finds by the logs. An operator may stop it and let it go on; while it stands, claims are kept for it. Claims that are kept are
+//! the one thing that grows meanwhile, so a stop has a bound of its own, in time and in claims: then it goes on by itself.
 
 use crate::app::App;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::hunts::count;
 use engine::ids::WorldId;
-use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_NOTICES_MAX};
+use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_CLAIMS_BEHIND_MAX, HUNT_COUNT_PAUSE_MAX, HUNT_NOTICES_MAX};
+use engine::rows::WorldBehind;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +36,24 @@ pub struct Aggregation {
     is_on: watch::Sender<bool>,
     /// Entries that this process has counted.
     counted: watch::Sender<u64>,
+    pause_max: Pause,
     metrics: Arc<Metrics>,
+}
+
+/// How long counting may be, or has been, stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pause {
+    lasts: Duration,
+    /// Entries that wait meanwhile.
+    behind: u64,
+}
+
+impl Pause {
+    const MAX: Self = Self { lasts: HUNT_COUNT_PAUSE_MAX, behind: HUNT_CLAIMS_BEHIND_MAX };
+
+    fn is_too_much(self, max: Self) -> bool {
+        self.lasts >= max.lasts || self.behind >= max.behind
+    }
 }
 
 impl Aggregation {
@@ -46,6 +65,7 @@ impl Aggregation {
             has_lost: AtomicBool::new(false),
             is_on: watch::Sender::new(true),
             counted: watch::Sender::new(0),
+            pause_max: Pause::MAX,
             metrics,
         }
     }
@@ -58,7 +78,7 @@ impl Aggregation {
         }
     }
 
-    /// Stops counting, or lets it go on. Between two commits; repeating it changes nothing.
+    /// Stops counting, or lets it go on. Between two commits; repeating it changes nothing. A stop that takes too long ends by itself.
     pub fn switch(&self, is_on: bool) {
         self.is_on.send_replace(is_on);
     }
@@ -130,8 +150,7 @@ impl Aggregator<'_> {
     async fn run(&mut self) {
         let mut is_failing = false;
         loop {
-            // The sender lives in the app: the wait can only end with the switch on.
-            let _ = self.switch.wait_for(|is_on| *is_on).await;
+            self.stand().await;
             self.work_comes().await;
             let passed = self.pass().await;
             match &passed {
@@ -144,6 +163,32 @@ impl Aggregator<'_> {
             is_failing = passed.is_err();
             sleep(PASS_EVERY).await;
         }
+    }
+
+    /// Waits while counting is stopped, and for no longer than it may be.
+    async fn stand(&mut self) {
+        let since = Instant::now();
+        while !*self.switch.borrow_and_update() {
+            tokio::select! {
+                _ = self.switch.changed() => continue,
+                () = sleep(SWEEP_EVERY) => {}
+            }
+            // What cannot be looked at now does not grow either: claims go into the same store.
+            let behind = self.look().await.map_or(0, |behind| entries(&behind));
+            let pause = Pause { lasts: since.elapsed(), behind };
+            let aggregation = &self.app.hunts.aggregation;
+            if pause.is_too_much(aggregation.pause_max) {
+                tracing::warn!(?pause, "hunts are counted again by themselves: they were not for too long");
+                aggregation.switch(true);
+            }
+        }
+    }
+
+    /// The logs that are not counted to their end.
+    async fn look(&self) -> Result<Vec<WorldBehind>, StoreError> {
+        let behind = self.app.store.read(|reader| reader.worlds_behind(SWEEP_MAX)).await?;
+        self.app.metrics.hunt_claims_behind(entries(&behind));
+        Ok(behind)
     }
 
     /// Waits for a word, or for the next look at the logs.
@@ -164,7 +209,7 @@ impl Aggregator<'_> {
 
     async fn pass(&mut self) -> Result<(), StoreError> {
         if Instant::now() >= self.sweep_at || self.app.hunts.aggregation.has_lost.swap(false, Ordering::AcqRel) {
-            let behind = self.app.store.read(|reader| reader.worlds_behind(SWEEP_MAX)).await;
+            let behind = self.look().await;
             if behind.is_err() {
                 self.app.hunts.aggregation.has_lost.store(true, Ordering::Release);
             }
@@ -227,5 +272,50 @@ impl Aggregator<'_> {
                 true
             }
         }
+    }
+}
+
+/// How much is left to be counted.
+pub(crate) fn entries(behind: &[WorldBehind]) -> u64 {
+    behind.iter().map(|world| u64::from(world.version.saturating_sub(world.aggregated_version))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use store::memory::MemoryDatabase;
+    use store::{Store, StoreConfig};
+
+    #[track_caller]
+    fn check(lasts_s: u64, behind: u64, want: bool) {
+        let pause = Pause { lasts: Duration::from_secs(lasts_s), behind };
+        assert_eq!(pause.is_too_much(Pause::MAX), want, "{pause:?}");
+    }
+
+    #[test]
+    fn a_stop_is_too_long_by_time_or_by_claims() {
+        let (most_s, most) = (HUNT_COUNT_PAUSE_MAX.as_secs(), HUNT_CLAIMS_BEHIND_MAX);
+        check(0, 0, false);
+        check(most_s - 1, most - 1, false);
+        check(most_s, 0, true);
+        check(0, most, true);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_that_somebody_forgot_ends_by_itself() {
+        let metrics = Arc::<Metrics>::default();
+        let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+        let app = App::new(store, Arc::new(Config::default()), metrics, None);
+        let aggregation = &app.hunts.aggregation;
+        aggregation.switch(false);
+        let (mut switch, began) = (aggregation.is_on.subscribe(), Instant::now());
+        tokio::spawn({
+            let app = app.clone();
+            async move { run(&app).await }
+        });
+        assert!(*switch.wait_for(|is_on| *is_on).await.unwrap());
+        let stood = began.elapsed();
+        assert!((HUNT_COUNT_PAUSE_MAX..HUNT_COUNT_PAUSE_MAX + 2 * SWEEP_EVERY).contains(&stood), "{stood:?}");
     }
 }

@@ -5,6 +5,7 @@
 
 use super::make;
 use crate::app::App;
+use crate::clock::random_bytes;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, TicketId, WorldName};
@@ -79,6 +80,8 @@ pub enum NotTaken {
 /// Those who wait, and those who did.
 pub struct Matchmaker {
     desk: Mutex<Desk>,
+    /// Drawn anew by each process: the last 32 bits of every ticket that it takes.
+    mark: u32,
     came: Notify,
     /// Rounds of matches that could not all be saved.
     failures: AtomicU64,
@@ -106,12 +109,26 @@ struct Known {
 impl Matchmaker {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
         let desk = Desk { pool: Pool::new(Terms::default()), ..Desk::default() };
-        Self { desk: Mutex::new(desk), came: Notify::new(), failures: AtomicU64::new(0), metrics }
+        let mark = u32::from_be_bytes(random_bytes());
+        Self { desk: Mutex::new(desk), mark, came: Notify::new(), failures: AtomicU64::new(0), metrics }
     }
 
     /// Every update under this lock is whole before anything can panic.
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The id of a ticket that this process will take.
+    #[must_use]
+    pub fn new_id(&self, now: UnixMs) -> TicketId {
+        let TicketId(id) = TicketId::new(now, random_bytes());
+        TicketId(id & !u128::from(u32::MAX) | u128::from(self.mark))
+    }
+
+    /// Whether this process took the ticket, whatever became of it. One that it did not take, it will never know anything of.
+    #[must_use]
+    pub fn took(&self, id: TicketId) -> bool {
+        id.0 as u32 == self.mark
     }
 
     /// Takes a ticket.

@@ -8,6 +8,7 @@ mod make;
 mod matchmaker;
 
 pub use aggregator::Aggregation;
+pub(crate) use aggregator::entries as entries_behind;
 pub use make::{Wanted, hunt, settings_of};
 pub use matchmaker::{Matchmaker, NotTaken, TicketSeen, TicketState};
 

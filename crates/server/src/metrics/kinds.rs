@@ -31,6 +31,11 @@ impl Counter {
 pub struct Gauge(AtomicI64);
 
 impl Gauge {
+    /// So many, whatever it was before.
+    pub fn set(&self, count: u64) {
+        self.0.store(i64::try_from(count).unwrap_or(i64::MAX), Relaxed);
+    }
+
     /// One more is there.
     pub fn inc(&self) {
         self.0.fetch_add(1, Relaxed);

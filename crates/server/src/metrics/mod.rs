@@ -103,6 +103,8 @@ figures! {
     tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
     lines: Lines = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
     hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of logs of claims that this process has counted.";
+    hunt_claims_behind: Gauge = "gauntlet_hunt_claims_behind",
+        "Entries of logs of claims that nobody has counted yet, as they were at the last look, ten seconds ago at most.";
     hunt_notices_lost: Counter = "gauntlet_hunt_notices_lost_total",
         "Words to the aggregator that found its queue full; what they told of is found by the logs.";
     hunt_tickets_waiting: Gauge = "gauntlet_hunt_tickets_waiting", "Tickets of parties that wait to be matched.";
@@ -443,6 +445,11 @@ impl Metrics {
     /// Entries of a log of claims were counted.
     pub fn hunt_claims_counted(&self, entries: usize) {
         self.figures.hunt_claims_counted.add(entries as u64);
+    }
+
+    /// So many entries of logs of claims are not counted yet.
+    pub fn hunt_claims_behind(&self, entries: u64) {
+        self.figures.hunt_claims_behind.set(entries);
     }
 
     /// The aggregator's queue was full.

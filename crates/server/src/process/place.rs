@@ -3,6 +3,7 @@
 use crate::config::{Config, StorePlace};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::postgres::PostgresDatabase;
@@ -25,6 +26,18 @@ pub enum PlaceError {
     Folder {
         /// What was named.
         path: PathBuf,
+    },
+    /// The data file has several names: servers that know it by different ones would not know of each other.
+    #[error(
+        "{} has {names} names (hard links): SQLite keeps what it is writing beside the name by which it was opened, so a server at \
+         another name would destroy it; remove the other links, or start from a copy of its own",
+        path.display()
+    )]
+    Linked {
+        /// The data file.
+        path: PathBuf,
+        /// How many names it has.
+        names: u64,
     },
     /// The database is there, or not, but does not open.
     #[error("{place} does not open: {why}; {remedy}")]
@@ -50,7 +63,8 @@ pub enum PlaceError {
     },
 }
 
-/// The right to serve from a data file: held as long as this lives, given back by the system however the process ends.
+/// The right to serve from a data file: held as long as this lives, given back by the system however the process ends. Leases of a
+/// database of one's own have no end because of it: whoever has it knows that nobody else serves.
 #[derive(Debug)]
 pub(super) struct DataLock {
     _file: Option<File>,
@@ -71,6 +85,7 @@ fn lock(data: &Path) -> Result<File, PlaceError> {
         return Err(PlaceError::Folder { path: data.to_owned() });
     }
     make_folder(data)?;
+    let data = &own_name(data)?;
     let mut path = data.as_os_str().to_owned();
     path.push(".lock");
     let path = PathBuf::from(path);
@@ -87,6 +102,20 @@ fn lock(data: &Path) -> Result<File, PlaceError> {
     // The number only helps whoever is refused; the lock holds without it.
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
     Ok(file)
+}
+
+/// The one name of a data file under which its lock stands, whatever symbolic links lead there. A file that is not there yet is made:
+/// only then has it such a name.
+fn own_name(data: &Path) -> Result<PathBuf, PlaceError> {
+    let unusable = |source| PlaceError::Unusable { path: data.to_owned(), source };
+    if matches!(data.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        OpenOptions::new().append(true).create(true).open(data).map_err(unusable)?;
+    }
+    let names = data.metadata().map_err(unusable)?.nlink();
+    if names > 1 {
+        return Err(PlaceError::Linked { path: data.to_owned(), names });
+    }
+    data.canonicalize().map_err(unusable)
 }
 
 fn pid_in(file: &mut File) -> Option<u32> {
@@ -153,6 +182,31 @@ mod tests {
         drop(first);
         lock(&data).unwrap();
         lock(&folder.join("other.db")).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn one_file_has_one_server_whatever_it_is_called() {
+        let folder = std::env::temp_dir().join(format!("gauntlet-names-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("real")).unwrap();
+        let (data, by_file, by_folder) = (folder.join("real/games.db"), folder.join("link.db"), folder.join("also"));
+        std::os::unix::fs::symlink("real/games.db", &by_file).unwrap();
+        std::os::unix::fs::symlink("real", &by_folder).unwrap();
+        // The first server makes the file, through a link that leads nowhere yet.
+        let first = lock(&by_file).unwrap();
+        for rival in [&data, &by_file, &by_folder.join("games.db")] {
+            let refused = lock(rival).unwrap_err();
+            assert!(matches!(refused, PlaceError::InUse { .. }), "{}: {refused}", rival.display());
+        }
+        drop(first);
+        let linked = folder.join("linked.db");
+        std::fs::hard_link(&data, &linked).unwrap();
+        for name in [&data, &linked] {
+            let refused = lock(name).unwrap_err();
+            assert!(matches!(refused, PlaceError::Linked { names: 2, .. }), "{}: {refused}", name.display());
+        }
+        std::fs::remove_file(&linked).unwrap();
+        lock(&data).unwrap();
         std::fs::remove_dir_all(folder).unwrap();
     }
 

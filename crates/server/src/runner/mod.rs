@@ -19,6 +19,6 @@ use crate::app::App;
 /// Runs matches until the process drains, then gives up what it holds and returns.
 pub async fn run(app: App) {
     let settings = Settings::of(&app.config);
-    let drain = app.drain.clone();
-    run_with(real::Real::new(app), settings, drain).await;
+    let (seat, drain) = (app.runner_seat.clone(), app.drain.clone());
+    run_with(real::Real::new(app), settings, seat, drain).await;
 }

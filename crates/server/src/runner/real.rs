@@ -25,7 +25,8 @@ pub(super) struct Real {
 impl Real {
     pub(super) fn new(app: App) -> Self {
         let config = &app.config;
-        let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, app.metrics.clone());
+        let shared = (app.metrics.clone(), app.sockets.clone());
+        let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, shared);
         tokio::spawn(sweep(bots.clone(), app.clone()));
         Self { app, bots }
     }
@@ -36,6 +37,7 @@ async fn sweep(bots: Bots, app: App) {
         tokio::select! {
             () = app.drain.begun() => return,
             () = tokio::time::sleep(SWEEP_EVERY) => bots.sweep(),
+            () = app.sockets.wanted() => bots.make_room(),
         }
     }
 }
@@ -51,6 +53,10 @@ impl Tenant for Real {
 
     fn address(&self) -> String {
         self.app.address()
+    }
+
+    fn is_alone(&self) -> bool {
+        self.app.is_alone()
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {

@@ -5,7 +5,7 @@ use super::outside::Outside;
 use super::room::{self, Ending};
 use crate::app::Drain;
 use crate::config::Config;
-use crate::lease::{Keeper, Lease};
+use crate::lease::{Keeper, Lease, Seat};
 use engine::commands::{Claimed, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::limits::{CLAIM_GAP, CLAIM_MAX};
@@ -41,11 +41,11 @@ impl Settings {
     }
 }
 
-/// Runs one life after another until the drain.
-pub async fn run<O: Outside>(outside: O, settings: Settings, drain: Drain) {
+/// Runs one life after another until the drain. The seat is that of all runners of this process.
+pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: Drain) {
     while !drain.has_begun() {
         let worker = WorkerId::new(outside.now(), outside.random());
-        let (keeper, lease) = Keeper::new(outside.clone(), worker);
+        let (keeper, lease) = Keeper::new(outside.clone(), worker, seat.clone());
         tokio::select! {
             biased;
             () = drain.begun() => return,
@@ -65,7 +65,7 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, drain: Drain) {
             biased;
             () = keeper.keep() => life.drop_everything().await,
             end = life.live(&drain) => match end {
-                End::Drained => return life.give_up().await,
+                End::Drained => return life.give_up(&seat).await,
                 End::LeaseLost => life.drop_everything().await,
             }
         }
@@ -172,16 +172,16 @@ impl<O: Outside> Life<O> {
     }
 
     /// The drain: abandon turns that are not saved, give every match back uncharged, end the lease.
-    async fn give_up(mut self) {
+    async fn give_up(mut self, seat: &Seat) {
         self.rooms.shutdown().await;
         let held: Vec<Held> = std::mem::take(&mut self.held).into_values().collect();
         let releases = held.iter().map(|&held| self.release(held, true));
         futures_util::future::join_all(releases).await;
-        let _ = self.outside.commit(Command::EndLease { worker: self.worker }).await;
+        seat.give_up(&self.outside, self.worker).await;
         tracing::info!(worker.id = %self.worker, released = held.len(), "this worker's life ends: drained");
     }
 
-    /// The lease is lost: others may own everything already, so nothing is written.
+    /// The lease is lost: others may own everything already, so nothing is written. The next life frees what they do not.
     async fn drop_everything(&mut self) {
         let dropped = self.held.len();
         self.rooms.shutdown().await;

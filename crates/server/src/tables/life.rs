@@ -26,9 +26,10 @@ const KEEPER_STUCK_AFTER: Duration = Duration::from_secs(2);
 
 /// Runs one life after another until the drain.
 pub async fn run<O: Outside>(outside: O, tables: Tables, drain: Drain) {
+    let seat = &tables.shared.seat;
     while !drain.has_begun() {
         let worker = WorkerId::new(outside.now(), outside.random());
-        let (keeper, lease) = lease::Keeper::new(outside.clone(), worker);
+        let (keeper, lease) = lease::Keeper::new(outside.clone(), worker, seat.clone());
         tokio::select! {
             biased;
             () = drain.begun() => break,
@@ -173,10 +174,8 @@ impl<O: Outside> Life<O> {
         }
         match last {
             // All tables are free with it, at once.
-            Last::Drained | Last::Broken => {
-                let _ = self.outside.commit(Command::EndLease { worker: self.worker }).await;
-            }
-            // Others may own everything already, so nothing is written.
+            Last::Drained | Last::Broken => self.shared.seat.give_up(&self.outside, self.worker).await,
+            // Others may own everything already, so nothing is written. The next life frees what they do not.
             Last::LeaseLost => self.shared.metrics.lease_lost(0),
         }
         tracing::info!(worker.id = %self.worker, why = ?last, "a life of tables ends");

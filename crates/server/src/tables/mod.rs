@@ -27,6 +27,7 @@ pub use room::Waiting;
 pub use settings::Settings;
 
 use crate::app::App;
+use crate::lease::Seat;
 use crate::metrics::Metrics;
 use engine::commands::Idempotency;
 use engine::ids::{PlayerId, TableId};
@@ -66,6 +67,8 @@ struct Shared {
     openers: Arc<Openers>,
     /// Whether a life is going on: somebody reads the mailboxes.
     is_serving: AtomicBool,
+    /// The place of whoever owns this process's tables.
+    seat: Seat,
     /// Whether this process is leaving: nothing that lasts is begun any more.
     is_leaving: AtomicBool,
 }
@@ -275,6 +278,7 @@ impl Tables {
             loaded: AtomicUsize::new(0),
             openers: Arc::new(Openers::new(settings.tables_per_player_max)),
             is_serving: AtomicBool::new(false),
+            seat: Seat::default(),
             is_leaving: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }

@@ -163,14 +163,19 @@ impl<O: Outside> Life<O> {
         let refused = match found {
             None => VisitError::NoSuchWorld,
             Some(entry) if entry.row.is_over(self.outside.now()) => VisitError::Over,
-            Some(WorldEntry { owner: Some(owner), .. }) if !self.is_ours(owner.worker) => {
-                VisitError::Elsewhere { address: owner.address }
+            Some(WorldEntry { owner: Some(owner), .. }) if !self.shared.seat.is_of(owner.worker) => {
+                self.elsewhere(owner.address)
             }
             Some(_) if self.is_leaving() => VisitError::Draining,
-            Some(_) if self.owned.len() >= self.shared.settings.loaded_max => VisitError::Busy,
+            Some(entry) if !self.has_room(&entry.row) => VisitError::Busy,
             Some(entry) => return self.claim(entry.row),
         };
         self.shared.settle(name, Err(refused));
+    }
+
+    /// Worlds that never end are the house's, few, and everybody's: those of guests cannot keep them out.
+    fn has_room(&self, row: &WorldRow) -> bool {
+        row.ends_at.is_none() || self.owned.len() < self.shared.settings.loaded_max
     }
 
     /// Claims a world, once there is a lease.
@@ -205,7 +210,7 @@ impl<O: Outside> Life<O> {
                 // The lease under which it was claimed is lost: so is the world.
                 _ => VisitError::Busy,
             },
-            Ok(Outcome::WorldElsewhere { address }) => VisitError::Elsewhere { address },
+            Ok(Outcome::WorldElsewhere { address }) => self.elsewhere(address),
             Ok(Outcome::Missing) => VisitError::NoSuchWorld,
             Ok(Outcome::LeaseLost) => {
                 self.lost(asked_by);
@@ -292,21 +297,25 @@ impl<O: Outside> Life<O> {
         }));
     }
 
-    /// Gives the lease up when nothing is owned under it.
+    /// Gives the lease up when nothing is owned under it. One that is not renewed costs nothing, and is kept.
     fn rest(&mut self) {
         let is_idle = self.owned.is_empty() && self.waiting.is_empty() && self.flights.is_empty();
-        if is_idle && matches!(self.tenure, Tenure::Held { .. }) {
+        if is_idle && !self.outside.is_alone() && matches!(self.tenure, Tenure::Held { .. }) {
             let Tenure::Held { worker, task, .. } = std::mem::replace(&mut self.tenure, Tenure::None) else { return };
             task.abort();
-            let outside = self.outside.clone();
-            // Should it not be saved, the lease ends by itself.
-            tokio::spawn(async move { drop(outside.commit(Command::EndLease { worker }).await) });
+            self.give_up_lease(worker);
         }
+    }
+
+    /// Gives a lease up while life goes on.
+    fn give_up_lease(&self, worker: WorkerId) {
+        let (outside, seat) = (self.outside.clone(), self.shared.seat.clone());
+        tokio::spawn(async move { seat.give_up(&outside, worker).await });
     }
 
     fn ask_for_lease(&mut self) {
         let worker = WorkerId::new(self.outside.now(), self.outside.random());
-        let (keeper, lease) = lease::Keeper::new(self.outside.clone(), worker);
+        let (keeper, lease) = lease::Keeper::new(self.outside.clone(), worker, self.shared.seat.clone());
         let to_life = self.shared.to_life.clone();
         let task = tokio::spawn(async move {
             if keeper.acquire().await {
@@ -330,7 +339,8 @@ impl<O: Outside> Life<O> {
         }
     }
 
-    /// Everything that was owned under this lease is dropped, and everybody comes again.
+    /// Everything that was owned under this lease is dropped, and everybody comes again: what others do not own already is free at
+    /// once. A writer that has not heard of it yet can save nothing once somebody claims its world.
     fn lost(&mut self, loser: WorkerId) {
         let (Tenure::Asked { worker, task } | Tenure::Held { worker, task, .. }) = &self.tenure else { return };
         if *worker != loser {
@@ -342,6 +352,7 @@ impl<O: Outside> Life<O> {
         self.tenure = Tenure::None;
         self.give_up_waiting(&VisitError::Busy);
         self.tell_all(|| Order::Drop(Ending::WorldMoved));
+        self.give_up_lease(loser);
     }
 
     fn give_up_waiting(&mut self, why: &VisitError) {
@@ -362,15 +373,17 @@ impl<O: Outside> Life<O> {
         match std::mem::replace(&mut self.tenure, Tenure::None) {
             Tenure::Held { worker, task, .. } => {
                 task.abort();
-                let _ = self.outside.commit(Command::EndLease { worker }).await;
+                self.shared.seat.give_up(&self.outside, worker).await;
             }
             Tenure::Asked { task, .. } => task.abort(),
             Tenure::None => {}
         }
     }
 
-    fn is_ours(&self, owner: WorkerId) -> bool {
-        matches!(&self.tenure, Tenure::Held { worker, .. } if *worker == owner)
+    /// Where a world is that another worker owns. Nobody is sent to where he came from: at our own address that was a process before
+    /// this one, whose lease has not ended yet.
+    fn elsewhere(&self, address: String) -> VisitError {
+        if address == self.outside.address() { VisitError::Busy } else { VisitError::Elsewhere { address } }
     }
 
     fn is_leaving(&self) -> bool {

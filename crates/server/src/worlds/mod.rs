@@ -30,6 +30,7 @@ pub use outside::Outside;
 pub use settings::Settings;
 
 use crate::app::App;
+use crate::lease::Seat;
 use crate::metrics::Metrics;
 use engine::ids::WorldName;
 use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
@@ -73,6 +74,8 @@ struct Shared {
     inbox: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Message>>>,
     tellers: OnceLock<Tellers>,
     actors: actors::Register,
+    /// The place of whoever owns this process's worlds.
+    seat: Seat,
     /// Whether this process is leaving: no world is brought in any more.
     is_leaving: AtomicBool,
 }
@@ -128,6 +131,7 @@ impl Worlds {
             inbox: Arc::new(tokio::sync::Mutex::new(inbox)),
             tellers: OnceLock::new(),
             actors: actors::Register::default(),
+            seat: Seat::default(),
             is_leaving: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }

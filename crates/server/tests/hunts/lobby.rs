@@ -52,6 +52,9 @@ async fn what_cannot_be_is_refused() {
     make(&house, "player", json!({ "width": 7 }), "400 bad_value /width").await;
     make(&house, "player", json!({ "width": 70_000 }), "400 bad_value /width").await;
     make(&house, "player", json!({ "width": -1 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "width": 1_001, "height": 1_000 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "width": 4_096, "height": 4_096 }), "400 bad_value /width").await;
+    make(&house, "player", json!({ "width": 4_000, "height": 250 }), "201").await;
     make(&house, "player", json!({ "rounds": -1 }), "400 bad_value /rounds").await;
     make(&house, "player", json!({ "chests": -1 }), "400 bad_value /chests").await;
     make(&house, "player", json!({ "round_ms": 0 }), "400 bad_value /round_ms").await;

@@ -123,8 +123,22 @@ async fn what_cannot_be_matched_is_refused() {
     take(&house, "player", json!({ "party": ["ann"] }), "400 bad_value /party/0").await;
     take(&house, "player", json!({ "wait_ms": 999 }), "400 bad_value /wait_ms").await;
     take(&house, "player", json!({ "wait_ms": 600_001 }), "400 bad_value /wait_ms").await;
-    let id = "0190b5a4-7c1e-7000-8000-000000000001";
+    // One that this process might have taken: it ends like its own.
+    let id = house.app.hunts.matchmaker.new_id(house.app.clock.now());
     house.call(&format!("GET /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
     house.call(&format!("GET /api/hunts/tickets/{id}?wait=11m")).check("400 bad_value").await;
     house.call(&format!("DELETE /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
+}
+
+/// A ticket ends with the process that took it, and whoever asks the next one is told so: "there is none" could mean anything.
+#[tokio::test]
+async fn a_ticket_of_a_process_that_is_gone_has_ended() {
+    let (gone, house) = (open().await, open().await);
+    let ticket = take(&gone, &Guest::come(&gone, "Ann").await.token, json!({}), "201").await;
+    let ann = Guest::come(&house, "Ann").await;
+    house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    house.call(&format!("GET {}?wait=5s", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    house.call(&format!("DELETE {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    let own = take(&house, &ann.token, json!({}), "201").await;
+    house.call(&format!("GET {}", place(&own))).by(&ann.token).check("200").await;
 }

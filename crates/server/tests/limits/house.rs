@@ -51,6 +51,7 @@ impl House {
         let mut config = Config::default();
         config.limiter_service = true;
         config.http_connections_max = 2_000;
+        config.open_files_max = 4_000;
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();

@@ -6,6 +6,7 @@ mod alone;
 mod check;
 mod durable;
 mod exact;
+mod frames;
 mod house;
 mod input;
 mod policies;

@@ -44,7 +44,8 @@ async fn a_registration_that_is_refused_may_be_mended() {
     let mut client = Tcp::connect(open.address).await;
     client.send(hello()).await;
     client.send(Asked::Register(Register { indicator: 2, ..at(1, 1) })).await;
-    client.send(Asked::Register(at(70_000, 1))).await;
+    let far = wire::world::ViewOptions { radius_x: 70_000, radius_y: 1, per_s: 5 };
+    client.send(Asked::Register(Register { view: Some(far), ..at(1, 1) })).await;
     client.send(Asked::Register(at(1, 1))).await;
     client.send(step(1, Step::E)).await;
     let mut codes = Vec::new();
@@ -56,7 +57,16 @@ async fn a_registration_that_is_refused_may_be_mended() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(codes, ["no_such_indicator", "bounds"]);
+    assert_eq!(codes, ["no_such_indicator", "view_too_large"]);
+}
+
+#[tokio::test]
+async fn whoever_begins_beyond_the_edge_begins_at_the_edge() {
+    let open = open().await;
+    for x in [65_535, 70_000, u32::MAX] {
+        let (_, registered) = Tcp::enter(open.address, at(x, 1)).await;
+        assert!(registered.x < registered.width && registered.x + 3 > registered.width, "{registered:?}");
+    }
 }
 
 #[tokio::test]

@@ -12,6 +12,8 @@ pub struct Plan {
     pub seed: u64,
     /// Processes that share the store.
     pub nodes: usize,
+    /// Whether one process has the store for itself: the next one comes when it has gone.
+    pub is_own: bool,
     /// Keepers of each process.
     pub keepers: usize,
     /// Tables, each opened by a player of its own.
@@ -46,6 +48,7 @@ impl Plan {
         Self {
             seed,
             nodes: 1 + dice.below(3) as usize,
+            is_own: false,
             keepers: 1 + dice.below(3) as usize,
             tables: 1 + dice.below(3) as usize,
             players: 3 + dice.below(5) as usize,
@@ -62,6 +65,13 @@ impl Plan {
     #[must_use]
     pub fn calm(mut self) -> Self {
         self.faults.faulty_for = Duration::ZERO;
+        self
+    }
+
+    /// The same for one process that has the store for itself.
+    #[must_use]
+    pub fn own(mut self) -> Self {
+        (self.is_own, self.nodes) = (true, 1);
         self
     }
 }

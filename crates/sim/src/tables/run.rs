@@ -5,7 +5,7 @@ use super::players::Player;
 use super::touch::{AtTables, Door};
 use super::verdict;
 use crate::chance::Dice;
-use crate::process::{Process, outages, trouble};
+use crate::process::{Process, open, outages, stalls, trouble};
 use crate::world::{Freeze, Node, World};
 use engine::ids::TableId;
 use engine::limits::LEASE;
@@ -28,6 +28,10 @@ pub struct Report {
     pub trace: u64,
     /// Processes that were killed, drained or frozen.
     pub troubles: u32,
+    /// Times that the disk stalled.
+    pub stalls: u32,
+    /// Lives of tables: each had a lease of its own.
+    pub lives: usize,
     /// Claims of tables that were answered.
     pub claims: u32,
     /// Entries in the logs of all tables.
@@ -67,13 +71,17 @@ async fn simulate(plan: Plan) -> Report {
     let mut nodes: Vec<Process> = (0..plan.nodes).map(|_| start()).collect();
     let players = players(&world);
     let outages = tokio::spawn(outages(world.clone()));
+    let stalling = tokio::spawn(stalls(world.clone()));
     let troubles = trouble(&world, &mut nodes, &start).await;
     outages.abort();
+    stalling.abort();
     world.set_store_up(true);
+    world.set_stalled(false);
     nodes.iter().for_each(Process::thaw);
     for player in players {
         check(player.await);
     }
+    let lives = world.lives();
     let mut abandoned = 0;
     if plan.ends_abandoned {
         // Nobody asks for anything any more: what nobody owns must be found by those who look for it.
@@ -96,7 +104,8 @@ async fn simulate(plan: Plan) -> Report {
     });
     let elapsed_ms = world.elapsed().as_millis() as u64;
     let verdict::Heard { events, unknown, too_old } = heard;
-    Report { trace: world.trace(), troubles, claims, entries, events, unknown, abandoned, too_old, elapsed_ms }
+    let (trace, stalls) = (world.trace(), world.stalls());
+    Report { trace, troubles, stalls, lives, claims, entries, events, unknown, abandoned, too_old, elapsed_ms }
 }
 
 fn world(plan: Plan) -> Arc<World<AtTables>> {
@@ -108,8 +117,8 @@ fn world(plan: Plan) -> Arc<World<AtTables>> {
         TableId::new(engine::time::UnixMs(1_700_000_000_000), random)
     };
     let ids = (0..plan.tables).map(id).collect();
-    let (seed, faults) = (plan.seed, plan.faults.clone());
-    World::new(AtTables::new(plan, ids), seed, faults)
+    let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.is_own);
+    World::new(AtTables::new(plan, ids), seed, faults, is_own)
 }
 
 fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
@@ -133,6 +142,7 @@ fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
     world.story.open_door(Door { address: address.clone(), tables: tables.clone() });
     let life = async move {
         let door = OpenDoor { world, address, tables: tables.clone() };
+        open(&node, &leave).await;
         run_with(node, tables, leave).await;
         drop(door);
     };

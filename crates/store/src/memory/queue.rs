@@ -104,7 +104,10 @@ impl Tables {
     }
 
     pub(super) fn end_all_leases(&mut self) -> Outcome {
-        self.workers.values_mut().for_each(|entry| entry.is_given_up = true);
+        // Those that had no end get one: what has ended is forgotten in time.
+        for entry in self.workers.values_mut() {
+            (entry.is_given_up, entry.lease_until) = (true, UnixMs(0));
+        }
         Outcome::Done
     }
 

@@ -68,7 +68,8 @@ impl Batch<'_> {
     }
 
     pub(super) fn end_all_leases(&mut self) -> Result<Outcome, StoreError> {
-        self.session.run("UPDATE workers SET is_given_up = 1 WHERE NOT is_given_up", [])?;
+        // Those that had no end get one: what has ended is forgotten in time.
+        self.session.run("UPDATE workers SET is_given_up = 1, lease_until = 0 WHERE lease_until > 0", [])?;
         Ok(Outcome::Done)
     }
 

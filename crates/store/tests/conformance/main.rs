@@ -175,5 +175,6 @@ laws! {
         nothing_of_a_retired_match_is_left
         what_lives_is_never_retired
         workers_of_the_past_are_forgotten
+        a_lease_without_an_end_holds_until_it_is_ended_and_is_forgotten_then
     }
 }

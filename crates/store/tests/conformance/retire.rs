@@ -109,3 +109,23 @@ pub(crate) fn workers_of_the_past_are_forgotten(database: &dyn Database) {
     held.did(lease(2, at(2 * DAY_MS)), Outcome::Done);
     held.takes(claim(2, at(2 * DAY_MS), 9), &[(1, 2, 2)]);
 }
+
+pub(crate) fn a_lease_without_an_end_holds_until_it_is_ended_and_is_forgotten_then(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let later = at(365 * 24 * 3_600_000);
+    held.run(1);
+    let Command::RenewLease { worker, address, now, .. } = lease(1, at(0)) else { panic!("it is a lease") };
+    held.did(Command::RenewLease { worker, address, now, until: UnixMs::MAX }, Outcome::Done);
+    held.did(call(later, None, None, 9), Outcome::Retired(0));
+    held.did(lease(2, later), Outcome::Done);
+    held.takes(claim(2, later, 9), &[]);
+    if database.is_shared() {
+        return held.did(Command::EndAllLeases, Outcome::Shared);
+    }
+    held.did(Command::EndAllLeases, Outcome::Done);
+    held.did(lease(1, later), Outcome::LeaseLost);
+    held.did(lease(3, later), Outcome::Done);
+    held.takes(claim(3, later, 9), &[(1, 2, 2)]);
+    held.did(call(later, None, None, 9), Outcome::Retired(0));
+    held.did(lease(1, later), Outcome::Done);
+}

@@ -2,4 +2,5 @@
 
 pub(crate) mod fixture;
 mod refusals;
+mod schema;
 mod views;

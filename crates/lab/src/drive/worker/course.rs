@@ -100,7 +100,7 @@ impl Course {
             _ if self.closing => None,
             Load::Open(open) => open.next_due(),
             Load::Clients(clients) => clients.next_due(),
-            Load::Held(held) => Some(held.next_due()),
+            Load::Held(held) => held.next_due(),
             Load::Nothing => None,
         }
     }

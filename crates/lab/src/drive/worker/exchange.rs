@@ -4,6 +4,7 @@
 use std::io;
 
 use super::flights::Role;
+use super::holding::Gone;
 use super::journey::Outcome;
 use super::links::{Link, Phase, Speech, To};
 use super::{Key, Stage, Worker, speaking};
@@ -20,7 +21,7 @@ impl Worker {
     /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
     pub(super) fn dispatch(&mut self, key: Key) {
         let Some(flight) = self.flights.get(key) else { return };
-        let opening = matches!(flight.role, Role::Opening { .. } | Role::Joining);
+        let opening = matches!(flight.role, Role::Opening | Role::Joining);
         // A connection that speaks in frames is somebody, and nobody else goes on with it.
         let reusing = !opening
             && !self.calls[flight.journey].speaks
@@ -110,7 +111,7 @@ impl Worker {
         let Some(flight) = link.flight else { return };
         match self.flights.get(flight).map(|flight| flight.role) {
             Some(Role::Journey | Role::Beside { .. } | Role::Joining) => self.transmit(key, flight),
-            Some(Role::Opening { .. }) => self.opened(key, flight),
+            Some(Role::Opening) => self.opened(key, flight),
             None => {}
         }
     }
@@ -210,6 +211,8 @@ impl Worker {
                 Event::Ping(range) => self.pong(key, &now[range]),
                 Event::Agreed => self.agreed(key),
                 Event::Broken(failure) => {
+                    // A frame that says that this is the end.
+                    link.ended = failure.trouble == Trouble::Closed;
                     self.lost(key, failure, false);
                     break;
                 }
@@ -251,6 +254,9 @@ impl Worker {
         let Some(flight) = self.flights.get_mut(key) else { return };
         if !keep || self.courses[flight.leg].leg.reconnect == Reconnect::Request {
             flight.link = None;
+            if !keep {
+                self.note_gone(link_key, true);
+            }
             self.part_with(link_key, !keep && !ended);
         }
         self.answered(key);
@@ -283,7 +289,9 @@ impl Worker {
         self.say_goodbye(key);
         let link = self.links.remove(key)?;
         if let Some((at, member)) = link.held {
-            self.let_go(at, member, failure.filter(|_| link.flight.is_none()));
+            let was_idle = link.flight.is_none();
+            let in_order = link.ended;
+            self.let_go(at, member, failure.map(|failure| Gone { failure, in_order, was_idle }));
         }
         Some(link)
     }
@@ -291,6 +299,7 @@ impl Worker {
     /// The other side has ended a connection.
     pub(super) fn ended(&mut self, key: Key) {
         let Some(link) = self.links.get_mut(key) else { return };
+        link.ended = true;
         match link.codec.end() {
             Event::Done { .. } => self.on_done(key, false, true),
             Event::Broken(failure) => self.lost(key, failure, false),
@@ -352,6 +361,7 @@ impl Worker {
             let link = flight.link.take();
             let timeout = self.calls[flight.journey].calls[flight.step].step.timeout;
             if let Some(link) = link {
+                self.note_gone(link, false);
                 self.close_link(link);
             }
             let failure = Failure::new(Trouble::Timeout, format!("no answer within {timeout:?}"));

@@ -62,10 +62,8 @@ pub(super) enum Role {
     /// What runs beside the journey of another flight.
     #[allow(missing_docs)]
     Beside { of: Key },
-    /// To open a connection that is held, for the first time or again; counted where the opening itself is the
-    /// arrival.
-    #[allow(missing_docs)]
-    Opening { first: bool, counted: bool },
+    /// To open a connection that is held: no arrival.
+    Opening,
     /// To open a connection that is held and to say on it what is said first.
     Joining,
 }

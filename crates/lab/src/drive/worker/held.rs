@@ -1,4 +1,5 @@
 //! Held connections of one worker: which is opened next, which carries the next request, which is lost and comes back.
+//! Nothing is due over them before the whole leg is open, which no worker knows by itself: it is told from when on.
 //! Connection c belongs to the seat c % `of`; request i goes over connection i % connections. A request whose turn
 //! comes while its connection is busy or away waits for it, and needs no memory for that: a connection knows how many
 //! of its requests were sent, and the leg how far the schedule has come. Refuses to know sockets.
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use super::course::Seat;
 use crate::drive::slab::Key;
-use crate::limits::{COUNTED_PER_TURN, OPENING_MAX, REOPEN_AFTER};
+use crate::limits::{COUNTED_PER_TURN, REOPEN_AFTER};
 use crate::plan::{Arrival, Leg, Schedule};
 
 /// The connections of one worker in one leg.
@@ -16,8 +17,11 @@ use crate::plan::{Arrival, Leg, Schedule};
 pub(super) struct Held {
     plan: Plan,
     members: Vec<Member>,
-    /// Members whose first opening has begun.
+    /// Members whose first opening has begun, and members that have stood.
     begun: u32,
+    stood: u32,
+    /// Whether it was said that all of them have.
+    said: bool,
     /// Members that are being opened, and since when there has been a place for another one.
     opening: u32,
     place_since: Duration,
@@ -29,7 +33,12 @@ pub(super) struct Held {
     passed: u64,
     taken: u64,
     closing: Closing,
+    /// What each member has kept, where journeys over it use that; empty where they do not.
+    kept: Vec<Values>,
 }
+
+/// Names and values of a member.
+pub(super) type Values = Box<[(Box<str>, Box<str>)]>;
 
 /// How far the members have been closed since the leg was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +66,11 @@ struct Plan {
     seat: Seat,
     leg: Leg,
     connections: u64,
-    end: Duration,
+    /// How many may be under way at once at this seat.
+    opening_max: u64,
+    /// The leg from the moment on at which all connections of all seats were open; its arrivals are the requests.
+    asked: Option<Leg>,
+    lasting: Duration,
     /// Whether requests go over the connections.
     asks: bool,
     /// Whether each connection takes a journey of its own first.
@@ -72,6 +85,19 @@ struct Member {
     sent: u32,
     /// Whether a request is under way on it.
     busy: bool,
+    /// Whether it has ever stood.
+    stood: bool,
+}
+
+/// What came of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stood {
+    /// It stands for the first time, and was due at this moment.
+    First(Duration),
+    /// It stands again.
+    Again,
+    /// It came to nothing.
+    Not,
 }
 
 impl Plan {
@@ -83,13 +109,14 @@ impl Plan {
     /// The first opening of a member, as an arrival.
     fn opening(&self, member: u32) -> Arrival {
         let number = self.number(member);
-        self.leg.arrival(number, self.leg.opening(number).unwrap_or(self.end))
+        self.leg.arrival(number, self.leg.opening(number).unwrap_or(self.leg.start))
     }
 
     /// A member's request of a round, if the leg has so many.
     fn request(&self, round: u64, member: u32) -> Option<Arrival> {
         let index = round.checked_mul(self.connections)?.checked_add(self.number(member))?;
-        self.leg.arrivals(0, 1).nth(usize::try_from(index).ok()?)
+        let leg = self.asked.as_ref().filter(|_| self.asks)?;
+        leg.arrivals(0, 1).nth(usize::try_from(index).ok()?)
     }
 }
 
@@ -98,10 +125,6 @@ impl Plan {
 pub(super) struct Opening {
     pub(super) member: u32,
     pub(super) arrival: Arrival,
-    /// Whether the member was never opened before.
-    pub(super) first: bool,
-    /// Whether the opening itself is what was planned: connections that carry no requests.
-    pub(super) counted: bool,
     /// Since when it could have begun.
     pub(super) ready_since: Duration,
 }
@@ -109,13 +132,16 @@ pub(super) struct Opening {
 impl Held {
     /// A seat's share of a leg; none where the leg holds nothing.
     pub(super) fn new(leg: &Leg, seat: Seat) -> Option<Self> {
-        let Schedule::Hold { connections, rate_per_s, lasting, .. } = leg.schedule else { return None };
-        let (end, asks, joins) = (leg.start.saturating_add(lasting), rate_per_s.is_some(), leg.opening.is_some());
-        let plan = Plan { seat, leg: leg.clone(), connections, end, asks, joins };
+        let Schedule::Hold { connections, rate_per_s, lasting, opening } = leg.schedule else { return None };
+        let (asks, joins, opening_max) =
+            (rate_per_s.is_some(), leg.opening.is_some(), seat.share(opening.at_once).max(1));
+        let plan = Plan { seat, leg: leg.clone(), connections, opening_max, asked: None, lasting, asks, joins };
         Some(Self {
             members: vec![Member::default(); seat.share(connections) as usize],
             plan,
             begun: 0,
+            stood: 0,
+            said: false,
             opening: 0,
             place_since: Duration::ZERO,
             lost: VecDeque::new(),
@@ -123,6 +149,7 @@ impl Held {
             passed: 0,
             taken: 0,
             closing: Closing::From(0),
+            kept: Vec::new(),
         })
     }
 
@@ -130,9 +157,24 @@ impl Held {
     #[cfg(test)]
     pub(super) const MEMBER_BYTES: usize = size_of::<Member>();
 
-    /// When the leg is over.
-    pub(super) fn end(&self) -> Duration {
-        self.plan.end
+    /// Everybody is in: requests are due from this moment on.
+    pub(super) fn ask_from(&mut self, at: Duration) {
+        self.plan.asked = Some(self.plan.leg.asked_from(at));
+    }
+
+    /// Whether anything may be asked yet.
+    pub(super) fn is_asked(&self) -> bool {
+        self.plan.asked.is_some()
+    }
+
+    /// Whether all members have stood; says so once.
+    pub(super) fn is_in(&mut self) -> bool {
+        self.stood as usize == self.members.len() && !std::mem::replace(&mut self.said, true)
+    }
+
+    /// When the leg is over, once that is known.
+    pub(super) fn end(&self) -> Option<Duration> {
+        self.plan.asked.as_ref().map(|asked| asked.start.saturating_add(self.plan.lasting))
     }
 
     /// Requests that are due and wait.
@@ -141,14 +183,14 @@ impl Held {
     }
 
     /// When something is to be done next.
-    pub(super) fn next_due(&self) -> Duration {
+    pub(super) fn next_due(&self) -> Option<Duration> {
         let opening = self.may_open().then(|| self.next_opening()).flatten().map(|(due, ..)| due);
         let request = self.plan.request(self.cursor.0, self.cursor.1).map(|arrival| arrival.intended);
-        [opening, request].into_iter().flatten().fold(self.plan.end, Duration::min)
+        [opening, request, self.end()].into_iter().flatten().min()
     }
 
     fn may_open(&self) -> bool {
-        (self.opening as usize) < (OPENING_MAX / self.plan.seat.of as usize).max(1)
+        u64::from(self.opening) < self.plan.opening_max
     }
 
     /// The member that is opened next, when, and whether for the first time.
@@ -170,19 +212,39 @@ impl Held {
         self.opening += 1;
         let arrival = Arrival { intended: due, ..self.plan.opening(member) };
         let ready_since = due.max(self.place_since);
-        Some(Opening { member, arrival, first, counted: first && !self.plan.asks, ready_since })
+        Some(Opening { member, arrival, ready_since })
     }
 
     /// An opening has ended, with a connection or without one.
-    pub(super) fn opened(&mut self, member: u32, link: Option<Key>, now: Duration) {
+    pub(super) fn opened(&mut self, member: u32, link: Option<Key>, now: Duration) -> Stood {
         if !self.may_open() {
             self.place_since = now;
         }
         self.opening -= 1;
-        match link {
-            Some(link) => self.members[member as usize].link = Some(link),
-            None => self.lost.push_back((now + REOPEN_AFTER, member)),
+        let state = &mut self.members[member as usize];
+        let Some(link) = link else {
+            self.lost.push_back((now + REOPEN_AFTER, member));
+            return Stood::Not;
+        };
+        state.link = Some(link);
+        if std::mem::replace(&mut state.stood, true) {
+            return Stood::Again;
         }
+        self.stood += 1;
+        Stood::First(self.plan.opening(member).intended)
+    }
+
+    /// What a member has kept.
+    pub(super) fn values(&self, member: u32) -> &[(Box<str>, Box<str>)] {
+        self.kept.get(member as usize).map_or(&[], |values| values)
+    }
+
+    /// A member keeps these values, in place of those before.
+    pub(super) fn keep(&mut self, member: u32, values: Values) {
+        if self.kept.is_empty() {
+            self.kept.resize(self.members.len(), Values::default());
+        }
+        self.kept[member as usize] = values;
     }
 
     /// A member's connection is another one than before.
@@ -248,13 +310,8 @@ impl Held {
         self.lost.clear();
         let rest = self.begun..self.members.len() as u32;
         let openings = rest.take_while(|member| self.plan.opening(*member).intended <= now).count() as u64;
-        match (self.plan.asks, self.plan.joins) {
-            (true, true) => (self.drop_requests(now), openings),
-            (true, false) => (self.drop_requests(now), 0),
-            (false, true) => (0, openings),
-            // Each opening is an arrival of the journey that is never taken.
-            (false, false) => (openings, 0),
-        }
+        // Where nothing is said first, an opening is no arrival.
+        (self.drop_requests(now), if self.plan.joins { openings } else { 0 })
     }
 
     fn drop_requests(&mut self, now: Duration) -> u64 {
@@ -296,12 +353,14 @@ mod tests {
 
     use super::*;
     use crate::drive::slab::Slab;
+    use crate::limits::OPENING_AT_ONCE;
     use crate::scenario::Reconnect;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn held(connections: u64, rate_per_s: Option<f64>, worker: u32, of: u32) -> Held {
-        let schedule = Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting: SECOND };
+        let opening = crate::scenario::Opening::default();
+        let schedule = Schedule::Hold { connections, opening, rate_per_s, lasting: SECOND };
         let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
         let leg =
             Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max: 1, reconnect, opening: None, seed: 1 };
@@ -316,6 +375,7 @@ mod tests {
         while let Some(opening) = held.take_opening(Duration::ZERO) {
             held.opened(opening.member, Some(key()), Duration::ZERO);
         }
+        held.ask_from(Duration::ZERO);
     }
 
     proptest! {
@@ -364,20 +424,46 @@ mod tests {
         held.detach(0, Duration::ZERO);
         assert_eq!((held.take_request(Duration::ZERO), held.queued()), (None, 1));
         assert_eq!(held.take_opening(SECOND / 2), None);
-        let again = held.take_opening(SECOND).unwrap();
-        assert_eq!((again.member, again.first, again.counted), (0, false, false));
-        held.opened(0, Some(key()), SECOND);
+        assert_eq!(held.take_opening(SECOND).map(|again| again.member), Some(0));
+        assert_eq!(held.opened(0, Some(key()), SECOND), Stood::Again);
         assert!(held.waiting_request(0).is_some());
     }
 
     #[test]
-    fn openings_are_bounded_and_counted_where_nothing_else_is() {
+    fn nothing_is_asked_and_nothing_ends_before_everybody_is_in() {
+        let mut held = held(2, Some(8.0), 0, 1);
+        let hour = 3600 * SECOND;
+        assert!(!held.is_in());
+        for member in 0..2 {
+            assert_eq!(held.take_opening(SECOND).map(|opening| opening.member), Some(member));
+        }
+        assert_eq!(held.opened(0, Some(key()), SECOND), Stood::First(Duration::ZERO));
+        // One that is late keeps everybody waiting, however long.
+        assert_eq!(held.opened(1, None, SECOND), Stood::Not);
+        assert_eq!((held.is_in(), held.take_request(hour), held.queued(), held.end()), (false, None, 0, None));
+        assert_eq!(held.take_opening(2 * SECOND).map(|opening| opening.member), Some(1));
+        assert_eq!(held.opened(1, Some(key()), 2 * SECOND), Stood::First(Duration::ZERO));
+        assert_eq!((held.is_in(), held.is_in(), held.next_due()), (true, false, None));
+        // All of this seat; others may still be on their way.
+        assert_eq!((held.take_request(hour), held.drop_due(hour)), (None, (0, 0)));
+        held.ask_from(9 * SECOND);
+        assert_eq!((held.next_due(), held.end()), (Some(9 * SECOND), Some(10 * SECOND)));
+        let first = held.take_request(9 * SECOND).unwrap();
+        assert_eq!((first.0, first.1.index, first.1.intended), (0, 0, 9 * SECOND));
+    }
+
+    #[test]
+    fn openings_are_bounded() {
         let mut held = held(2000, None, 1, 2);
         let openings: Vec<Opening> = std::iter::from_fn(|| held.take_opening(Duration::ZERO)).collect();
-        assert_eq!((openings.len(), openings[0].counted, openings[3].arrival.index), (OPENING_MAX / 2, true, 7));
+        assert_eq!((openings.len() as u64, openings[3].arrival.index), (OPENING_AT_ONCE / 2, 7));
         held.opened(0, None, Duration::ZERO);
-        assert!(held.take_opening(Duration::ZERO).is_some_and(|opening| opening.first));
-        assert_eq!(held.drop_due(Duration::ZERO), (1000 - OPENING_MAX as u64 / 2 - 1, 0));
+        assert_eq!(
+            held.take_opening(Duration::ZERO).map(|opening| u64::from(opening.member)),
+            Some(OPENING_AT_ONCE / 2)
+        );
+        // What is never opened was no request.
+        assert_eq!(held.drop_due(Duration::ZERO), (0, 0));
         held.opened(1, Some(key()), Duration::ZERO);
         assert_eq!(held.close_some(999), Closed::Some(vec![key()]));
         assert_eq!(held.close_some(999), Closed::Some(Vec::new()));

@@ -5,12 +5,23 @@ use std::time::Duration;
 
 use super::course::Load;
 use super::flights::Role;
-use super::held::{Closed, Held, Opening};
+use super::held::{Closed, Held, Opening, Stood};
 use super::journey::Outcome;
 use super::{Key, Worker};
 use crate::drive::Failure;
+use crate::drive::crew::Report;
 use crate::limits::CLOSED_PER_TURN;
+use crate::plan::Schedule;
 use crate::record::Trouble;
+
+/// How a held connection went, without anybody having closed it from here.
+pub(super) struct Gone<'a> {
+    pub(super) failure: &'a Failure,
+    /// Whether the other side ended it in so many words, instead of breaking it off.
+    pub(super) in_order: bool,
+    /// Whether nothing was under way on it.
+    pub(super) was_idle: bool,
+}
 
 impl Worker {
     fn held_of(&mut self, at: usize) -> Option<&mut Held> {
@@ -37,26 +48,22 @@ impl Worker {
     }
 
     fn open_member(&mut self, at: usize, opening: Opening) {
-        let Opening { member, arrival, first, counted, ready_since } = opening;
+        let Opening { member, arrival, ready_since } = opening;
         if let Some(journey) = self.courses[at].leg.opening {
             return self.join(at, journey, opening);
         }
         let journey = self.courses[at].leg.journey;
         let key = self.flights.add(at, journey, arrival);
         self.courses[at].parts.began(arrival.part);
-        if counted {
-            self.due += 1;
-            self.under_way += 1;
-        }
         if let Some(flight) = self.flights.get_mut(key) {
             flight.begin(arrival, ready_since, (1, 0));
-            (flight.member, flight.role) = (member, Role::Opening { first, counted });
+            (flight.member, flight.role) = (member, Role::Opening);
         }
         self.begin_try(key);
     }
 
     /// Opens a connection with what is said on it first: a journey like any other, whose connection stays.
-    fn join(&mut self, at: usize, journey: usize, Opening { member, arrival, ready_since, .. }: Opening) {
+    fn join(&mut self, at: usize, journey: usize, Opening { member, arrival, ready_since }: Opening) {
         self.courses[at].parts.began(arrival.part);
         (self.due, self.under_way) = (self.due + 1, self.under_way + 1);
         let route = &self.calls[journey];
@@ -71,9 +78,11 @@ impl Worker {
 
     /// What is said first over a connection that is to be held was said; if it went well, the connection is held.
     pub(super) fn joined(&mut self, key: Key, went_well: bool) {
-        let now = self.at();
         let Some(flight) = self.flights.get_mut(key) else { return };
         let (at, member, link) = (flight.leg, flight.member, flight.link.take());
+        if went_well {
+            self.keep_values(key);
+        }
         self.release(key);
         let keeps = went_well && !self.courses[at].closing;
         if let Some(link) = link.filter(|_| !keeps) {
@@ -84,11 +93,60 @@ impl Worker {
             (link.flight, link.held) = (None, Some((at, member)));
             self.held += 1;
         }
-        if let Some(held) = self.held_of(at) {
-            held.opened(member, link, now);
-        }
+        self.note_opening(at, member, link);
         if link.is_some() {
             self.go_on_waiting(at, member);
+        }
+    }
+
+    /// An opening has come to its end: notes what became of it, and says so when it was the last one that was missing.
+    fn note_opening(&mut self, at: usize, member: u32, link: Option<Key>) {
+        let (now, part, closing) = (self.at(), self.courses[at].leg.part, self.courses[at].closing);
+        let Some(held) = self.held_of(at) else { return };
+        match held.opened(member, link, now) {
+            Stood::First(due) => self.book.opened(part, now.saturating_sub(due)),
+            Stood::Again => self.book.reopened(part),
+            // Given up because everything ends.
+            Stood::Not if closing => {}
+            Stood::Not => self.book.unopened(part),
+        }
+        self.say_opened(at);
+    }
+
+    /// Says that all connections of a leg stand, behind everything that is known of their opening. Who has none to hold
+    /// says so as well.
+    pub(super) fn say_opened(&mut self, at: usize) {
+        let leg = &self.courses[at].leg;
+        if !matches!(leg.schedule, Schedule::Hold { .. }) {
+            return;
+        }
+        let part = leg.part;
+        if self.held_of(at).is_some_and(|held| !held.is_in()) {
+            return;
+        }
+        self.book.tear();
+        self.say_pages();
+        let _ = self.reports.send(Report::Opened { worker: self.number, part, at: self.at() });
+    }
+
+    /// The connection of a flight keeps what the flight has kept, as far as journeys over it use that.
+    fn keep_values(&mut self, key: Key) {
+        let Some(flight) = self.flights.get(key) else { return };
+        let course = &mut self.courses[flight.leg];
+        let inherits = &self.calls[course.leg.journey].inherits;
+        let Load::Held(held) = &mut course.load else { return };
+        if inherits.is_empty() {
+            return;
+        }
+        let value = |name: &String| Some((name.as_str().into(), flight.kept.get(name)?.into()));
+        held.keep(flight.member, inherits.iter().filter_map(value).collect());
+    }
+
+    /// A journey begins with what its connection has kept.
+    pub(super) fn give_values(&mut self, key: Key) {
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        if let Load::Held(held) = &self.courses[flight.leg].load {
+            held.values(flight.member).iter().for_each(|(name, value)| flight.kept.keep(name, value));
         }
     }
 
@@ -120,29 +178,18 @@ impl Worker {
     /// An opening has ended, one way or the other.
     pub(super) fn end_opening(&mut self, key: Key, link: Option<Key>, outcome: &Outcome) {
         self.flights.disarm(key);
-        let now = self.at();
         let Some(flight) = self.flights.get(key) else { return };
-        let Role::Opening { first, counted } = flight.role else { return };
-        let (at, member, journey, part) = (flight.leg, flight.member, flight.journey, flight.arrival.part);
-        if let Some(held) = self.held_of(at) {
-            held.opened(member, link, now);
-        }
-        if let (Outcome::Failed(failure), true) = (outcome, first) {
+        let (at, member, journey) = (flight.leg, flight.member, flight.journey);
+        if let Outcome::Failed(failure) = outcome {
             self.book.error(journey, 0, failure);
-            if !counted {
-                self.book.loss(part, journey);
-            }
         }
-        if counted {
-            self.note_whole(key, outcome);
-            self.under_way -= 1;
-            self.over += 1;
-        }
+        self.note_opening(at, member, link);
         self.release(key);
     }
 
-    /// A connection that was held is gone. That is an error where no request was under way that says so itself.
-    pub(super) fn let_go(&mut self, at: usize, member: u32, failure: Option<&Failure>) {
+    /// A connection that was held is gone, by itself where there is a reason. Where a request was under way, that says
+    /// why itself.
+    pub(super) fn let_go(&mut self, at: usize, member: u32, gone: Option<Gone<'_>>) {
         let now = self.at();
         self.held -= 1;
         let (closing, journey, part) =
@@ -150,10 +197,19 @@ impl Worker {
         if let Some(held) = self.held_of(at) {
             held.detach(member, now);
         }
-        if let (Some(failure), false) = (failure, closing) {
+        let Some(Gone { failure, in_order, was_idle }) = gone.filter(|_| !closing) else { return };
+        self.book.gone(part, in_order);
+        if was_idle {
             let lost = format!("a held connection was lost: {}", failure.message);
             self.book.error(journey, 0, &Failure::new(Trouble::Closed, lost));
-            self.book.loss(part, journey);
+        }
+    }
+
+    /// A connection is about to be given up because of what the other side did, or did not; counts it if it is held.
+    pub(super) fn note_gone(&mut self, link: Key, in_order: bool) {
+        let held = self.links.get(link).and_then(|link| link.held);
+        if let Some((at, _)) = held.filter(|(at, _)| !self.courses[*at].closing) {
+            self.book.gone(self.courses[at].leg.part, in_order);
         }
     }
 
@@ -163,6 +219,7 @@ impl Worker {
         let Some(flight) = self.flights.get_mut(key) else { return };
         let (at, member, link) = (flight.leg, flight.member, flight.link.take());
         let closing = self.courses[at].closing;
+        self.keep_values(key);
         self.release(key);
         if let Some(link) = link {
             self.keep_member(at, member, link);
@@ -183,6 +240,7 @@ impl Worker {
         link.flight = None;
         if link.held.replace((at, member)).is_none() {
             self.held += 1;
+            self.book.reopened(self.courses[at].leg.part);
             if let Some(held) = self.held_of(at) {
                 held.attach(member, key);
             }

@@ -9,10 +9,11 @@ use super::{Flight, Key, Moment, Stage, Wake, Worker};
 use crate::drive::Failure;
 use crate::drive::answer::{self, Meaning};
 use crate::drive::crew::Begun;
+use crate::drive::speech;
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::plan::Arrival;
 use crate::record::{Class, Sample, Trouble};
-use crate::scenario::{Next, Reconnect, Retry, Source};
+use crate::scenario::{Enough, Next, Reconnect, Retry, Source};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +74,7 @@ impl Worker {
             let route = &calls[flight.journey];
             flight.begin(arrival, ready_since, (route.own, route.repeats.len()));
         }
+        self.give_values(key);
         self.come_to_step(key, arrival.intended);
     }
 
@@ -224,7 +226,7 @@ impl Worker {
     /// A step has ended, one way or the other.
     pub(super) fn end_step(&mut self, key: Key, outcome: &Outcome) {
         self.flights.disarm(key);
-        if matches!(self.flights.get(key), Some(Flight { role: Role::Opening { .. }, .. })) {
+        if matches!(self.flights.get(key), Some(Flight { role: Role::Opening, .. })) {
             return self.end_opening(key, None, outcome);
         }
         if self.try_again(key, outcome) {
@@ -290,7 +292,10 @@ impl Worker {
         let Some(flight) = self.flights.get_mut(key) else { return Ok(None) };
         let (repeats, body) = (&calls[flight.journey].repeats, &flight.body.bytes);
         let place = (flight.step, flight.end);
-        let next = flight.rounds.after(repeats, place, now, |word| answer::says(word, body));
+        let next = flight.rounds.after(repeats, place, now, |enough| match enough {
+            Enough::Body(word) => answer::says(word, body),
+            Enough::Frame(said) => speech::says(said, body),
+        });
         let failure = match next {
             Ok(Next::Step(step)) => return Ok(Some(step)),
             Ok(Next::Over) => return Ok(None),
@@ -341,7 +346,7 @@ impl Worker {
         if matches!(flight.role, Role::Beside { .. }) {
             return self.end_loop(key);
         }
-        let planned = !matches!(flight.role, Role::Opening { counted: false, .. });
+        let planned = flight.role != Role::Opening;
         let (journey, part, leg) = (flight.journey, flight.arrival.part, flight.leg);
         let link = if flight.stage == Stage::Exchanging { flight.link.take() } else { None };
         if !planned {
@@ -447,7 +452,7 @@ impl Worker {
                 (Stage::Resting, _) => self.release(key),
                 // It ends with the journey that it runs beside.
                 (_, Role::Beside { .. }) => {}
-                (_, Role::Opening { .. } | Role::Joining) => self.abandon(key),
+                (_, Role::Opening | Role::Joining) => self.abandon(key),
                 (Stage::Waiting, _) if flight.times.sent.is_none() && !self.is_held(at) => self.forget(key),
                 (Stage::Waiting, _) if cut => self.abandon(key),
                 (Stage::Waiting | Stage::Exchanging, _) => {}

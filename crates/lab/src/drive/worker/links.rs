@@ -35,6 +35,8 @@ pub(super) struct Link {
     pub(super) partial: Vec<u8>,
     /// The rest of a request that the kernel had no room for.
     pub(super) unsent: Vec<u8>,
+    /// Whether the other side has ended it in order.
+    pub(super) ended: bool,
     /// Whether the poller tells when it can be written to.
     pub(super) writing: bool,
     /// Its place among those that nobody uses.
@@ -76,6 +78,7 @@ impl Link {
             used: false,
             partial: Vec::new(),
             unsent: Vec::new(),
+            ended: false,
             writing: true,
             idle_at: NOT_IDLE,
         }

@@ -221,6 +221,7 @@ impl Worker {
         loop {
             match self.orders.try_recv() {
                 Ok(Order::Leg(leg)) => self.begin_course(leg),
+                Ok(Order::Ask { part, at }) => self.ask(part, at),
                 Ok(Order::Cut(part)) => self.cut(part),
                 Ok(Order::Stop(grace)) => self.stop(grace),
                 Err(TryRecvError::Empty) => return,
@@ -235,15 +236,28 @@ impl Worker {
         course.closing = self.stopping.is_some();
         self.courses.push(course);
         self.active.push(self.courses.len() - 1);
-        self.close_parts(self.courses.len() - 1);
+        let at = self.courses.len() - 1;
+        self.say_opened(at);
+        self.close_parts(at);
+    }
+
+    fn find_course(&self, part: u32) -> Option<usize> {
+        self.active.iter().copied().find(|at| {
+            let course = &self.courses[*at];
+            course.parts.contain(course.leg.part, part)
+        })
+    }
+
+    fn ask(&mut self, part: u32, at: Duration) {
+        if let Some(course) = self.find_course(part)
+            && let Load::Held(held) = &mut self.courses[course].load
+        {
+            held.ask_from(at);
+        }
     }
 
     fn cut(&mut self, part: u32) {
-        let found = self.active.iter().copied().find(|at| {
-            let course = &self.courses[*at];
-            course.parts.contain(course.leg.part, part)
-        });
-        if let Some(at) = found {
+        if let Some(at) = self.find_course(part) {
             self.courses[at].cut = true;
             self.close_course(at);
         }
@@ -342,11 +356,10 @@ impl Worker {
         let now = self.at();
         for turn in 0..self.active.len() {
             let Some(&at) = self.active.get(turn) else { return };
-            self.end_hold(at, now);
-            for _ in 0..LAUNCHES_PER_TURN {
-                if !self.launch_next(at, now) {
-                    break;
-                }
+            let all = (0..LAUNCHES_PER_TURN).any(|_| !self.launch_next(at, now));
+            // Not before: what was due in time is sent, also where the worker itself is late.
+            if all {
+                self.end_hold(at, now);
             }
             if let Load::Open(open) = &mut self.courses[at].load {
                 open.count_due(now);
@@ -357,7 +370,7 @@ impl Worker {
     /// Ends a hold whose time is over, and goes on closing its connections.
     fn end_hold(&mut self, at: usize, now: Duration) {
         let Load::Held(held) = &self.courses[at].load else { return };
-        if !self.courses[at].closing && held.end() <= now {
+        if !self.courses[at].closing && held.end().is_some_and(|end| end <= now) {
             self.close_course(at);
         }
         if self.courses[at].closing {

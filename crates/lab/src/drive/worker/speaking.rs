@@ -2,15 +2,17 @@
 //! between. One step at a time is under way on a connection, so that the first frame that answers is its answer. Refuses
 //! to know how frames are told apart.
 
+use super::course::Load;
 use super::journey::Outcome;
 use super::links::Phase;
 use super::{Key, Stage, Wake, Worker};
 use crate::drive::Failure;
 use crate::drive::call::Scratch;
+use crate::drive::crew::Begun;
 use crate::drive::speech::{self, Codec, Opening, Word};
 use crate::record::Trouble;
 use crate::scenario::message::Said;
-use crate::scenario::{Message, Says, Scope, Socket, mix};
+use crate::scenario::{Enough, Message, Says, Scope, Socket, Until, mix};
 
 /// What the draws of masks and keys begin with; nobody has to guess them, and no two connections share one.
 const NONCE_SEED: u64 = 0x006d_6173_6b73;
@@ -162,21 +164,50 @@ impl Worker {
             flight.times.step_head = Some(now);
         }
         let kept = self.keep_of_frame(key, socket, frame);
+        self.remember(key, frame);
         self.end_step(key, &kept.map_or_else(Outcome::Failed, |()| Outcome::Ok));
     }
 
+    /// Remembers an answer that says whether its step is taken again.
+    fn remember(&mut self, key: Key, frame: &[u8]) {
+        let Some(flight) = self.flights.get_mut(key) else { return };
+        let reads = |until: &Until| matches!(until.says, Some(Enough::Frame(_)));
+        let repeats = &self.calls[flight.journey].repeats;
+        if repeats.iter().any(|repeat| repeat.last == flight.step && reads(&repeat.until)) {
+            flight.body.clear();
+            flight.body.bytes.extend_from_slice(frame);
+        }
+    }
+
     fn keep_of_frame(&mut self, key: Key, socket: &Socket, frame: &[u8]) -> Result<(), Failure> {
-        let calls = self.calls.clone();
+        let (calls, done) = (self.calls.clone(), self.at());
         let Some(flight) = self.flights.get_mut(key) else { return Ok(()) };
-        let step = &calls[flight.journey].calls[flight.step].step;
-        let Some(message) = step.message() else { return Ok(()) };
-        for (keep, way) in step.keep.iter().zip(&message.keeps) {
-            flight.kept.keep(&keep.name, &speech::keep(way, &socket.language, frame)?);
+        let call = &calls[flight.journey].calls[flight.step];
+        let Some(message) = call.step.message() else { return Ok(()) };
+        let mut begun = None;
+        for (keep, way) in call.step.keep.iter().zip(&message.keeps) {
+            let value = speech::keep(way, &socket.language, frame)?;
+            flight.kept.keep(&keep.name, &value);
+            let starts = call.step.starts.as_ref() == Some(&keep.name);
+            begun = begun.or(starts.then_some(value));
+        }
+        if let (Some(work), Some(id)) = (call.work, begun) {
+            let intended = flight.arrival.intended;
+            self.note_news(Begun { work, id: id.into(), intended, done });
         }
         Ok(())
     }
 
-    /// Counts a frame that nobody asked for, under the first name that fits it.
+    /// Whether a connection belongs to a leg that is still being opened.
+    fn is_coming_in(&self, link: Key) -> bool {
+        let Some(link) = self.links.get(link) else { return false };
+        let of_flight = || self.flights.get(link.flight?).map(|flight| flight.leg);
+        let leg = link.held.map(|(at, _)| at).or_else(of_flight);
+        leg.is_some_and(|at| matches!(&self.courses[at].load, Load::Held(held) if !held.is_asked()))
+    }
+
+    /// Counts a frame that nobody asked for, under the first name that fits it. How late it came counts once everybody
+    /// is in.
     fn count_push(&mut self, link: Key, frame: &[u8]) {
         let setting = self.setting.clone();
         let pushes = &setting.scenario.pushes;
@@ -186,7 +217,8 @@ impl Worker {
             Ok(happened) => happened.flatten(),
             Err(failure) => return self.lost(link, failure, false),
         };
-        let delay = happened.map(|at| self.now.since_unix_us(at));
+        // While a crowd comes in, what it does to those who are there already is no figure of the load that follows.
+        let delay = happened.filter(|_| !self.is_coming_in(link)).map(|at| self.now.since_unix_us(at));
         self.book.turn(self.at());
         self.book.pushed(named.unwrap_or(pushes.len()), frame.len(), delay);
     }

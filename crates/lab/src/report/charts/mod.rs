@@ -4,6 +4,7 @@
 pub(super) mod evidence;
 pub(super) mod levels;
 pub(super) mod processes;
+pub(super) mod pushes;
 pub(super) mod requests;
 pub(super) mod work;
 
@@ -17,6 +18,9 @@ use crate::limits::PULSE;
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
 pub(super) type SeriesByName = BTreeMap<String, Series>;
+
+/// The share of the time of two bands that both must cover to be drawn as one.
+const TOGETHER_MIN: f64 = 0.8;
 
 /// Characters of a fault beside its line.
 const MARK_CHARS_MAX: usize = 28;
@@ -72,7 +76,37 @@ fn bands(run: &Run) -> Vec<Band> {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
         Band { from: part.start_s, to: part.start_s + part.length_s, label: clean(label) }
     };
-    if run.parts.len() < 2 { Vec::new() } else { run.parts.iter().map(band).collect() }
+    let opening = |part: &crate::fold::PartFigures| {
+        let held = part.connections.as_ref()?;
+        let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
+        Some(Band { from: held.from_s, to, label: format!("{}: opening", clean(&part.phase)) })
+    };
+    // A single part needs no name, unless something comes before it.
+    let opens = run.parts.iter().any(|part| part.connections.is_some());
+    if run.parts.len() < 2 && !opens {
+        return Vec::new();
+    }
+    let (openings, parts) = (run.parts.iter().filter_map(opening), run.parts.iter().map(band));
+    together(openings).into_iter().chain(together(parts)).collect()
+}
+
+/// Bands that lie on each other are one, with the names of all of them: phases that run beside each other.
+fn together(bands: impl Iterator<Item = Band>) -> Vec<Band> {
+    let mut all: Vec<Band> = Vec::new();
+    for band in bands {
+        let shared = |other: &&mut Band| {
+            let both = other.to.min(band.to) - other.from.max(band.from);
+            both > 0.0 && both >= TOGETHER_MIN * (other.to.max(band.to) - other.from.min(band.from))
+        };
+        match all.iter_mut().find(shared) {
+            Some(other) => {
+                (other.from, other.to) = (other.from.min(band.from), other.to.max(band.to));
+                other.label = format!("{}, {}", other.label, band.label);
+            }
+            None => all.push(band),
+        }
+    }
+    all
 }
 
 fn marks(run: &Run) -> Vec<Mark> {
@@ -122,4 +156,24 @@ fn bound(run: &Run, figure: &str) -> Option<Bound> {
 
 fn boxed(curves: Option<Curves>) -> Option<Chart> {
     curves.map(Chart::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_beside_each_other_share_a_band() {
+        let band = |from: f64, to: f64, label: &str| Band { from, to, label: label.to_owned() };
+        let all = [
+            band(3.0, 33.0, "hunters"),
+            band(3.02, 33.0, "viewers"),
+            band(40.0, 50.0, "later"),
+            band(40.0, 44.0, "short"),
+        ];
+        let found: Vec<(f64, f64, String)> =
+            together(all.into_iter()).into_iter().map(|band| (band.from, band.to, band.label)).collect();
+        let expected = [(3.0, 33.0, "hunters, viewers"), (40.0, 50.0, "later"), (40.0, 44.0, "short")];
+        assert!(found.into_iter().eq(expected.map(|(from, to, label)| (from, to, label.to_owned()))));
+    }
 }

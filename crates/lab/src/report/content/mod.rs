@@ -5,6 +5,7 @@ mod capacity;
 mod conditions;
 mod findings;
 mod gates;
+mod held;
 mod parts;
 mod processes;
 mod pushes;
@@ -81,7 +82,8 @@ pub(super) enum Tone {
 /// Everything that a report says. Charts are made of the series; a view that cannot draw gives none.
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
     let mut sections =
-        vec![gates::section(run), requests::section(run, series), pushes::section(run), parts::section(run)];
+        vec![gates::section(run), requests::section(run, series), held::section(run), pushes::section(run, series)];
+    sections.push(parts::section(run));
     sections.extend(capacity::sections(run));
     sections.extend(work::sections(run, series));
     sections.extend([

@@ -2,13 +2,15 @@
 
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
 use crate::report::Run;
+use crate::report::charts::SeriesByName;
+use crate::report::charts::pushes::charts;
 use crate::report::words::number;
 
 /// What a delay is.
-const DELAYS: &str =
-    "Delay counts from what a frame tells of to its arrival, by the clock of the machine that both run on.";
+const DELAYS: &str = "Delay counts from what a frame tells of to its arrival, by the clock of the machine that both run on. \
+     Where connections are held, it is taken from the moment on at which all of them stand.";
 
-pub(super) fn section(run: &Run) -> Section {
+pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let pushes = &run.results.push;
     let count = |(name, push): (&String, &crate::fold::PushFigures)| {
         let rates = [push.frames_per_s, push.bytes_per_s].map(|rate| Cell::from(number(rate)));
@@ -21,5 +23,7 @@ pub(super) fn section(run: &Run) -> Section {
     let notes = if delays.is_empty() { String::new() } else { DELAYS.to_owned() };
     let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
     let delays = Table::new(1, &heading, delays).thin_noted();
-    Section::new("pushes", "Pushes", vec![Block::Table(counts), Block::Table(delays), Block::Text(notes)])
+    let mut blocks = vec![Block::Table(counts), Block::Table(delays), Block::Text(notes)];
+    blocks.extend(charts(run, series).into_iter().map(|chart| Block::Chart(Box::new(chart))));
+    Section::new("pushes", "Pushes", blocks)
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 /// Keywords that say nothing about values.
 const WORDS: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
-pub(super) struct Checker<'a> {
+pub(crate) struct Checker<'a> {
     schema: &'a Value,
     /// Members that were met, by their place in the schema.
     seen: BTreeSet<String>,
@@ -22,24 +22,24 @@ struct At<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(schema: &'a Value) -> Self {
+    pub(crate) fn new(schema: &'a Value) -> Self {
         Self { schema, seen: BTreeSet::new() }
     }
 
     /// Every way in which the value is not what the schema says.
-    pub(super) fn check(&mut self, value: &Value) -> Vec<String> {
+    pub(crate) fn check(&mut self, value: &Value) -> Vec<String> {
         let mut mistakes = Vec::new();
         self.walk(self.schema, value, At { rule: "#", value: "" }, &mut mistakes);
         mistakes
     }
 
     /// Members that were met.
-    pub(super) fn seen(&self) -> &BTreeSet<String> {
+    pub(crate) fn seen(&self) -> &BTreeSet<String> {
         &self.seen
     }
 
     /// Members that the schema describes.
-    pub(super) fn described(&self) -> BTreeSet<String> {
+    pub(crate) fn described(&self) -> BTreeSet<String> {
         let mut described = BTreeSet::new();
         let members = |rule: &'a Value| rule.get("properties").and_then(Value::as_object);
         let definitions = self.schema["$defs"].as_object().into_iter().flatten();

@@ -1,7 +1,7 @@
 //! docs/run.schema.json against the record that the lab writes: what the lab writes is described there, and what is
 //! described there is written.
 
-mod checker;
+pub(crate) mod checker;
 
 use serde_json::{Value, json};
 

@@ -143,6 +143,11 @@ impl Says {
 }
 
 impl Said {
+    /// The same where the language may not be known.
+    pub(super) fn of(at: &At<'_>, known: Known<'_>) -> Option<Self> {
+        Self::read(at, known.language(at)?)
+    }
+
     /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
     fn read(at: &At<'_>, language: &Language) -> Option<Self> {
         if !matches!(at.node.value, Value::Table(_)) {

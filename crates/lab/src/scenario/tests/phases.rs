@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::{Arrivals, Each, EdgeArrivals, Every, Phase, Reconnect};
+use super::super::{Arrivals, Each, EdgeArrivals, Every, Opening, Phase, Reconnect};
 use super::{GOOD, complaints, read};
 
 const OPEN: &str = "arrivals = { batch = 3 }\nin_flight_max = 2";
@@ -55,14 +55,18 @@ fn closed_loads() {
     let ladder = |each, pause| Arrivals::Ladder { levels: vec![1, 9, 5], each, pause };
     closed("{ ladder = [1, 9, 5], requests = 2 }", &ladder(Each::Requests(2), s(0)), 9, Some(30), s(0));
     closed("{ ladder = [1, 9, 5], for = \"2s\", pause = \"1s\" }", &ladder(Each::Lasting(s(2)), s(1)), 9, None, s(8));
-    let hold = |open_per_s, rate_per_s| Arrivals::Hold { connections: 20, open_per_s, rate_per_s, lasting: s(60) };
+    let hold = |open_per_s, rate_per_s| {
+        let opening = Opening { per_s: open_per_s, ..Opening::default() };
+        let within = opening.planned(20) + opening.within;
+        Arrivals::Hold { connections: 20, opening: Opening { within, ..opening }, rate_per_s, lasting: s(60) }
+    };
     closed("{ hold = { connections = 20 }, for = \"60s\" }", &hold(None, None), 20, Some(0), s(60));
     closed(
         "{ hold = { connections = 20, open_per_s = 2 }, rate = 5, for = \"60s\" }",
         &hold(Some(2.0), Some(5.0)),
         20,
-        Some(250),
-        s(60),
+        Some(300),
+        s(70),
     );
 }
 
@@ -119,7 +123,7 @@ fn wrong(load: &str, expected: &[&str]) {
 fn mistakes_in_loads() {
     let kinds = "` must be one of { batch, every, times }, { rate, for }, { ramp = { from, to }, for }, { poisson, for }, \
                  { clients, requests or for }, { ladder, requests or for, pause }, \
-                 { hold = { connections, open_per_s }, rate, for } or { edge = { from, to, overload } }";
+                 { hold = { connections, open_per_s, open_within, opening_max }, rate, for } or { edge = { from, to, overload } }";
     wrong("{}", &[kinds]);
     wrong("{ storm = 3 }", &[kinds]);
     wrong("{ batch = 3, rate = 3, for = \"1s\" }", &[kinds]);
@@ -168,8 +172,12 @@ fn mistakes_in_loads() {
     wrong("{ hold = 5, for = \"1s\" }", &[".hold` must be a table, not a whole number"]);
     wrong("{ hold = {}, for = \"1s\" }", &[".hold` needs `connections`: how many are held"]);
     wrong(
-        "{ hold = { connections = 100, open_per_s = 10 }, for = \"10s\" }",
-        &["` needs a longer `for`: it takes 10.0 s to open the connections"],
+        "{ hold = { connections = 100, open_per_s = 10, open_within = \"10s\" }, for = \"1s\" }",
+        &[".hold.open_within` must be longer than the 10.0 s that it takes to begin all of them"],
+    );
+    wrong(
+        "{ hold = { connections = 9, opening_max = 20001 }, for = \"1s\" }",
+        &[".hold.opening_max` must be from 1 to 20000"],
     );
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lab::plan::{Leg, Schedule};
 use lab::record::Trouble;
+use lab::scenario::Opening;
 
 use super::{Rig, leg, setting, visit};
 use crate::scripted::{Act, Gate, Scripted, answer, ok};
@@ -13,7 +14,7 @@ use crate::scripted::{Act, Gate, Scripted, answer, ok};
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> Leg {
-    leg(Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting }, 1)
+    leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1)
 }
 
 #[test]
@@ -26,8 +27,8 @@ fn idle_connections_are_opened_once_and_held_until_over() {
     rig.await_gauges(|gauges| gauges.connections == 0);
     target.await_connections(300);
     let said = rig.until_over();
-    // Where nothing is asked over them, each opening is the arrival.
-    assert_eq!((said.counts(), said.not_sent()), ((300, 0, 0), 0));
+    // Nothing was asked over them, so nothing was answered.
+    assert_eq!((said.counts(), said.not_sent(), said.held()), ((0, 0, 0), 0, [300, 0, 0, 0, 0]));
     assert_eq!((said.sum(|page| page.connects), target.connections(), target.requests()), (300, 300, 0));
 }
 
@@ -36,22 +37,20 @@ fn a_hold_is_over_by_itself() {
     let target = Scripted::start(|_| ok());
     let lasting = Duration::from_millis(50);
     let said = Rig::start(setting(visit(), target.address), vec![hold(5, None, lasting)], 1).until_over();
-    assert_eq!(said.counts(), (5, 0, 0));
+    assert_eq!((said.counts(), said.held()), ((0, 0, 0), [5, 0, 0, 0, 0]));
 }
 
 #[test]
 fn openings_keep_to_their_rate() {
     let target = Scripted::start(|_| ok());
-    let schedule = Schedule::Hold {
-        connections: 10,
-        open_per_s: Some(200.0),
-        rate_per_s: None,
-        lasting: Duration::from_millis(80),
-    };
-    let said = Rig::start(setting(visit(), target.address), vec![leg(schedule, 1)], 2).until_over();
-    let mut intended: Vec<u64> = said.rows().iter().map(|row| row[4].parse().unwrap()).collect();
-    intended.sort_unstable();
-    assert!(intended.into_iter().eq((0..10).map(|connection| connection * 5_000)));
+    let opening = Opening { per_s: Some(200.0), ..Opening::default() };
+    let leg = leg(Schedule::Hold { connections: 10, opening, rate_per_s: None, lasting: Duration::ZERO }, 1);
+    let said = Rig::start(setting(visit(), target.address), vec![leg.clone()], 2).until_over();
+    let due = |connection: u64| leg.opening(connection);
+    assert!((0..10).all(|connection| due(connection) == Some(Duration::from_millis(connection * 5))));
+    // Nobody says that all stand before the last one was due.
+    let last = said.opened.iter().map(|opened| opened.2).max();
+    assert!(last >= due(9) && said.opened.len() == 2, "{:?}", said.opened);
 }
 
 #[test]
@@ -63,6 +62,10 @@ fn requests_go_over_all_connections_in_turn() {
     let mut by_connection: BTreeMap<u64, u64> = BTreeMap::new();
     target.asked().iter().for_each(|asked| *by_connection.entry(asked.connection).or_default() += 1);
     assert!(by_connection.values().all(|count| *count == 10), "{by_connection:?}");
+    // They count from the moment at which all stood, and not from the first opening.
+    let asked_from = said.opened.iter().map(|opened| opened.2).max().unwrap();
+    let first = said.rows().iter().map(|row| row[4].parse::<u64>().unwrap()).min();
+    assert_eq!(first, Some(asked_from.as_micros() as u64));
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn a_request_waits_for_its_own_connection() {
 }
 
 #[test]
-fn a_lost_connection_is_an_error_once_and_comes_back() {
+fn a_lost_connection_is_no_request_and_comes_back() {
     let target = Scripted::start(|_| ok());
     let rig = Rig::start(setting(visit(), target.address), vec![hold(3, None, HOUR)], 1);
     rig.await_gauges(|gauges| gauges.held == 3);
@@ -95,8 +98,8 @@ fn a_lost_connection_is_an_error_once_and_comes_back() {
     rig.await_gauges(|gauges| gauges.held == 2);
     rig.await_gauges(|gauges| gauges.held == 3);
     rig.crew.cut(0);
-    let said = rig.losing(1).until_over();
-    assert_eq!((said.counts(), target.connections()), ((3, 0, 1), 4));
+    let said = rig.until_over();
+    assert_eq!((said.counts(), said.held(), target.connections()), ((0, 0, 0), [3, 1, 0, 1, 0], 4));
     let message = "a held connection was lost: the connection was closed";
     assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
 }
@@ -108,19 +111,23 @@ fn a_request_whose_connection_is_lost_says_so_and_the_connection_comes_back() {
     let leg = hold(1, Some(2.0), Duration::from_secs(2));
     let said = Rig::start(setting(super::scenario(steps), target.address), vec![leg], 1).until_over();
     // Two were due while it was away, and waited for it.
-    assert_eq!((said.counts(), target.connections()), ((3, 0, 1), 2));
+    assert_eq!((said.counts(), said.held(), target.connections()), ((3, 0, 1), [1, 1, 0, 0, 1], 2));
     assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Closed, 1)]);
 }
 
 #[test]
-fn connections_that_nobody_takes_are_errors() {
+fn connections_that_nobody_takes_are_told_of() {
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let lasting = Duration::from_millis(100);
-    let said = Rig::start(setting(visit(), address), vec![hold(4, None, lasting)], 2).until_over();
-    assert_eq!(said.counts(), (0, 0, 4));
-    let said = Rig::start(setting(visit(), address), vec![hold(4, Some(40.0), lasting)], 1).losing(4).until_over();
-    // Neither the connections nor the requests that waited for them came about.
-    assert_eq!((said.counts(), said.not_sent(), said.errors()[0].1), ((0, 0, 4), 4, Trouble::Connect));
+    for rate_per_s in [None, Some(40.0)] {
+        let rig = Rig::start(setting(visit(), address), vec![hold(4, rate_per_s, Duration::ZERO)], 2);
+        rig.await_failures(4);
+        rig.crew.cut(0);
+        let said = rig.until_over();
+        // Nothing was due over them yet, so nothing was left unsent.
+        assert_eq!((said.counts(), said.not_sent(), said.opened.len()), ((0, 0, 0), 0, 0));
+        let [opened, .., closed, dropped] = said.held();
+        assert_eq!((opened, closed, dropped, said.errors()[0].1), (0, 0, 0, Trouble::Connect));
+    }
 }
 
 #[test]
@@ -129,6 +136,7 @@ fn requests_under_way_end_before_their_connection_is_closed() {
     let opened = gate.clone();
     let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
     let rig = Rig::start(setting(visit(), target.address), vec![hold(3, Some(1000.0), HOUR)], 1);
+    rig.await_gauges(|gauges| gauges.in_flight == 3);
     target.await_requests(3);
     rig.crew.cut(0);
     rig.await_gauges(|gauges| gauges.queued == 0 && gauges.held == 3 && gauges.in_flight == 3);

@@ -7,10 +7,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use lab::drive::Setting;
 use lab::plan::{Leg, Schedule};
 use lab::record::{Op, Trouble};
-use lab::scenario::{Document, Reconnect, Scenario};
+use lab::scenario::{Document, Opening, Reconnect, Scenario};
 use serde_json::{Value, json};
 
 use super::{Rig, Said, burst, clients, leg, rate, setting};
+use crate::scripted::Gate;
 use crate::spoken::{Heard, PROTO, Reply, Spoken, Tongue};
 
 const STEPS: &str = r#"
@@ -36,10 +37,11 @@ fn document(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Document {
     let urls: Vec<String> = doors.iter().map(url).collect();
     let proto = "proto = \"spoken.proto\"\nsend = \"spoken.Say\"\nreceive = \"spoken.Heard\"\n";
     let proto = if tongue == Tongue::Text { "" } else { proto };
+    let opening = if steps.contains("\"join\"") { "opening = \"join\"\n" } else { "" };
     let text = format!(
         "format = 1\nname = \"messages\"\nsummary = \"What a test wants\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
          [target.socket]\nurl = [{}]\nerror = \"/error\"\n{proto}[[phase]]\nname = \"p\"\n\
-         arrivals = {{ hold = {{ connections = 1 }}, for = \"1s\" }}\njourney = \"visit\"\n{PUSHES}[[journey]]\nname = \"visit\"\n{steps}",
+         arrivals = {{ hold = {{ connections = 1 }}, for = \"1s\" }}\njourney = \"visit\"\n{opening}{PUSHES}[[journey]]\nname = \"visit\"\n{steps}",
         urls.join(", ")
     );
     let mut document = Document::parse(&text).unwrap();
@@ -56,7 +58,7 @@ fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Setting {
 /// So many connections, each of which joins first, and a rate across them: until somebody ends it.
 fn hold(connections: u64, rate_per_s: f64) -> Leg {
     let (rate_per_s, lasting) = (Some(rate_per_s), Duration::from_secs(3600));
-    let leg = leg(Schedule::Hold { connections, open_per_s: None, rate_per_s, lasting }, 1);
+    let leg = leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1);
     Leg { opening: Some(1), ..leg }
 }
 
@@ -142,6 +144,92 @@ fn held_connections_say_something_first_and_then_a_rate_goes_over_them() {
     check_held(Tongue::Lengths);
     check_held(Tongue::Binary);
     check_held(Tongue::Text);
+}
+
+#[test]
+fn nothing_is_asked_before_everybody_is_in() {
+    let gate = Arc::new(Gate::default());
+    let opened = gate.clone();
+    let target = Spoken::start(Tongue::Lengths, move |heard| {
+        if heard.connection == 3 && heard.message.get("hello").is_some() {
+            gate.wait();
+        }
+        friendly(heard)
+    });
+    let rig = Rig::start(speaking(&[&target], Tongue::Lengths, STEPS), vec![hold(4, 1000.0)], 2);
+    // The others stand, and have nothing to do.
+    let gauges = rig.await_gauges(|gauges| gauges.held == 3);
+    assert_eq!((gauges.due, gauges.queued, count(&target, "move")), (4, 0, 0));
+    opened.open();
+    rig.await_gauges(|gauges| gauges.over >= 24);
+    rig.crew.cut(0);
+    let said = rig.until_over();
+    let all_in = said.opened.iter().map(|opened| opened.2).max().unwrap();
+    let moves = said.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
+    assert_eq!(moves.min(), Some(all_in.as_micros() as u64));
+    // What was pushed meanwhile counts, and how late it came then does not.
+    assert_eq!((said.of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
+}
+
+#[test]
+fn what_an_opening_keeps_is_the_connections_own() {
+    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message["move"]["seq"].as_u64() {
+        Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
+        None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
+    });
+    let kept = STEPS.replace("seq = \"{{nth}}\"", "seq = \"{{id}}\"");
+    let said = after(20, speaking(&[&target], Tongue::Lengths, &kept), hold(4, 500.0), 2);
+    assert_eq!((said.of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]), "{:?}", said.errors());
+    for (connection, said) in target.by_connection() {
+        assert!(said.len() > 1 && moves(&said).iter().all(|seq| *seq == connection + 1), "{connection}: {said:?}");
+    }
+    // A journey that keeps another value changes it for those after it.
+    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message["move"]["seq"].as_u64() {
+        Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
+        None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
+    });
+    let changed = kept.replace("denied = \"/refused\"\n", "keep = { id = \"/moved/seq\" }\n");
+    after(20, speaking(&[&target], Tongue::Lengths, &changed), hold(4, 500.0), 2);
+    for (connection, said) in target.by_connection() {
+        let expected = (0..said.len() as u64 - 1).map(|round| connection + 1 + 100 * round);
+        assert!(said.len() > 2 && moves(&said).into_iter().eq(expected), "{connection}: {said:?}");
+    }
+}
+
+#[test]
+fn a_message_is_said_again_until_its_answer_says_so() {
+    let rounds = |times: u64| {
+        let heard = Arc::new(std::sync::Mutex::new(std::collections::BTreeMap::<u64, i64>::new()));
+        let target = Spoken::start(Tongue::Lengths, move |said| {
+            let mut heard = heard.lock().unwrap();
+            let moves = heard.entry(said.connection).or_default();
+            *moves += 1;
+            vec![Reply::Frame(json!({ "view": {} })), Reply::Frame(json!({ "moved": { "x": *moves } }))]
+        });
+        let steps = format!(
+            "[[journey.step]]\nsend = {{ move = {{ seq = 1 }} }}\nanswer = \"/moved\"\n\
+             repeat = {{ times = {times}, until = {{ at = \"/moved/x\", is = 3 }} }}\n"
+        );
+        let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
+        let said = Rig::start(speaking(&[&target], Tongue::Lengths, &steps), vec![leg], 1).until_over();
+        (said.counts(), said.of(Some(0)), said.errors().into_iter().map(|error| error.3.to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(rounds(9), ((2, 0, 0), (6, 0, 0), vec![]));
+    let unmet = "2 rounds, and none was the last: the answer never said so".to_owned();
+    assert_eq!(rounds(2), ((0, 0, 2), (4, 0, 0), vec![unmet]));
+}
+
+#[test]
+fn a_message_may_start_work() {
+    let target = Spoken::start(Tongue::Lengths, friendly);
+    let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\nstarts = \"id\"\n\
+                 [work.id]\nstatus = \"POST /status\"\nids = \"ids\"\nbulk = 5\nstuck_after = \"60s\"\nid = \"/id\"\n\
+                 state = { at = \"/state\", waiting = \"w\", running = \"r\", finished = \"f\", failed = \"x\" }\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(3), 3) };
+    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
+    let mut begun: Vec<&str> = said.begun.iter().map(|begun| &*begun.id).collect();
+    begun.sort_unstable();
+    assert_eq!((said.counts(), begun), ((3, 0, 0), vec!["1", "2", "3"]));
 }
 
 #[test]

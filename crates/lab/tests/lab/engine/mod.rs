@@ -12,6 +12,7 @@ mod schedule;
 mod tls;
 mod waiting;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use lab::drive::{Begun, Crew, Gauges, Moment, Report, Segment, Setting};
 use lab::plan::{Leg, Schedule};
-use lab::record::{ErrorNote, Interval, Op, Trouble};
+use lab::record::{ErrorNote, HeldCell, Interval, Op, Trouble};
 use lab::scenario::{Document, Each, Reconnect, Scenario};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -51,10 +52,11 @@ name = "visit"
 /// A run that is going on.
 pub(super) struct Rig {
     pub(super) crew: Crew,
-    reports: UnboundedReceiver<Report>,
+    reports: RefCell<UnboundedReceiver<Report>>,
     legs: Vec<Leg>,
     workers: u32,
-    losses: u64,
+    /// What it has said so far.
+    said: RefCell<Said>,
 }
 
 /// What a run said, all intervals added up.
@@ -63,6 +65,8 @@ pub(super) struct Said {
     pub(super) intervals: Vec<Interval>,
     pub(super) begun: Vec<Begun>,
     pub(super) overs: Vec<(u32, u32, u64)>,
+    /// Who has said of which part that its connections stand, and when.
+    pub(super) opened: Vec<(u32, u32, Duration)>,
     pub(super) ended: u32,
 }
 
@@ -125,46 +129,59 @@ impl Rig {
         let (crew, reports) = Crew::start(Arc::new(setting), workers as usize).unwrap();
         legs.iter().for_each(|leg| crew.send(leg.clone()));
         let workers = crew.workers() as u32;
-        Self { crew, reports, legs, workers, losses: 0 }
+        Self { crew, reports: RefCell::new(reports), legs, workers, said: RefCell::default() }
     }
 
-    /// So many errors belong to no arrival.
-    pub(super) fn losing(self, losses: u64) -> Self {
-        Self { losses, ..self }
+    /// Takes a report. As a trial does it, what a leg of held connections is for begins when every worker has said that
+    /// its own stand.
+    fn take(&self, report: Report) {
+        let opened = if let Report::Opened { part, .. } = report { Some(part) } else { None };
+        let mut said = self.said.borrow_mut();
+        said.take(report);
+        let Some(part) = opened else { return };
+        let all: Vec<Duration> = said.opened.iter().filter(|opened| opened.1 == part).map(|opened| opened.2).collect();
+        if all.len() == self.workers as usize {
+            self.crew.ask(part, all.into_iter().max().unwrap());
+        }
+    }
+
+    fn take_next(&self) {
+        let report = self.reports.borrow_mut().blocking_recv().unwrap();
+        self.take(report);
     }
 
     /// The sentence with which a worker gives up.
-    pub(super) fn until_broken(mut self) -> String {
+    pub(super) fn until_broken(self) -> String {
         loop {
-            if let Report::Broken { message, .. } = self.reports.blocking_recv().unwrap() {
+            if let Report::Broken { message, .. } = self.reports.borrow_mut().blocking_recv().unwrap() {
                 return message;
             }
         }
     }
 
     /// Waits until everything is over, and then ends the crew.
-    pub(super) fn until_over(mut self) -> Said {
-        let mut said = Said::default();
+    pub(super) fn until_over(self) -> Said {
         let all = self.parts().len() * self.workers as usize;
-        while said.overs.len() < all {
-            said.take(self.reports.blocking_recv().unwrap());
+        while self.said.borrow().overs.len() < all {
+            self.take_next();
         }
         self.crew.stop(Duration::ZERO);
-        self.finish(said)
+        self.finish()
     }
 
     /// Ends the crew now.
     pub(super) fn stop(self, grace: Duration) -> Said {
         self.crew.stop(grace);
-        self.finish(Said::default())
+        self.finish()
     }
 
-    fn finish(mut self, mut said: Said) -> Said {
-        while said.ended < self.workers {
-            said.take(self.reports.blocking_recv().unwrap());
+    fn finish(self) -> Said {
+        while self.said.borrow().ended < self.workers {
+            self.take_next();
         }
         let gauges = self.crew.gauges();
-        said.keep_the_books(gauges, self.losses);
+        let said = self.said.take();
+        said.keep_the_books(gauges);
         let mut overs: Vec<(u32, u32)> = said.overs.iter().map(|(worker, part, _)| (*worker, *part)).collect();
         overs.sort_unstable();
         let expected: BTreeSet<(u32, u32)> =
@@ -181,9 +198,21 @@ impl Rig {
         self.legs.iter().flat_map(parts).collect()
     }
 
+    /// Waits until so many tries to open a held connection have come to nothing.
+    pub(super) fn await_failures(&self, wanted: u64) {
+        while self.said.borrow().held()[2] < wanted {
+            self.take_next();
+        }
+    }
+
     /// Waits until the gauges are as wanted.
     pub(super) fn await_gauges(&self, wanted: impl Fn(Gauges) -> bool) -> Gauges {
         loop {
+            loop {
+                let report = self.reports.borrow_mut().try_recv();
+                let Ok(report) = report else { break };
+                self.take(report);
+            }
             let gauges = self.crew.gauges();
             if wanted(gauges) {
                 return gauges;
@@ -203,6 +232,10 @@ impl Said {
                 self.intervals.push(interval);
             }
             Report::Started(pieces) => self.begun.extend(pieces),
+            Report::Opened { worker, part, at } => {
+                assert!(!self.opened.iter().any(|opened| (opened.0, opened.1) == (worker, part)), "said twice");
+                self.opened.push((worker, part, at));
+            }
             Report::Over { worker, part, not_sent, .. } => self.overs.push((worker, part, not_sent)),
             Report::Ended { .. } => self.ended += 1,
             Report::Broken { message, .. } => panic!("{message}"),
@@ -210,12 +243,10 @@ impl Said {
     }
 
     #[track_caller]
-    fn keep_the_books(&self, gauges: Gauges, losses: u64) {
+    fn keep_the_books(&self, gauges: Gauges) {
         let cells = self.intervals.iter().flat_map(|interval| &interval.cells).filter(|cell| cell.op.step.is_none());
         let (ok, denied, errors) =
             cells.fold((0, 0, 0), |(a, b, c), cell| (a + cell.ok, b + cell.denied, c + cell.errors));
-        // A connection that is lost while nothing is asked over it is an error, and no arrival.
-        let errors = errors - losses;
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
         assert_eq!((gauges.due, gauges.over), (ended, ended), "{gauges:?}");
         assert_eq!((gauges.in_flight, gauges.queued), (0, 0));
@@ -250,6 +281,15 @@ impl Said {
         let cells = self.intervals.iter().flat_map(|interval| &interval.cells);
         let cells = cells.filter(|cell| cell.op == op);
         cells.fold((0, 0, 0), |(ok, denied, errors), cell| (ok + cell.ok, denied + cell.denied, errors + cell.errors))
+    }
+
+    /// Held connections: opened, reopened, failed, closed, dropped.
+    pub(super) fn held(&self) -> [u64; 5] {
+        let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
+        let sum = |of: fn(&HeldCell) -> u64| cells().map(of).sum();
+        let opened = sum(|cell| cell.opened);
+        assert_eq!(sum(|cell| cell.opening_us.len()), opened);
+        [opened, sum(|cell| cell.reopened), sum(|cell| cell.failed), sum(|cell| cell.closed), sum(|cell| cell.dropped)]
     }
 
     pub(super) fn retries(&self) -> u64 {

@@ -154,7 +154,12 @@ fn connections_are_held_after_their_handshake() {
     let identity = Identity::of("127.0.0.1");
     let target = Scripted::secure(|_| ok(), identity.config.clone());
     let lasting = Duration::from_secs(3600);
-    let schedule = Schedule::Hold { connections: 10, open_per_s: None, rate_per_s: Some(200.0), lasting };
+    let schedule = Schedule::Hold {
+        connections: 10,
+        opening: lab::scenario::Opening::default(),
+        rate_per_s: Some(200.0),
+        lasting,
+    };
     let scenario = over_tls(visit(), &target, Some(&identity));
     let rig = Rig::start(setting(scenario, target.address), vec![leg(schedule, 1)], 2);
     rig.await_gauges(|gauges| gauges.held == 10 && gauges.over >= 20);

@@ -66,6 +66,14 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     paid.tell(next.run(Request::from_parts(parts, body)).await)
 }
 
+/// Charges a connection that speaks frames, and so never brings a request, to its address: as whoever asks without a token to be told.
+///
+/// # Errors
+/// Which refusal it is; nothing was taken.
+pub(super) fn admit_line(app: &App, address: Option<IpAddr>) -> ApiResult<()> {
+    Payer::new(RouteClass::Watch, &Identity::Nobody, address).charge(&app.limits).map(drop)
+}
+
 fn class(parts: &Parts) -> Option<RouteClass> {
     RouteClass::of(&parts.method, parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str))
 }

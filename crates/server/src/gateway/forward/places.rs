@@ -3,6 +3,7 @@
 
 use super::ForwardError;
 use crate::shares::Shares;
+use crate::sockets::{Socket, Sockets};
 use crate::tables::Settings;
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use std::net::IpAddr;
@@ -24,6 +25,8 @@ pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
     /// What it was counted as.
     address: Option<(Arc<Shares<IpAddr>>, IpAddr)>,
+    /// What it goes over.
+    socket: Option<Socket>,
 }
 
 impl Places {
@@ -42,7 +45,7 @@ impl Places {
     /// A place for a request that is answered soon.
     pub(super) fn act(&self) -> Result<Place, ForwardError> {
         let permit = self.acts.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
-        Ok(Place { _permit: permit, address: None })
+        Ok(Place { _permit: permit, address: None, socket: None })
     }
 
     /// A place for a request that waits, of somebody whose address counts as this one.
@@ -52,7 +55,15 @@ impl Places {
         if address.is_some_and(|address| !self.addresses.take(address, max)) {
             return Err(ForwardError::TooManyOfOne { max });
         }
-        Ok(Place { _permit: permit, address: address.map(|address| (self.addresses.clone(), address)) })
+        Ok(Place { _permit: permit, address: address.map(|address| (self.addresses.clone(), address)), socket: None })
+    }
+}
+
+impl Place {
+    /// The place, with a socket to go over.
+    pub(super) fn over(mut self, sockets: &Sockets) -> Result<Self, ForwardError> {
+        self.socket = Some(sockets.forward().ok_or(ForwardError::TooMany)?);
+        Ok(self)
     }
 }
 

@@ -6,12 +6,13 @@ use crate::gateway::auth::Operator;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::hunts::entries_behind;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{PAGE_DEFAULT, WORLDS_MAX};
-use engine::rows::{HunterCursor, WorldBehind};
+use engine::rows::HunterCursor;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{AggregatorView, HuntStatistics, HunterView, RoundView, SetAggregator};
@@ -86,7 +87,7 @@ async fn statistics(State(app): State<App>) -> ApiResult<Answer<HuntStatistics>>
         chests: totals.chests,
         power_ups: totals.power_ups,
         rounds: totals.rounds,
-        claims_behind: claims(&behind),
+        claims_behind: entries_behind(&behind),
     }))
 }
 
@@ -100,7 +101,8 @@ async fn get_aggregator(State(app): State<App>, Operator(_): Operator) -> ApiRes
 
 /// Stop the aggregator of this process, or let it go on
 ///
-/// Players notice nothing: claims are decided and saved without it. What it did not count is kept for it.
+/// Players notice nothing: claims are decided and saved without it. What it did not count is kept for it; so that a switch which
+/// somebody forgot fills no disk, it goes on by itself after six hours, or when ten million claims wait.
 #[utoipa::path(post, path = "/api/admin/aggregator", tag = "admin", security(("bearer" = [])), request_body = SetAggregator, responses(
     (status = 200, description = "It does as it is told.", body = AggregatorView),
 ))]
@@ -120,11 +122,7 @@ async fn aggregator(app: &App) -> ApiResult<AggregatorView> {
     Ok(AggregatorView {
         running: aggregation.is_on(),
         claims_counted: *aggregation.counted().borrow(),
-        claims_behind: claims(&behind),
+        claims_behind: entries_behind(&behind),
         hunts_behind: behind.len() as u64,
     })
-}
-
-fn claims(behind: &[WorldBehind]) -> u64 {
-    behind.iter().map(|world| u64::from(world.version.saturating_sub(world.aggregated_version))).sum()
 }

@@ -4,7 +4,7 @@ use super::refusal::HuntRefusal;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::hunts::Wanted;
 use engine::ids::{PlayerId, WorldName};
-use engine::limits::{HUNT_OPEN_MAX, HUNT_OPEN_MIN, HUNT_PLAYERS_MAX};
+use engine::limits::{HUNT_CELLS_MAX, HUNT_OPEN_MAX, HUNT_OPEN_MIN, HUNT_PLAYERS_MAX};
 use engine::rows::Admission;
 use engine::time::UnixMs;
 use rules::world::{HuntSettings, Settings, Size};
@@ -79,9 +79,21 @@ fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
     let tree_permille = chosen(asked.tree_permille, usual.tree_permille);
     let settings = Settings { size, tree_permille, hunt: Some(hunt), ..usual };
     let mistakes = settings.mistakes();
-    let Some(first) = mistakes.first() else { return Ok(settings) };
+    let Some(first) = mistakes.first() else { return fits(settings) };
     let reasons = mistakes.iter().map(|wrong| format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max));
     Err(ApiError::bad_value(format!("/{}", first.field), reasons.collect::<Vec<_>>().join("; ")))
+}
+
+/// Anybody may make hunts, and each that is played takes memory by its cells.
+fn fits(settings: Settings) -> ApiResult<Settings> {
+    let Size { width, height } = settings.size;
+    let cells = u32::from(width) * u32::from(height);
+    if cells <= HUNT_CELLS_MAX {
+        return Ok(settings);
+    }
+    let why =
+        format!("width times height is {cells}; a hunt has at most {HUNT_CELLS_MAX} cells, such as 1000 times 1000");
+    Err(ApiError::bad_value("/width", why))
 }
 
 /// A number that has no room, as one that is beyond every limit: it is refused as that.

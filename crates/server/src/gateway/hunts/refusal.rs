@@ -19,6 +19,14 @@ pub enum HuntRefusal {
     /// A name that addresses already use for something else.
     #[error("this name cannot be a hunt's: choose another one")]
     Reserved,
+    /// The process that took the ticket is gone.
+    #[error("the server that took this ticket has ended, and the ticket with it: take another one")]
+    TicketLost,
+    /// Another process took the ticket, and may live.
+    #[error(
+        "another server took this ticket, and it alone knows it: ask there; if it is gone, the ticket has ended with it, and you can take another one"
+    )]
+    TicketElsewhere,
     /// A ticket was not taken.
     #[error(transparent)]
     Ticket(#[from] NotTaken),
@@ -31,6 +39,8 @@ impl HuntRefusal {
             Self::NotOpen => (StatusCode::CONFLICT, "hunt_not_open"),
             Self::Full => (StatusCode::CONFLICT, "hunt_full"),
             Self::NotJoined => (StatusCode::CONFLICT, "not_joined"),
+            Self::TicketLost => (StatusCode::GONE, "ticket_lost"),
+            Self::TicketElsewhere => (StatusCode::MISDIRECTED_REQUEST, "ticket_elsewhere"),
             Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Waiting(_))) => (StatusCode::CONFLICT, "already_waiting"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Full)) => {
@@ -50,7 +60,12 @@ impl HuntRefusal {
             Self::Ticket(NotTaken::Refused(TicketRefusal::Party)) => Some("/party"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Players)) => Some("/players"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Rating)) => Some("/rating"),
-            Self::NotOpen | Self::Full | Self::NotJoined | Self::Ticket(_) => None,
+            Self::NotOpen
+            | Self::Full
+            | Self::NotJoined
+            | Self::TicketLost
+            | Self::TicketElsewhere
+            | Self::Ticket(_) => None,
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::refusal::HuntRefusal;
 use super::show;
 use crate::app::App;
-use crate::clock::random_bytes;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
@@ -55,7 +54,8 @@ async fn create_ticket(
     sitter: Sitter,
     Json(asked): Json<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<TicketView>)> {
-    let ticket = ticket(&asked, sitter.player(), app.clock.now())?;
+    let now = app.clock.now();
+    let ticket = ticket(&asked, sitter.player(), app.hunts.matchmaker.new_id(now), now)?;
     let seen = app.hunts.matchmaker.enter(ticket).map_err(HuntRefusal::from)?;
     let place = format!("/api/hunts/tickets/{}", seen.ticket.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(show::ticket(&seen))))
@@ -76,7 +76,9 @@ struct WaitQuery {
 /// about for five minutes.
 #[utoipa::path(get, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), WaitQuery), responses(
     (status = 200, description = "The ticket.", body = TicketView),
-    (status = 404, description = "`no_such_ticket`: not here, not any more, or not of this party", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended, and the ticket with it: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 421, description = "`ticket_elsewhere`: another server took it: ask there; if that one is gone, the ticket has ended with it", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_ticket(
     State(app): State<App>,
@@ -86,7 +88,7 @@ async fn get_ticket(
     Pass(pass): Pass,
 ) -> ApiResult<Response> {
     let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
-    let seen = app.hunts.matchmaker.look(id, sitter.player()).ok_or(ApiError::Missing(Thing::Ticket))?;
+    let seen = app.hunts.matchmaker.look(id, sitter.player()).ok_or_else(|| unknown(&app, id))?;
     if wait.is_zero() || seen.state.borrow().is_end() {
         return Ok(Answer(show::ticket(&seen)).into_response());
     }
@@ -99,21 +101,34 @@ async fn get_ticket(
 /// `matched`.
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, as it is now.", body = TicketView),
-    (status = 404, description = "`no_such_ticket`: not here, not any more, or somebody else's", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or somebody else's", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended, and the ticket with it: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 421, description = "`ticket_elsewhere`: another server took it: ask there; if that one is gone, the ticket has ended with it", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn cancel_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
     let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.now());
-    seen.map(|seen| Answer(show::ticket(&seen))).ok_or(ApiError::Missing(Thing::Ticket))
+    seen.map(|seen| Answer(show::ticket(&seen))).ok_or_else(|| unknown(&app, id))
 }
 
-fn ticket(asked: &CreateTicket, owner: PlayerId, now: UnixMs) -> ApiResult<Ticket> {
+/// Why nothing is known of a ticket. It always ends with the process that took it: who asks another one must not wait for it.
+fn unknown(app: &App, id: TicketId) -> ApiError {
+    if app.hunts.matchmaker.took(id) {
+        ApiError::Missing(Thing::Ticket)
+    } else if app.store.is_shared() {
+        HuntRefusal::TicketElsewhere.into()
+    } else {
+        HuntRefusal::TicketLost.into()
+    }
+}
+
+fn ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
     let others = asked.party.iter().flatten().enumerate().map(|(at, text)| {
         text.parse().map_err(|error| ApiError::bad_value(format!("/party/{at}"), format!("the player's id is {error}")))
     });
     let party = std::iter::once(Ok(owner)).chain(others).collect::<ApiResult<_>>()?;
     let region = asked.region.as_deref().map(str::parse::<Region>).transpose();
     Ok(Ticket {
-        id: TicketId::new(now, random_bytes()),
+        id,
         owner,
         party,
         // What has no room is refused like the nearest number that has.

@@ -198,7 +198,7 @@ enum Judged {
 
 /// An answer of one piece.
 fn whole(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Response<AnswerBody> {
-    let mut response = Response::new(AnswerBody::Whole(Some(body.into())));
+    let mut response = Response::new(AnswerBody::Whole(body.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
@@ -206,7 +206,7 @@ fn whole(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -
 
 fn problem(error: ApiError) -> Response<AnswerBody> {
     let is_method = matches!(error, ApiError::MethodNotAllowed);
-    let mut response = error.into_response().map(AnswerBody::Routed);
+    let mut response = error.into_response().map(AnswerBody::routed);
     if is_method {
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
     }

@@ -6,7 +6,7 @@
 use super::head::{Framing, chunk, head, last_chunk};
 use super::park::{GiveUp, Guest, Parked, Persistence, Streamed};
 use super::place::Ticket;
-use super::stream::Seat;
+use super::seats::Seat;
 use super::{BUFFER_BYTES_MAX, End, Limits, Stage};
 use crate::clock::jitter;
 use crate::metrics::Metrics;

@@ -1,47 +1,20 @@
-//! The parts of a connection that something must be known of: its seat, its bytes, and the body of its request.
+//! The parts of a connection that something must be known of: its bytes, and the body of its request.
 
 use super::held::Line;
 use super::place::Shared;
 use super::pulse::Sent;
+use super::seats::Seat;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, Sleep, sleep};
-
-/// What is written in one piece although it comes in several.
-const TOGETHER_BYTES_MAX: usize = 512;
-
-/// A connection's seat: taken as long as the socket is open, also after an upgrade.
-pub struct Seat {
-    _permit: OwnedSemaphorePermit,
-    metrics: Arc<Metrics>,
-}
-
-impl Seat {
-    pub(in crate::gateway) fn new(permit: OwnedSemaphorePermit, metrics: Arc<Metrics>) -> Self {
-        metrics.http_connection_opened();
-        Self { _permit: permit, metrics }
-    }
-
-    /// The figures of the process.
-    pub(in crate::gateway) fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.metrics.http_connection_closed();
-    }
-}
+use tokio::time::{Sleep, sleep};
 
 /// A socket whose bytes are felt in the pulse.
 pub(super) struct Tracked {
@@ -65,8 +38,8 @@ impl Tracked {
     fn felt(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &wrote {
             Poll::Ready(Ok(0) | Err(_)) => {}
-            Poll::Ready(Ok(_)) => self.shared.pulse.wrote(Sent::Some, Instant::now),
-            Poll::Pending => self.shared.pulse.wrote(Sent::Nothing, Instant::now),
+            Poll::Ready(Ok(_)) => self.shared.pulse.wrote(Sent::Some),
+            Poll::Pending => self.shared.pulse.wrote(Sent::Nothing),
         }
         wrote
     }
@@ -86,34 +59,18 @@ impl AsyncRead for Tracked {
         let before = buffer.filled().len();
         let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         if buffer.filled().len() > before {
-            self.shared.pulse.read(Instant::now);
+            self.shared.pulse.read();
         }
         Poll::Ready(read)
     }
 }
 
+/// Not written from several places at once: what hyper sends here are heads with short bodies, and pieces no longer than its
+/// buffer (see `AnswerBody`), which it sooner copies together than it keeps a list of them.
 impl AsyncWrite for Tracked {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.felt(wrote)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        // A head and a short body are sooner copied together than written from two places.
-        let mut together = [0; TOGETHER_BYTES_MAX];
-        let wrote = match gather(parts, &mut together) {
-            Some(bytes) => Pin::new(&mut self.stream).poll_write(context, bytes),
-            None => Pin::new(&mut self.stream).poll_write_vectored(context, parts),
-        };
-        self.felt(wrote)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -128,16 +85,6 @@ impl AsyncWrite for Tracked {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
-}
-
-/// All of these bytes in one piece, if they are few.
-fn gather<'a>(parts: &[IoSlice<'_>], together: &'a mut [u8; TOGETHER_BYTES_MAX]) -> Option<&'a [u8]> {
-    let mut filled = 0;
-    for part in parts {
-        together.get_mut(filled..filled + part.len())?.copy_from_slice(part);
-        filled += part.len();
-    }
-    Some(&together[..filled])
 }
 
 /// A request's body that must come whole in a certain time.
@@ -180,29 +127,5 @@ impl Body for TimedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(parts: &[usize], want: Option<usize>) {
-        let bytes = vec![7; TOGETHER_BYTES_MAX + 1];
-        let slices: Vec<_> = parts.iter().map(|length| IoSlice::new(&bytes[..*length])).collect();
-        let mut together = [0; TOGETHER_BYTES_MAX];
-        let gathered = gather(&slices, &mut together);
-        assert_eq!(gathered.map(<[u8]>::len), want, "{parts:?}");
-        assert!(gathered.is_none_or(|bytes| bytes.iter().all(|byte| *byte == 7)));
-    }
-
-    #[test]
-    fn few_bytes_are_written_in_one_piece() {
-        check(&[], Some(0));
-        check(&[100, 0, 30], Some(130));
-        check(&[TOGETHER_BYTES_MAX], Some(TOGETHER_BYTES_MAX));
-        check(&[TOGETHER_BYTES_MAX, 1], None);
-        check(&[TOGETHER_BYTES_MAX + 1], None);
     }
 }

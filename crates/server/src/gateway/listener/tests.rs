@@ -69,13 +69,24 @@ impl Open {
         limits: Limits,
         router: impl FnOnce(Arc<Metrics>) -> Router,
     ) -> Self {
+        Self::sharing(None, address, door, limits, router)
+    }
+
+    /// One that is not alone in needing sockets.
+    fn sharing(
+        sockets: Option<Arc<Sockets>>,
+        address: SocketAddr,
+        door: impl Accept + Send + 'static,
+        limits: Limits,
+        router: impl FnOnce(Arc<Metrics>) -> Router,
+    ) -> Self {
         let metrics = Arc::<Metrics>::default();
         let router = router(metrics.clone());
         let (leave, left) = oneshot::channel::<()>();
         let shutdown = async {
             let _ = left.await;
         };
-        let served = tokio::spawn(serve_from(door, router, limits, metrics.clone(), shutdown));
+        let served = tokio::spawn(serve_from(door, router, limits, (metrics.clone(), sockets), shutdown));
         let (wake, began) = Default::default();
         Self { address, metrics, wake, began, leave: Some(leave), served }
     }
@@ -225,6 +236,25 @@ async fn a_client_beyond_the_cap_waits_for_a_seat() {
     drop(first);
     assert_eq!(answer(&mut second).await, ok("fast"));
     assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "2");
+}
+
+#[tokio::test]
+async fn a_client_for_whom_there_is_no_socket_waits_until_somebody_else_gives_one_back() {
+    let sockets = Arc::new(Sockets::new(1, 1));
+    let bot = sockets.bot().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (address, routes) = (listener.local_addr().unwrap(), |_| router(Arc::default(), Arc::default()));
+    let mut house = Open::sharing(Some(sockets.clone()), address, listener, PATIENT, routes);
+    let mut client = house.send(FAST).await;
+    sockets.wanted().await;
+    assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "0");
+    drop(bot);
+    assert_eq!(answer(&mut client).await, ok("fast"));
+    assert!(sockets.is_empty(), "the client has it");
+    house.leave();
+    assert_eq!(rest(client).await, "");
+    house.served.await.unwrap();
+    assert_eq!(sockets.left(), 1);
 }
 
 #[tokio::test]

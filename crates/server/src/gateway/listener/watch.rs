@@ -59,7 +59,7 @@ impl Watch {
     /// Ready when the client has overdrawn one of its times.
     fn poll_times(&mut self, context: &mut Context<'_>, mut wakes_us: bool) -> Poll<()> {
         loop {
-            let due = self.shared.pulse.due(self.limits.header_timeout, self.limits.idle_timeout);
+            let due = self.shared.pulse.due(self.limits.header_timeout, self.limits.idle_timeout, Instant::now);
             // A later alarm needs no new setting: it is looked at when it rings.
             if let Some(due) = due.filter(|due| *due < self.alarm.deadline()) {
                 self.alarm.as_mut().reset(due);

@@ -21,10 +21,13 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
+use super::admission::admit_line;
 use super::listener;
 use crate::app::App;
 use ears::Ears;
+use linger::linger;
 use opening::{Opening, open};
+use parting::Farewell;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -36,7 +39,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Speaks frames on a connection that does not speak HTTP.
 pub(super) fn meet(app: App, line: listener::Line) {
-    let ears = Ears::new(&line.ahead);
+    let (ears, address) = (Ears::new(&line.ahead), line.stream.peer_addr().ok().map(|peer| peer.ip()));
     let line = Arc::new(line::Line::new(line.stream, line.seat, Framing::Delimited));
+    if let Err(refusal) = admit_line(&app, address) {
+        line.part(&Farewell::turned_away(&refusal).into());
+        tokio::spawn(linger(line));
+        return;
+    }
     tokio::spawn(open(Opening { app, line, ears, connected: None, world: None }));
 }

@@ -101,6 +101,12 @@ impl Farewell {
         Self::new(code, POLICY, error.to_string())
     }
 
+    /// Whoever connects has had too much, and may come again.
+    pub(super) fn turned_away(error: &ApiError) -> Self {
+        let (_, code) = error.kind();
+        Self::new(code, LATER, error.to_string())
+    }
+
     /// Too much waits at the world.
     pub(super) fn busy() -> Self {
         Self::new("busy", LATER, "too many come into this world at once: try again in a moment")

@@ -91,8 +91,9 @@ pub(super) async fn may_enter(app: &App, world: &WorldRow, who: &Identified) -> 
 /// What the world is asked for.
 pub(super) fn registration(register: &Register, who: Identified) -> Result<Registration, NotSo> {
     let indicator = u8::try_from(register.indicator).ok().and_then(Indicator::of_mover).ok_or(NotSo::Looks)?;
-    let side = |number| u16::try_from(number).map_err(|_| NotSo::Refused(Refusal::Bounds));
-    let at = register.at.map(|cell| Ok(Cell { x: side(cell.x)?, y: side(cell.y)? })).transpose()?;
+    // Whoever begins beyond the edge begins at the edge, however far beyond.
+    let side = |number| u16::try_from(number).unwrap_or(u16::MAX);
+    let at = register.at.map(|cell| Cell { x: side(cell.x), y: side(cell.y) });
     let view = register.view.map(view_options).transpose().map_err(NotSo::Refused)?;
     let resume = register.resume.map(|resume| (MoverId(resume.id), resume.key));
     let Identified { player, name } = who;

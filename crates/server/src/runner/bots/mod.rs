@@ -16,6 +16,7 @@ mod tests;
 
 use super::outside::{Answer, Call, Path};
 use crate::metrics::Metrics;
+use crate::sockets::Sockets;
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{Class, Face};
 use exchange::{Failure, Request};
@@ -43,15 +44,20 @@ pub struct Bots {
 }
 
 impl Bots {
-    /// A client with at most `connections_per_host` connections to any one host and port; `is_private_allowed` lets it call
-    /// addresses that are not of the public Internet.
+    /// A client with at most `connections_per_host` connections to any one host and port, each over one of `sockets`;
+    /// `is_private_allowed` lets it call addresses that are not of the public Internet.
     #[must_use]
-    pub fn new(connections_per_host: usize, is_private_allowed: bool, metrics: Arc<Metrics>) -> Self {
-        let pool = Arc::new(Pool::new(connections_per_host, is_private_allowed, metrics.clone()));
+    pub fn new(
+        connections_per_host: usize,
+        is_private_allowed: bool,
+        (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
+    ) -> Self {
+        let pool = Pool::new(connections_per_host, is_private_allowed, (metrics.clone(), sockets));
+        let pool = Arc::new(pool);
         Self { pool, faces: Arc::default(), metrics }
     }
 
-    /// Calls a bot. The time waited for a free connection under the host's cap is ours, not the bot's: its clock starts after.
+    /// Calls a bot. The time waited for a free connection under the caps is ours, not the bot's: its clock starts after.
     pub async fn call(&self, call: Call) -> Answer {
         let Some(target) = Target::parse(&call.url) else {
             return answer(Class::Unreachable, Duration::ZERO, call.timeout);
@@ -88,6 +94,11 @@ impl Bots {
         self.pool.sweep();
         let now = Instant::now();
         self.faces.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (asked, _)| now - *asked < FACES_KEPT);
+    }
+
+    /// Closes every connection that nobody uses now.
+    pub fn make_room(&self) {
+        self.pool.make_room();
     }
 
     /// Whether an idle connection lies ready that its peer has not closed.

@@ -4,6 +4,7 @@
 use super::connection::Connection;
 use super::target::{HostKey, Target};
 use crate::metrics::Metrics;
+use crate::sockets::{Socket, Sockets};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,11 +19,19 @@ pub(super) struct Pool {
     pub(super) is_private_allowed: bool,
     hosts: Mutex<HashMap<HostKey, Arc<Host>>>,
     metrics: Arc<Metrics>,
+    sockets: Arc<Sockets>,
 }
 
 struct Host {
     slots: Arc<Semaphore>,
-    idle: Mutex<Vec<(Instant, Connection)>>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A connection that lies ready.
+struct Idle {
+    since: Instant,
+    connection: Connection,
+    socket: Socket,
 }
 
 /// The right to one connection to a host. Dropped, the right goes back; the connection only by [`Slot::keep`].
@@ -30,21 +39,48 @@ pub(super) struct Slot {
     host: Arc<Host>,
     pub(super) is_private_allowed: bool,
     idle: Option<Connection>,
+    /// What a connection of this slot lives on; gone only when it has become somebody else's.
+    socket: Option<Socket>,
+    sockets: Arc<Sockets>,
     metrics: Arc<Metrics>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Pool {
-    pub(super) fn new(connections_per_host: usize, is_private_allowed: bool, metrics: Arc<Metrics>) -> Self {
-        Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics }
+    pub(super) fn new(
+        connections_per_host: usize,
+        is_private_allowed: bool,
+        (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
+    ) -> Self {
+        Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics, sockets }
     }
 
-    /// Waits for a slot of the target's host.
+    /// Waits for a slot of the target's host, and for a socket if no connection lies ready.
     pub(super) async fn slot(&self, target: &Target) -> Slot {
         let host = self.host(target);
         let permit = host.slots.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
-        let idle = lock(&host.idle).pop().map(|(_, connection)| connection);
-        Slot { idle, is_private_allowed: self.is_private_allowed, metrics: self.metrics.clone(), host, _permit: permit }
+        let ready = lock(&host.idle).pop();
+        let (idle, socket) = match ready {
+            Some(Idle { connection, socket, .. }) => (Some(connection), socket),
+            None => (None, self.sockets.bot().await),
+        };
+        Slot {
+            idle,
+            is_private_allowed: self.is_private_allowed,
+            socket: Some(socket),
+            sockets: self.sockets.clone(),
+            metrics: self.metrics.clone(),
+            host,
+            _permit: permit,
+        }
+    }
+
+    /// Closes whatever lies idle: somebody needs its socket.
+    pub(super) fn make_room(&self) {
+        lock(&self.hosts).values().for_each(|host| {
+            let idle = std::mem::take(&mut *lock(&host.idle));
+            self.metrics.bot_connections_closed(idle.len());
+        });
     }
 
     /// Closes what lies idle for too long; forgets hosts that nobody uses.
@@ -53,7 +89,7 @@ impl Pool {
         lock(&self.hosts).retain(|_, host| {
             let mut idle = lock(&host.idle);
             let before = idle.len();
-            idle.retain(|(since, _)| now - *since < IDLE_MAX);
+            idle.retain(|idle| now - idle.since < IDLE_MAX);
             idle.shrink_to_fit();
             self.metrics.bot_connections_closed(before - idle.len());
             !idle.is_empty() || Arc::strong_count(host) > 1
@@ -63,7 +99,7 @@ impl Pool {
     /// Whether an idle connection lies ready that its peer has not closed.
     #[cfg(test)]
     pub(super) fn has_quiet_idle(&self) -> bool {
-        lock(&self.hosts).values().any(|host| lock(&host.idle).iter().any(|(_, connection)| connection.is_quiet()))
+        lock(&self.hosts).values().any(|host| lock(&host.idle).iter().any(|idle| idle.connection.is_quiet()))
     }
 
     fn host(&self, target: &Target) -> Arc<Host> {
@@ -89,9 +125,18 @@ impl Slot {
         self.metrics.bot_connections_closed(1);
     }
 
-    /// Gives the connection back for the next call.
-    pub(super) fn keep(self, connection: Connection) {
-        lock(&self.host.idle).push((Instant::now(), connection));
+    /// Gives the connection back for the next call, unless somebody waits for its socket.
+    pub(super) fn keep(mut self, connection: Connection) {
+        self.lay_down(connection);
+    }
+
+    fn lay_down(&mut self, connection: Connection) {
+        match self.socket.take() {
+            Some(socket) if !self.sockets.is_short() => {
+                lock(&self.host.idle).push(Idle { since: Instant::now(), connection, socket });
+            }
+            _ => self.closed(),
+        }
     }
 }
 
@@ -99,7 +144,7 @@ impl Drop for Slot {
     /// A slot given up with its idle connection untouched returns it.
     fn drop(&mut self) {
         if let Some(connection) = self.idle.take() {
-            lock(&self.host.idle).push((Instant::now(), connection));
+            self.lay_down(connection);
         }
     }
 }

@@ -56,7 +56,11 @@ fn http(body: &str) -> String {
 }
 
 fn client(connections_per_host: usize, is_private_allowed: bool) -> Bots {
-    Bots::new(connections_per_host, is_private_allowed, Arc::default())
+    client_with(connections_per_host, is_private_allowed, Arc::new(Sockets::new(64, 64)))
+}
+
+fn client_with(connections_per_host: usize, is_private_allowed: bool, sockets: Arc<Sockets>) -> Bots {
+    Bots::new(connections_per_host, is_private_allowed, (Arc::default(), sockets))
 }
 
 fn call(address: SocketAddr, path: Path) -> Call {
@@ -166,6 +170,36 @@ async fn connections_are_kept_and_never_more_than_the_cap() {
         requests.recv().await.unwrap();
     }
     assert!(peer.accepted.try_recv().is_err(), "five calls, one connection");
+}
+
+/// With one socket for everybody, a connection lies idle only while nobody else needs what it lies on.
+#[tokio::test]
+async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
+    let (mut first, mut second) = (Peer::new().await, Peer::new().await);
+    let sockets = Arc::new(Sockets::new(2, 2));
+    let bots = client_with(1, true, sockets.clone());
+    let ask = |peer: &Peer| {
+        let (bots, call) = (bots.clone(), call(peer.address, Path::Start));
+        tokio::spawn(async move { bots.call(call).await.class })
+    };
+    let asked = ask(&first);
+    let mut idle = first.connection().await;
+    read_request(&mut idle).await;
+    idle.write_all(http("ok").as_bytes()).await.unwrap();
+    assert_eq!(asked.await.unwrap(), Class::Valid);
+    assert_eq!(sockets.left(), 1, "an idle connection keeps its socket");
+    sockets.client_comes().await;
+    let asked = ask(&second);
+    sockets.wanted().await;
+    assert!(second.accepted.try_recv().is_err(), "nothing is opened without a socket");
+    bots.make_room();
+    let mut stream = second.connection().await;
+    read_request(&mut stream).await;
+    stream.write_all(http("ok").as_bytes()).await.unwrap();
+    assert_eq!(asked.await.unwrap(), Class::Valid);
+    assert_eq!(idle.read(&mut [0]).await.unwrap(), 0, "it was closed for the other");
+    sockets.client_left();
+    assert_eq!(sockets.left(), 2, "while sockets are short, none is kept for later");
 }
 
 /// A connection that the peer closed while it lay idle is noticed before it is used.

@@ -21,6 +21,7 @@ async fn start(place: &TempDir) -> Process {
     let database = Arc::new(SqliteDatabase::new(place.path().join("tables.db")));
     let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
     let app = App::new(store, Arc::new(Config::default()), metrics, None);
+    crate::lease::inherit(&app).await.unwrap();
     let task = tokio::spawn(run(app.clone()));
     while !app.tables.shared.is_serving.load(Ordering::Acquire) {
         tokio::task::yield_now().await;
@@ -34,7 +35,7 @@ async fn until(tables: &Tables, table: TableId, is_it: impl Fn(&EventKind) -> bo
     let mut seen = Vec::new();
     loop {
         let Ok(wait) = tables.wait(table, Some(player(1)), after).await else {
-            // The lease of the life before has not ended yet.
+            // It is not served yet.
             tokio::time::sleep(Duration::from_millis(20)).await;
             continue;
         };
@@ -61,7 +62,7 @@ async fn a_restart_keeps_games_and_timers() {
     let _ = process.task.await;
     process.app.store.close().await;
 
-    // Nobody gave the lease up: it has to end before anybody goes on, and by then the game's time is over.
+    // Nobody gave the lease up: the next process ends it.
     let process = start(&place).await;
     let seen = until(&process.app.tables, id, |kind| matches!(kind, EventKind::Canceled { .. })).await;
     let numbers: Vec<u64> = seen.iter().map(|(seq, _)| *seq).collect();

@@ -97,6 +97,55 @@ async fn who_still_waits_at_the_end_of_a_drain_is_told_to_come_again() {
     assert_eq!(wait.await.err(), Some(TableError::Draining));
 }
 
+/// A lease that could not be renewed has ended by its owner's clock, and not yet by the store's.
+#[tokio::test(start_paused = true)]
+async fn a_life_that_lost_its_lease_does_not_stand_in_the_way_of_the_next_one() {
+    let world = World::new();
+    let node = Node::start(&world, "a").await;
+    let table = node.open().await;
+    world.is_lease_stuck.store(true, Ordering::Relaxed);
+    while node.tables.are_served() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    world.is_lease_stuck.store(false, Ordering::Relaxed);
+    while !node.tables.are_served() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1, "nobody waits for the lost lease");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disk_that_stalls_costs_a_process_alone_nothing() {
+    let world = World::own();
+    let node = Node::start(&world, "a").await;
+    let table = node.open().await;
+    let mut wait = node.tables.wait(table, Some(player(1)), 1).await.unwrap();
+    let owner = || world.read(|reader| reader.table_owner(table, world.now()));
+    let before = owner();
+    world.is_lease_stuck.store(true, Ordering::Relaxed);
+    world.is_stuck.store(true, Ordering::Relaxed);
+    let join = node.join(table, 2);
+    tokio::pin!(join);
+    assert!(timeout(LEASE * 2, &mut join).await.is_err(), "nothing is answered that is not saved");
+    assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1, "what is saved is shown");
+    world.is_stuck.store(false, Ordering::Relaxed);
+    join.await.unwrap();
+    assert_eq!(events(&(&mut wait).await.unwrap()).len(), 1, "who waits still waits");
+    assert_eq!(owner(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_process_alone_has_everything_at_once() {
+    let world = World::own();
+    let mut node = Node::start(&world, "a").await;
+    let table = node.open().await;
+    for _ in 0..3 {
+        node.kill().await;
+        node = Node::start(&world, "a").await;
+        assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_table_taken_by_another_is_not_written_any_more() {
     let world = World::new();

@@ -34,10 +34,23 @@ pub(super) struct World {
     random: AtomicUsize,
     /// Whether appends do not come back.
     pub(super) is_stuck: AtomicBool,
+    /// Whether leases cannot be written.
+    pub(super) is_lease_stuck: AtomicBool,
+    /// Whether one process has the store for itself.
+    is_own: bool,
 }
 
 impl World {
     pub(super) fn new() -> Arc<Self> {
+        Self::made(false)
+    }
+
+    /// A store that one process has for itself.
+    pub(super) fn own() -> Arc<Self> {
+        Self::made(true)
+    }
+
+    fn made(is_own: bool) -> Arc<Self> {
         let database = MemoryDatabase::default();
         Arc::new(Self {
             began: Instant::now(),
@@ -45,6 +58,8 @@ impl World {
             troubles: Lock::default(),
             random: AtomicUsize::new(1),
             is_stuck: AtomicBool::new(false),
+            is_lease_stuck: AtomicBool::new(false),
+            is_own,
         })
     }
 
@@ -91,8 +106,16 @@ impl Tenant for Touch {
         self.address.to_owned()
     }
 
+    fn is_alone(&self) -> bool {
+        self.world.is_own
+    }
+
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         tokio::task::yield_now().await;
+        let is_lease = matches!(command, Command::RenewLease { .. } | Command::EndLease { .. });
+        while is_lease && self.world.is_lease_stuck.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         Ok(self.world.commit(&[command]).remove(0))
     }
 }
@@ -172,6 +195,7 @@ impl Node {
     pub(super) async fn with(world: &Arc<World>, address: &'static str, tables: Tables) -> Self {
         let drain = Drain::default();
         let touch = Touch { world: world.clone(), address };
+        crate::lease::inherit(&touch).await.unwrap();
         let task = tokio::spawn(run_with(touch, tables.clone(), drain.clone()));
         while !tables.shared.is_serving.load(Ordering::Acquire) {
             tokio::task::yield_now().await;

@@ -14,7 +14,7 @@ use engine::worlds::{Input, Registered, Registration, Seat, ViewOptions, What, s
 use rules::chance::Seed;
 use rules::world::{Cell, HuntSettings, Indicator, Size, Step};
 use std::sync::Mutex as Lock;
-use std::sync::atomic::{AtomicI64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::time::{Duration, Instant};
 use store::memory::MemoryDatabase;
 use store::{Backend, Database, Reader};
@@ -34,6 +34,8 @@ pub(super) enum Trouble {
 
 /// The store and the clock that all processes share.
 pub(super) struct House {
+    /// Whether one process has the store for itself.
+    is_own: bool,
     began: Instant,
     /// What the clock was moved on by, in microseconds.
     moved_us: AtomicI64,
@@ -42,6 +44,8 @@ pub(super) struct House {
     random: AtomicUsize,
     /// Whether commits of claims are held back.
     held: watch::Sender<bool>,
+    /// Whether the next lease is refused though the store knows of no end.
+    is_renewal_refused: AtomicBool,
     pub(super) claims_asked: AtomicUsize,
     pub(super) loads: AtomicUsize,
     pub(super) leases: AtomicUsize,
@@ -49,15 +53,17 @@ pub(super) struct House {
 }
 
 impl House {
-    pub(super) fn new() -> Arc<Self> {
+    fn made(is_own: bool) -> Arc<Self> {
         let database = MemoryDatabase::default();
         Arc::new(Self {
+            is_own,
             began: Instant::now(),
             moved_us: AtomicI64::new(0),
             store: Lock::new((database.writer().unwrap(), database.reader().unwrap())),
             troubles: Lock::default(),
             random: AtomicUsize::new(1),
             held: watch::channel(false).0,
+            is_renewal_refused: AtomicBool::new(false),
             claims_asked: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             leases: AtomicUsize::new(0),
@@ -67,7 +73,26 @@ impl House {
 
     /// A house with one world of 12 x 12 cells; with a hunt, a quarter of them have chests.
     pub(super) fn with_world(is_hunt: bool) -> Arc<Self> {
-        let house = Self::new();
+        Self::furnished(false, is_hunt)
+    }
+
+    /// The same for one process that has the store for itself.
+    pub(super) fn own() -> Arc<Self> {
+        Self::furnished(true, false)
+    }
+
+    fn furnished(is_own: bool, is_hunt: bool) -> Arc<Self> {
+        let house = Self::made(is_own);
+        house.make(WorldId(7), name(), is_hunt, None);
+        house
+    }
+
+    /// Makes one that somebody may have made.
+    pub(super) fn make_passing(&self, id: u128, name: &WorldName) {
+        self.make(WorldId(id), name.clone(), true, Some(self.now().after(Duration::from_secs(3_600))));
+    }
+
+    fn make(&self, id: WorldId, name: WorldName, is_hunt: bool, ends_at: Option<UnixMs>) {
         let hunt = HuntSettings { chests: 36, power_ups: 0, ..HuntSettings::default() };
         let settings = rules::world::Settings {
             size: Size { width: 12, height: 12 },
@@ -77,20 +102,19 @@ impl House {
             ..rules::world::Settings::default()
         };
         let row = WorldRow {
-            id: WorldId(7),
-            name: name(),
+            id,
+            name,
             kind: if is_hunt { WorldKind::Hunt } else { WorldKind::World },
             settings: settings_to_bytes(&settings),
             seed: Seed(3),
             creator: None,
-            created_at: house.now(),
-            ends_at: None,
+            created_at: self.now(),
+            ends_at,
             admission: Admission::Everybody,
             players_max: 0,
         };
-        let made = house.commit_now(Command::World(WorldCommand::Ensure { row, members: Vec::new() }));
+        let made = self.commit_now(Command::World(WorldCommand::Ensure { row, members: Vec::new() }));
         assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
-        house
     }
 
     pub(super) fn trouble(&self, troubles: &[Trouble]) {
@@ -100,6 +124,11 @@ impl House {
     /// Holds commits of claims back, or lets them go.
     pub(super) fn hold(&self, is_held: bool) {
         self.held.send_replace(is_held);
+    }
+
+    /// Refuses the next lease, as if its owner could not have it written in time.
+    pub(super) fn refuse_renewal(&self) {
+        self.is_renewal_refused.store(true, Ordering::Relaxed);
     }
 
     /// Moves the clock on.
@@ -162,8 +191,16 @@ impl Tenant for Touch {
         self.address.to_owned()
     }
 
+    fn is_alone(&self) -> bool {
+        self.house.is_own
+    }
+
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         self.house.count(&command);
+        let is_lease = matches!(command, Command::RenewLease { .. });
+        if is_lease && self.house.is_renewal_refused.swap(false, Ordering::Relaxed) {
+            return Ok(Outcome::LeaseLost);
+        }
         if !matches!(command, Command::World(WorldCommand::Append(_))) {
             return Ok(self.house.commit_now(command));
         }
@@ -255,6 +292,9 @@ impl Node {
         let (metrics, drain) = (Arc::new(Metrics::default()), Drain::default());
         let worlds = Worlds::new(settings, metrics.clone());
         let touch = Touch { house: house.clone(), address };
+        if house.is_own {
+            assert_eq!(house.commit_now(Command::EndAllLeases), Outcome::Done);
+        }
         let task = tokio::spawn(run_with(touch, worlds.clone(), drain.clone()));
         Self { worlds, metrics, drain, task }
     }

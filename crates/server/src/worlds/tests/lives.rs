@@ -26,6 +26,21 @@ async fn visitors_share_one_load_and_what_nobody_knows_costs_no_write() {
     assert_eq!(house.loads.load(Ordering::Relaxed), 1);
 }
 
+/// Anybody may make hunts and keep them in memory by being there.
+#[tokio::test]
+async fn worlds_that_somebody_made_cannot_keep_those_of_the_house_out() {
+    let house = House::with_world(false);
+    let passing = ["one", "other"].map(|name| name.parse().unwrap());
+    for (id, name) in [8, 9].into_iter().zip(&passing) {
+        house.make_passing(id, name);
+    }
+    let node = Node::start_with(&house, "a", Settings { loaded_max: 1, ..settings() });
+    let one = node.worlds.visit(&passing[0]).await.unwrap();
+    assert_eq!(node.worlds.visit(&passing[1]).await.err(), Some(VisitError::Busy));
+    assert!(node.visit().await.is_ok());
+    drop(one);
+}
+
 #[tokio::test]
 async fn a_world_in_which_nobody_is_leaves_memory_and_the_lease_with_it() {
     let house = House::with_world(false);
@@ -98,6 +113,56 @@ async fn a_world_is_one_nodes_until_its_lease_ends() {
     assert_eq!(second.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
     house.pass(LEASE * 2);
     assert!(second.visit().await.is_ok(), "taken over");
+}
+
+/// The store still believes in a lease whose owner does not trust it any more.
+#[tokio::test]
+async fn a_lost_lease_stands_in_nobodys_way() {
+    for next in ["a", "b"] {
+        let house = House::with_world(false);
+        let (first, second) = (Node::start(&house, "a"), Node::start(&house, "b"));
+        let player = first.come(walker(MIDDLE)).await;
+        house.refuse_renewal();
+        assert_eq!(player.ear.end().await, Ending::WorldMoved);
+        until("the lease is ended", || house.leases_ended.load(Ordering::Relaxed) == 1).await;
+        let node = if next == "a" { &first } else { &second };
+        assert!(node.visit().await.is_ok(), "{next} has it without waiting");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_where_he_came_from() {
+    let house = House::with_world(false);
+    let dead = Node::start(&house, "a");
+    let _ = dead.come(walker(MIDDLE)).await;
+    dead.kill().await;
+    let (node, other) = (Node::start(&house, "a"), Node::start(&house, "b"));
+    assert_eq!(node.visit().await.err(), Some(VisitError::Busy), "its own address has no world of this name yet");
+    assert_eq!(other.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
+    house.pass(LEASE * 2);
+    assert!(node.visit().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_process_alone_writes_one_lease_for_all_its_life() {
+    let house = House::own();
+    let node = Node::start_with(&house, "a", Settings { idle: Duration::ZERO, ..settings() });
+    for visit in 1..=3 {
+        let player = node.come(walker(MIDDLE)).await;
+        assert_eq!(house.loads.load(Ordering::Relaxed), visit);
+        player.place.leave();
+        drop(player.door);
+        until("the world has left memory", || node.metrics.worlds().loaded.get() == 0).await;
+        // Its clock is set, or its machine has slept.
+        house.pass(Duration::from_secs(30 * 24 * 3_600));
+    }
+    let leases = (house.leases.load(Ordering::Relaxed), house.leases_ended.load(Ordering::Relaxed));
+    assert_eq!(leases, (1, 0));
+    // The next process waits for no clock.
+    let player = node.come(walker(MIDDLE)).await;
+    node.kill().await;
+    assert_eq!(player.ear.end().await, Ending::WorldMoved);
+    assert!(Node::start(&house, "a").visit().await.is_ok());
 }
 
 #[tokio::test]

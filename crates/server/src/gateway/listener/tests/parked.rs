@@ -467,10 +467,10 @@ async fn the_task_of_a_held_connection_is_small() {
     let address = listener.local_addr().unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
     let (stream, _) = accepted.unwrap();
-    let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
+    let place = Seats::new(1, None, metrics.clone()).place().await;
     let (_keep, stage) = channel::channel(Stage::Open);
-    let house = Arc::new(House { answers: Router::new(), limits: PATIENT, metrics: metrics.clone(), stage });
-    let task = house.receive(stream, client.unwrap().local_addr().unwrap(), Seat::new(permit, metrics));
+    let house = Arc::new(House { answers: Router::new(), limits: PATIENT, metrics, stage });
+    let task = house.receive(stream, client.unwrap().local_addr().unwrap(), Seat::new(place));
     let (task, ticket) = (size_of_val(&task), size_of::<Ticket>());
     assert!(task <= 1_088 && ticket <= 96, "task {task}, ticket {ticket}");
 }

@@ -5,7 +5,7 @@ use super::line::{Line, Stirring};
 use super::linger::linger;
 use super::live::Live;
 use super::parting::{Farewell, Parting};
-use crate::gateway::listener::Seat;
+use crate::gateway::listener::{Seat, Seats};
 use crate::metrics::Metrics;
 use crate::worlds::{Ending, Outlet, Tiding};
 use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOX_BYTES_MAX};
@@ -20,7 +20,6 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{self, WebSocket};
 use wire::delimited;
@@ -30,8 +29,7 @@ use wire::world::{Asked, ClientFrame, Framing, Hello, Leave, Move, Register, Reg
 async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-    let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    let seat = Seat::new(permit, Arc::new(Metrics::default()));
+    let seat = Seat::new(Seats::new(1, None, Arc::new(Metrics::default())).place().await);
     (client.unwrap(), Arc::new(Line::new(accepted.unwrap().0, seat, framing)))
 }
 

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What an idle server costs: writes that wait for the disk (counted by strace), batches handed to the store, processor time. First with
+# nobody there, then with a card table, and a world that an actor of the house keeps in memory: everything that is owned under a lease.
+# usage: bench/idle.sh [seconds]
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+seconds=${1:-60}
+port=$(free_port)
+
+batches() { curl -fsS "http://127.0.0.1:$port/metrics" | awk '$1 == "gauntlet_store_batches_total" { print $2 }'; }
+cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$served/stat"; }
+
+look() { # name
+    local before_batches before_cpu syncs
+    sleep 10
+    before_batches=$(batches) before_cpu=$(cpu_ticks)
+    timeout --signal INT "$seconds" strace -f -q -e trace=fsync,fdatasync,sync_file_range -o "$work/syncs" -p "$served" || true
+    syncs=$(grep -cE '(fsync|fdatasync|sync_file_range)\(' "$work/syncs" || true)
+    echo "$1: $syncs waits for the disk and $(($(batches) - before_batches)) batches in $seconds s;" \
+        "processor time $(($(cpu_ticks) - before_cpu)) ticks of $(getconf CLK_TCK) a second"
+}
+
+serve "$port" --data "$work/idle.db"
+look "nobody"
+kill "$served" && wait "$served" || true
+serve "$port" --data "$work/idle.db" --actors 1
+guest=$(curl -fsS -X POST -H 'Content-Type: application/json' -d '{"name": "Ann"}' "http://127.0.0.1:$port/api/stories/guests" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["token"])')
+curl -fsS -o /dev/null -X POST -H "Authorization: Bearer $guest" -H 'Content-Type: application/json' -d '{}' \
+    "http://127.0.0.1:$port/api/stories/games"
+look "a table and a world"

@@ -1,0 +1,78 @@
+//! docs/compare.schema.json against the comparison that programs read: what is written is described there, and what is
+//! described there is written.
+
+use serde_json::{Value, json};
+
+use super::super::{Options, Side, compare, json};
+use super::fixture::{MADE, Made, side};
+use crate::report::schema::checker::Checker;
+
+/// What to do when the form has changed.
+const RENEW: &str = "the form of a comparison's JSON has changed: renew docs/compare.schema.json, and raise FORMAT where a \
+                     program that reads the old form would misread the new one";
+
+fn schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compare.schema.json");
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Comparisons that together have every member that one can have: of single runs, and of repeats; with nothing to say
+/// about some figures, and with settings that differ.
+fn documents() -> Vec<Value> {
+    let other = Made { seed: 2, latency_us: 13_200.0, stuck: 25, settings: &["workers=25"], workers: "25", ..MADE };
+    let short = Made { seed: 3, seconds: 12, ..MADE };
+    let once = |made: &[&Made]| -> Vec<Side> {
+        ["A", "B", "C"].iter().zip(made).map(|(label, made)| side(label, vec![made.record()])).collect()
+    };
+    let again = |seeds: [u64; 3]| seeds.map(|seed| Made { seed, rss_mib: 118 + seed, ..MADE }.record()).into();
+    let all = [
+        once(&[&MADE, &other]),
+        once(&[&MADE, &short, &other]),
+        vec![side("A", again([1, 2, 3])), side("B", again([4, 5, 6]))],
+    ];
+    let written = |sides| serde_json::from_str(&json(&compare(sides, Options::default()).unwrap())).unwrap();
+    all.into_iter().map(written).collect()
+}
+
+#[test]
+fn what_is_written_is_described() {
+    let schema = schema();
+    for document in documents() {
+        assert_eq!(Checker::new(&schema).check(&document), Vec::<String>::new(), "{RENEW}");
+    }
+}
+
+#[test]
+fn what_is_described_is_written() {
+    let schema = schema();
+    let mut checker = Checker::new(&schema);
+    documents().iter().for_each(|document| drop(checker.check(document)));
+    let described = checker.described();
+    let missing: Vec<&String> = described.difference(checker.seen()).collect();
+    assert!(missing.is_empty(), "{RENEW}: {missing:?}");
+}
+
+#[track_caller]
+fn check_refused(pointer: &str, change: impl FnOnce(&mut Value), expected: &str) {
+    let mut document = documents().remove(0);
+    change(document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the document")));
+    let schema = schema();
+    let mistakes = Checker::new(&schema).check(&document);
+    assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
+}
+
+#[test]
+fn what_is_no_comparison_is_refused() {
+    let unknown = |value: &mut Value| drop(value.as_object_mut().unwrap().insert("unknown".to_owned(), json!(1)));
+    check_refused("", unknown, "/unknown is not described");
+    check_refused("/figures/0/against/0", unknown, "/figures/0/against/0/unknown is not described");
+    let without = |value: &mut Value| drop(value.as_object_mut().unwrap().remove("side"));
+    check_refused("/figures/0/against/0", without, "/figures/0/against/0/side is missing");
+    check_refused("/format", |value| *value = json!(2), "/format is not 1");
+    check_refused("/figures/0/kind", |value| *value = json!("speed"), "/figures/0/kind is none of its words");
+    check_refused(
+        "/sides/0/runs/0/verdict",
+        |value| *value = json!("fine"),
+        "/sides/0/runs/0/verdict is none of its words",
+    );
+}

@@ -1,0 +1,117 @@
+//! Held connections of one part, folded: how many stand, how long opening them took, what became of them later.
+//! Microseconds come in, milliseconds go out. None of it is a request. Refuses to know what is asked over them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::op::Times;
+use super::summary::{Figures, round};
+use crate::record::HeldCell;
+
+/// Held connections of one part.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HeldFold {
+    /// When the first of them was due.
+    from: Duration,
+    /// When the last one that is known of was there.
+    until: Duration,
+    opened: u64,
+    reopened: u64,
+    failed: u64,
+    closed: u64,
+    dropped: u64,
+    opening: Times,
+}
+
+/// Figures of the connections that a phase holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldFigures {
+    /// How many should be held.
+    pub planned: u64,
+    /// How many have stood.
+    pub opened: u64,
+    /// Tries to open one that came to nothing: it is tried again a second later.
+    pub failed: u64,
+    /// Connections that the other side ended in order while they were held.
+    pub closed: u64,
+    /// Connections that were lost otherwise while they were held.
+    pub dropped: u64,
+    /// Connections that stood again after that.
+    pub reopened: u64,
+    /// When the first was due, in seconds from the start of the plan.
+    pub from_s: f64,
+    /// From there to the moment at which the last one stood, in seconds; none where not all have.
+    pub opening_s: Option<f64>,
+    /// How many were opened per second over that time.
+    pub opened_per_s: Option<f64>,
+    /// From the moment at which a connection was due to the moment at which it stood, what is said first included, in
+    /// milliseconds.
+    pub opening_ms: Figures,
+}
+
+/// Paths of the counts and times of [`HeldFigures`] that are single numbers.
+pub(super) const HELD_FIGURES: [&str; 8] =
+    ["planned", "opened", "failed", "closed", "dropped", "reopened", "opening_s", "opened_per_s"];
+
+impl HeldFold {
+    /// None yet; the first is due at `from`.
+    pub(crate) fn from(from: Duration) -> Self {
+        Self { from, until: from, ..Self::default() }
+    }
+
+    /// Takes what became of some of them in.
+    pub(crate) fn add(&mut self, cell: &HeldCell) {
+        self.opened += cell.opened;
+        self.reopened += cell.reopened;
+        self.failed += cell.failed;
+        self.closed += cell.closed;
+        self.dropped += cell.dropped;
+        self.opening.add(&cell.opening_us);
+    }
+
+    /// Some of them stand, the last one since `at`.
+    pub(crate) fn opened_by(&mut self, at: Duration) {
+        self.until = self.until.max(at);
+    }
+
+    /// The figures, where so many should be held.
+    pub(crate) fn figures(&self, planned: u64) -> HeldFigures {
+        let opening_s = self.until.saturating_sub(self.from).as_secs_f64();
+        let is_open = self.opened >= planned;
+        HeldFigures {
+            planned,
+            opened: self.opened,
+            failed: self.failed,
+            closed: self.closed,
+            dropped: self.dropped,
+            reopened: self.reopened,
+            from_s: round(self.from.as_secs_f64()),
+            opening_s: is_open.then(|| round(opening_s)),
+            opened_per_s: (is_open && opening_s > 0.0).then(|| round(self.opened as f64 / opening_s)),
+            opening_ms: self.opening.figures_ms(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_opening_has_a_length_once_all_are_there() {
+        let mut fold = HeldFold::from(Duration::from_secs(5));
+        let mut cell = HeldCell { opened: 30, failed: 2, closed: 1, dropped: 3, reopened: 4, ..HeldCell::new(0) };
+        (0..30).for_each(|opened| cell.opening_us.record(opened * 10).unwrap());
+        fold.add(&cell);
+        fold.opened_by(Duration::from_secs(7));
+        let figures = fold.figures(40);
+        assert_eq!((figures.opened, figures.opening_s, figures.opened_per_s), (30, None, None));
+        fold.add(&HeldCell { opened: 10, ..HeldCell::new(0) });
+        fold.opened_by(Duration::from_secs(6));
+        let figures = fold.figures(40);
+        assert_eq!((figures.from_s, figures.opening_s, figures.opened_per_s), (5.0, Some(2.0), Some(20.0)));
+        assert_eq!((figures.failed, figures.closed, figures.dropped, figures.reopened), (2, 1, 3, 4));
+        assert_eq!((figures.opening_ms.count, figures.opening_ms.max), (30, Some(0.29)));
+    }
+}

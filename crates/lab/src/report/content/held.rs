@@ -1,0 +1,40 @@
+//! The connections that phases held: how many stood, how long opening them took, what became of them. Refuses to call
+//! a loss anybody's fault.
+
+use super::{Block, Cell, STATISTICS, Section, Table, statistics};
+use crate::fold::HeldFigures;
+use crate::report::Run;
+
+/// What the figures of a connection are.
+const OPENINGS: &str = "Opening counts from the moment at which a connection was due to the moment at which it stood, what is \
+                        said first included. Nothing is asked over any of them before all of them stand; none of this is a request.";
+
+pub(super) fn section(run: &Run) -> Section {
+    let held = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
+    let heading = [
+        "phase",
+        "planned",
+        "opened",
+        "failed tries",
+        "in s",
+        "opened/s",
+        "closed by the target",
+        "dropped",
+        "reopened",
+    ];
+    let counts = Table::new(1, &heading, held().map(|(name, figures)| row(name, figures)).collect());
+    let times = held().filter(|(_, figures)| figures.opening_ms.count > 0);
+    let times: Vec<_> =
+        times.map(|(name, figures)| statistics(format!("{name} opening"), &figures.opening_ms)).collect();
+    let note = if held().next().is_some() { OPENINGS.to_owned() } else { String::new() };
+    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
+    let times = Table::new(1, &heading, times).thin_noted();
+    Section::new("connections", "Held connections", vec![Block::Table(counts), Block::Table(times), Block::Text(note)])
+}
+
+fn row(name: &str, held: &HeldFigures) -> Vec<Cell> {
+    let head = [Cell::from(name), held.planned.into(), held.opened.into(), held.failed.into()];
+    let times = [held.opening_s, held.opened_per_s].map(Cell::from);
+    let later = [held.closed, held.dropped, held.reopened].map(Cell::from);
+    head.into_iter().chain(times).chain(later).collect()
+}

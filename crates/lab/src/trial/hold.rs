@@ -1,0 +1,130 @@
+//! Held connections, conducted: all of a phase are opened, at every worker, before its time begins and anything is
+//! asked over them. Phases that open connections at the same time wait for each other, so that nobody's figures show
+//! what a crowd at the door did to them. An opening has an end: without its connections a phase would be another load
+//! than the planned one, so it does not take place. Refuses to judge that.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::conductor::{Conductor, LEAD};
+use crate::plan::Leg;
+use crate::report::words::{count, number};
+
+/// Phases that are opening connections, or will from a moment on that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Openings {
+    phases: Mutex<BTreeMap<usize, Duration>>,
+    changed: Notify,
+}
+
+impl Openings {
+    fn phases(&self) -> MutexGuard<'_, BTreeMap<usize, Duration>> {
+        self.phases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A phase, by its place in the scenario, begins to open connections at this moment.
+    pub(crate) fn announce(&self, phase: usize, at: Duration) {
+        self.phases().insert(phase, at);
+    }
+
+    fn close(&self, phase: usize) {
+        self.phases().remove(&phase);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until nobody is opening any more of those who had begun by `now`.
+    async fn are_over(&self, now: Duration) {
+        loop {
+            // Registered before looking: one that closes in between wakes us.
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if !self.phases().values().any(|begun| *begun <= now) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl Conductor {
+    /// Opens the connections of a leg within a time, and then begins what it is for; gives its part, and the moment at
+    /// which it ends.
+    pub(crate) async fn hold(&self, leg: Leg, within: Duration, lasting: Duration) -> (u32, Duration) {
+        let (phase, part, start) = (leg.phase, leg.part, leg.start);
+        self.openings.announce(phase, start);
+        self.hand_over(leg);
+        let limit = tokio::time::sleep_until(self.start + start.saturating_add(within));
+        let is_open = tokio::select! {
+            biased;
+            () = self.await_open(part) => true,
+            () = limit => false,
+        };
+        self.openings.close(phase);
+        if !is_open {
+            return self.give_up(part, within).await;
+        }
+        self.openings.are_over(self.start.elapsed()).await;
+        let at = self.start.elapsed() + LEAD;
+        self.recorder.book(|book| book.asked_from(part, at));
+        if let Some(spec) = self.recorder.book(|book| book.spec(part).cloned()) {
+            self.log_begin(&spec, at);
+        }
+        self.note_opened(part);
+        self.crew.ask(part, at);
+        (part, at.saturating_add(lasting))
+    }
+
+    /// Too many are missing for too long: the phase is over before it began.
+    async fn give_up(&self, part: u32, within: Duration) -> (u32, Duration) {
+        self.crew.cut(part);
+        self.await_over(&[part]).await;
+        if let Some(held) = self.recorder.book(|book| book.figures(part)).and_then(|part| part.connections) {
+            let (opened, planned, within_s) = (count(held.opened), count(held.planned), within.as_secs_f64());
+            let within_s = number(Some(within_s));
+            self.note(format!(
+                "{opened} of {planned} connections stood after {within_s} s: nothing was asked over them"
+            ));
+        }
+        (part, self.start.elapsed())
+    }
+
+    fn note_opened(&self, part: u32) {
+        let Some(figures) = self.recorder.book(|book| book.figures(part)) else { return };
+        let Some(held) = figures.connections else { return };
+        let (opened, seconds, p99) = (count(held.opened), number(held.opening_s), number(held.opening_ms.p99));
+        self.note(format!("{}: {opened} connections were opened in {seconds} s, p99 {p99} ms", figures.phase));
+    }
+
+    /// Waits until every worker has said that all connections of a part stand.
+    async fn await_open(&self, part: u32) {
+        self.await_book(|book| book.is_open(part, self.workers)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test]
+    async fn openings_that_have_begun_wait_for_each_other_and_for_no_later_one() {
+        let openings = Openings::default();
+        openings.announce(0, Duration::ZERO);
+        openings.announce(1, SECOND);
+        openings.announce(2, 60 * SECOND);
+        openings.close(0);
+        let mut waits = std::pin::pin!(openings.are_over(2 * SECOND));
+        tokio::select! {
+            biased;
+            () = &mut waits => panic!("the second one is still at it"),
+            () = std::future::ready(()) => {}
+        }
+        openings.close(1);
+        waits.await;
+    }
+}

@@ -1,0 +1,118 @@
+//! Who else uses the processors while a trial runs: programs that belong neither to the lab nor to what it watches, by
+//! name, and how many cores each of them kept busy since the look before. One scan of all processes a look, and the
+//! fewer looks the longer a scan takes. Refuses to know what they are for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::watched::pause_after;
+use crate::fold::round;
+use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, PULSE};
+use crate::machine::{Processes, name_of};
+
+/// What all processes of the machine had used at the look before.
+#[derive(Debug, Default)]
+pub(crate) struct Neighbours {
+    before: Option<Look>,
+    not_before: Option<Instant>,
+    /// What was told then: it stands until the next look.
+    latest: BTreeMap<String, f64>,
+}
+
+/// Processor time by process, so that a later one with the same id is told from it.
+#[derive(Debug)]
+struct Look {
+    at: Instant,
+    used_s: BTreeMap<(u32, u64), f64>,
+}
+
+impl Neighbours {
+    /// Looks, unless that would take too much of the time; gives the cores that each program kept busy whose processes
+    /// are not among `known`, the busiest first by number and no more than a few.
+    pub(crate) fn look(&mut self, known: &BTreeSet<u32>) -> BTreeMap<String, f64> {
+        let begin = Instant::now();
+        if self.not_before.is_some_and(|not_before| begin < not_before) {
+            return self.latest.clone();
+        }
+        let processes = Processes::scan();
+        self.not_before = Some(begin + pause_after(begin.elapsed(), PULSE / 2));
+        let used_s = processes.rows().map(|row| ((row.pid, row.started_ticks), row.cpu_s())).collect();
+        let now = Look { at: begin, used_s };
+        let busy = self.before.as_ref().map_or_else(Vec::new, |before| now.since(before, known));
+        self.before = Some(now);
+        self.latest = busiest(busy, name_of);
+        self.latest.clone()
+    }
+}
+
+impl Look {
+    /// Cores that processes kept busy since an earlier look. One that was not there then has used all that it has.
+    fn since(&self, before: &Self, known: &BTreeSet<u32>) -> Vec<(u32, f64)> {
+        let length_s = self.at.duration_since(before.at).as_secs_f64();
+        if length_s <= 0.0 {
+            return Vec::new();
+        }
+        let strange = self.used_s.iter().filter(|((pid, _), _)| !known.contains(pid));
+        let used = strange.map(|(process, used_s)| {
+            let rise_s = used_s - before.used_s.get(process).copied().unwrap_or(0.0);
+            (process.0, rise_s.max(0.0) / length_s)
+        });
+        used.filter(|(_, cores)| *cores > 0.0).collect()
+    }
+}
+
+/// The busiest programs by name: processes of one name count together.
+fn busiest(processes: Vec<(u32, f64)>, name_of: impl Fn(u32) -> Option<String>) -> BTreeMap<String, f64> {
+    let mut programs: BTreeMap<String, f64> = BTreeMap::new();
+    for (pid, cores) in processes {
+        if let Some(name) = name_of(pid) {
+            *programs.entry(name).or_default() += cores;
+        }
+    }
+    let mut all: Vec<(String, f64)> = programs.into_iter().filter(|(_, cores)| *cores >= NEIGHBOUR_CORES_MIN).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all.into_iter().take(NEIGHBOURS_SHOWN_MAX).map(|(name, cores)| (name, round(cores))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn look(at: Instant, used_s: &[(u32, u64, f64)]) -> Look {
+        Look { at, used_s: used_s.iter().map(|(pid, started, used_s)| ((*pid, *started), *used_s)).collect() }
+    }
+
+    #[test]
+    fn programs_that_are_strange_are_told_by_name() {
+        let at = Instant::now();
+        let before = look(at, &[(1, 5, 10.0), (2, 5, 1.0), (3, 5, 1.0), (4, 5, 7.0), (6, 5, 100.0)]);
+        // 2 and 3 are one program; 4 is known; 5 has come; 6 has gone, and another one has its id.
+        let used = [(1, 5, 10.01), (2, 5, 1.5), (3, 5, 2.0), (4, 5, 9.0), (5, 9, 0.6), (6, 9, 0.1)];
+        let now = look(at + Duration::from_secs(2), &used);
+        let names =
+            |pid: u32| (pid != 6).then(|| ["", "idler", "rustc", "rustc", "", "browser"][pid as usize].to_owned());
+        let found = busiest(now.since(&before, &BTreeSet::from([4])), names);
+        assert_eq!(found, [("browser".to_owned(), 0.3), ("rustc".to_owned(), 0.75)].into());
+        assert!(now.since(&now, &BTreeSet::new()).is_empty());
+    }
+
+    #[test]
+    fn a_busy_neighbour_is_seen() {
+        let mut shell = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        let mut neighbours = Neighbours::default();
+        assert!(neighbours.look(&BTreeSet::new()).is_empty());
+        let found = loop {
+            // As soon as the kernel has counted a tick of it, whenever that is.
+            neighbours.not_before = None;
+            let found = neighbours.look(&BTreeSet::new());
+            if found.contains_key("sh") {
+                break found;
+            }
+        };
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        assert!(found["sh"] > 0.0);
+    }
+}
