@@ -14,22 +14,22 @@ use crate::limits::THINK_MAX;
 #[derive(Debug, Clone, clap::Args)]
 pub struct BotsArgs {
     /// Port to listen on; 0 takes a free one
-    #[arg(long, default_value_t = 4100)]
+    #[arg(long, default_value_t = 4100, conflicts_with = "hunt")]
     pub port: u16,
     /// Address to listen on
-    #[arg(long, default_value = "127.0.0.1")]
+    #[arg(long, default_value = "127.0.0.1", conflicts_with = "hunt")]
     pub interface: IpAddr,
     /// Time that a bot thinks about a move: 200ms, 1s, 0
-    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = parse_duration)]
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = parse_duration, conflicts_with = "hunt")]
     pub think: Duration,
     /// Share of moves answered after the timeout of their match
-    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0)]
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub late: f64,
     /// Share of moves answered with nonsense: broken JSON, no such move, a huge body
-    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0)]
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub garbage: f64,
     /// Share of moves not answered: the connection is closed, or status 500
-    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0)]
+    #[arg(long, value_name = "PROBABILITY", default_value_t = 0.0, conflicts_with = "hunt")]
     pub refuse: f64,
     /// Decides everything that is left to chance
     #[arg(long, default_value_t = 0)]
@@ -89,5 +89,8 @@ mod tests {
         check("--late 2", Err("late is 2"));
         check("--late 0.6 --refuse 0.6", Err("1.2 together"));
         check("--port 70000", Err("70000"));
+        // What only servants heed is not passed over in silence.
+        check("--hunt a:1 --port 4101", Err("cannot be used with '--port <PORT>'"));
+        check("--hunt a:1 --late 0.1", Err("cannot be used with '--late <PROBABILITY>'"));
     }
 }

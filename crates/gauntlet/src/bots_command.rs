@@ -36,6 +36,7 @@ fn hunt(config: HuntConfig) -> Result<ExitCode, Failure> {
     let machine = machine();
     raise_file_limit(machine.open_files_max);
     let runtime = crate::serve::runtime(machine.cores)?;
+    let place = format!("{} in {}", config.server, config.world);
     let totals = runtime.block_on(async {
         let left = leaving()?;
         let lasts = config.lasts;
@@ -52,14 +53,17 @@ fn hunt(config: HuntConfig) -> Result<ExitCode, Failure> {
             }
         };
         let process = std::process::id();
-        say(format_args!("gauntlet bots hunt at {} in {} (process: {process})", config.server, config.world))?;
+        say(format_args!("gauntlet bots hunt at {place} (process: {process})"))?;
         Ok::<_, Failure>(bots::hunt(config, |totals| note(totals), shutdown).await)
     })?;
-    say(totals)?;
+    say(&totals)?;
     let has_come = totals.moved + totals.refused + totals.views > 0;
     if has_come {
         Ok(ExitCode::SUCCESS)
     } else {
-        Err(Failure::cannot("no hunter came into the world: is the server there, and has it this world?"))
+        let why = totals.trouble.map_or_else(String::new, |trouble| format!(" ({trouble})"));
+        Err(Failure::cannot(format_args!(
+            "no hunter came into the world at {place}{why}; see that `gauntlet serve` runs there and has this world"
+        )))
     }
 }

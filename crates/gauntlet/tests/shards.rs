@@ -44,16 +44,20 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     let before = shards_of(&server);
     let places: BTreeSet<String> = addresses(&server).into_iter().collect();
     assert_eq!((before.len(), places.len()), (3, 4), "{}", server.line);
-    assert_eq!(figures(&server, "gauntlet_shard_up"), [1, 1, 1]);
+    // A shard that does not answer within seconds counts as down, and a busy machine may take as long.
+    until("all are up", || (figures(&server, "gauntlet_shard_up") == [1, 1, 1]).then_some(()));
     assert_eq!(figures(&server, "gauntlet_shard_restarts_total"), [0, 0, 0]);
     assert!(figures(&server, "gauntlet_shard_pss_bytes").iter().all(|bytes| *bytes > 1_000_000));
-    assert_eq!(status(&server, "/readyz"), "200");
+    until("all are ready", || (status(&server, "/readyz") == "200").then_some(()));
     assert!((1..=3).all(|number| folder.path().join(format!("d/games-shard-{number}.db")).exists()));
 
-    let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
-    let plazas = worlds.as_array().unwrap().iter().filter(|world| world["name"] == "plaza");
-    let homes: BTreeSet<&str> = plazas.map(|world| world["address"].as_str().unwrap()).collect();
-    assert!(homes.len() == 3 && homes.iter().all(|home| places.contains(*home)), "{worlds}");
+    let homes = until("every shard has a plaza", || {
+        let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
+        let plazas = worlds.as_array().unwrap().iter().filter(|world| world["name"] == "plaza");
+        let homes: BTreeSet<String> = plazas.map(|world| world["address"].as_str().unwrap().to_owned()).collect();
+        (homes.len() == 3).then_some(homes)
+    });
+    assert!(homes.is_subset(&places), "{homes:?}");
 
     let victim = *before.first().unwrap();
     kill_process(Pid::from_raw(victim as i32).unwrap(), Signal::KILL).unwrap();
@@ -63,7 +67,8 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     until("the shard is ready again", || (status(&server, "/readyz") == "200").then_some(()));
     let after = shards_of(&server);
     assert_eq!(before.difference(&after).copied().collect::<Vec<_>>(), [victim], "the others live on");
-    assert_eq!((after.len(), figures(&server, "gauntlet_shard_up")), (3, vec![1, 1, 1]));
+    assert_eq!(after.len(), 3);
+    until("all are up again", || (figures(&server, "gauntlet_shard_up") == [1, 1, 1]).then_some(()));
     for place in places {
         std::net::TcpStream::connect(&place).unwrap_or_else(|error| panic!("{place}: {error}"));
     }
@@ -87,10 +92,11 @@ fn what_the_shards_count_is_added_up() {
             std::io::copy(&mut stream, &mut std::io::sink()).unwrap();
         }
     }
-    let text = server.get("/metrics", "");
-    let asked = text.lines().filter(|line| line.contains("\"/api/openapi.json\"") && line.contains("2xx"));
-    let counts: Vec<&str> = asked.filter_map(|line| line.rsplit(' ').next()).collect();
-    assert!(counts.contains(&"3"), "{counts:?}");
+    until("the sum of both is shown", || {
+        let text = server.get("/metrics", "");
+        let mut asked = text.lines().filter(|line| line.contains("\"/api/openapi.json\"") && line.contains("2xx"));
+        asked.any(|line| line.ends_with(" 3")).then_some(())
+    });
 }
 
 #[test]
@@ -108,8 +114,12 @@ fn no_shard_outlives_its_supervisor() {
 #[test]
 fn a_shard_that_cannot_start_is_said_to_be_so() {
     let folder = Folder::new();
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port() - 1;
+    // The supervisor's own port, below the one that is taken, must be free.
+    let (_taken, port) = until("two ports in a row are free", || {
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let below = taken.local_addr().unwrap().port() - 1;
+        std::net::TcpListener::bind(("127.0.0.1", below)).ok().map(|_| (taken, below))
+    });
     let output = folder.gauntlet(&format!("serve --shards 2 --port {port}")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");

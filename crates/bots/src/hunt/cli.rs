@@ -54,7 +54,8 @@ impl HuntArgs {
     /// A sentence that names the value which is out of range.
     pub fn config(self, seed: u64) -> Result<Option<HuntConfig>, String> {
         let Some(server) = self.hunt else { return Ok(None) };
-        if !server.contains(':') {
+        let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+        if !server.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && is_port(port)) {
             return Err(format!("--hunt is {server}: host and port, such as 127.0.0.1:4000"));
         }
         if !(1..=HUNTERS_MAX).contains(&self.count) {
@@ -104,6 +105,10 @@ mod tests {
         check("--hunt a:1 --count 3 --rate 4 --blind", Ok(Some(("a:1", 3, 250, false))));
         check("--count 3", Err("--hunt"));
         check("--hunt nowhere", Err("host and port"));
+        check("--hunt :4000", Err("host and port"));
+        check("--hunt a:http", Err("--hunt is a:http: host and port, such as 127.0.0.1:4000"));
+        check("--hunt http://a:4000/", Err("host and port"));
+        check("--hunt a:70000", Err("host and port"));
         check("--hunt a:1 --count 0", Err("--count is 0"));
         check("--hunt a:1 --rate 0", Err("--rate is 0"));
         check("--hunt a:1 --rate NaN", Err("--rate is NaN"));

@@ -49,7 +49,7 @@ impl Hunter {
             match self.connected(&mut left).await {
                 Ok(()) => return,
                 Err((error, has_played)) => {
-                    count(&self.counters.lost);
+                    self.counters.lose(&error);
                     failures = if has_played { 1 } else { failures + 1 };
                     tracing::debug!(%error, failures, "a hunter's connection was lost");
                     pause = wait(failures, self.chance.share());
@@ -72,7 +72,7 @@ impl Hunter {
             opened = timeout(HUNT_ANSWER_MAX, opening) => opened,
             () = told_to_leave(left) => return Ok(()),
         };
-        let opened = opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let opened = opened.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")));
         let (mut line, registered) = opened.map_err(|error| {
             // Should it be the mover that is not taken back, the next try is a new one.
             self.resume = None;

@@ -41,7 +41,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Line<S> {
                 }
             }
             if self.stream.read_buf(&mut self.kept).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the server has closed it"));
             }
         }
     }

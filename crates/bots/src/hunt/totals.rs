@@ -3,6 +3,7 @@
 use crate::counters::count;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use wire::world::Said;
 
 /// Counters that all hunters share.
@@ -17,10 +18,12 @@ pub(super) struct Counters {
     pub(super) refused: AtomicU64,
     pub(super) views: AtomicU64,
     pub(super) late: AtomicU64,
+    /// Why a connection was lost last.
+    trouble: Mutex<Option<String>>,
 }
 
 /// What hunters did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HuntTotals {
     /// Hunters that were asked for.
     pub hunters: u64,
@@ -42,9 +45,17 @@ pub struct HuntTotals {
     pub views: u64,
     /// Acts left out because the one before was not answered yet.
     pub late: u64,
+    /// Why a connection was lost last, or did not come about.
+    pub trouble: Option<String>,
 }
 
 impl Counters {
+    /// A connection was lost, or did not come about.
+    pub(super) fn lose(&self, why: &dyn fmt::Display) {
+        count(&self.lost);
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_string());
+    }
+
     pub(super) fn hear(&self, said: &Said) {
         match said {
             Said::Moved(_) => count(&self.moved),
@@ -72,17 +83,39 @@ impl Counters {
             refused: read(&self.refused),
             views: read(&self.views),
             late: read(&self.late),
+            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 }
 
 impl fmt::Display for HuntTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hunters, present, lost, moved, dug, points, grabbed, refused, views, late } = self;
+        let Self { hunters, present, lost, moved, dug, points, grabbed, refused, views, late, trouble } = self;
         write!(
             f,
             "{present} of {hunters} hunters there, {moved} steps, {dug} chests ({points} points), {grabbed} power-ups, \
              {refused} refused, {views} views, {late} acts left out, {lost} connections lost"
-        )
+        )?;
+        trouble.as_ref().map_or(Ok(()), |trouble| write!(f, "; the last one: {trouble}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(counters: &Counters, want: &str) {
+        let said = counters.totals(2).to_string();
+        assert!(said.ends_with(want), "{said}");
+    }
+
+    #[test]
+    fn the_last_trouble_is_said() {
+        let counters = Counters::default();
+        check(&counters, ", 0 connections lost");
+        counters.lose(&"not let in: world_full");
+        counters.lose(&"Connection refused");
+        check(&counters, ", 2 connections lost; the last one: Connection refused");
     }
 }

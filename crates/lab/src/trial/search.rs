@@ -125,8 +125,7 @@ async fn drain(conductor: &Conductor) {
     let deadline = Instant::now() + EDGE_DRAIN_WITHIN;
     loop {
         tokio::time::sleep(PAUSE).await;
-        let now = conductor.start.elapsed();
-        if conductor.board.all().all(|(_, tracker)| tracker.is_settled(now)) {
+        if conductor.board.all().all(|(_, tracker)| tracker.is_settled()) {
             return;
         }
         if Instant::now() >= deadline {

@@ -70,12 +70,17 @@ impl Follow {
             if *driven.borrow() && driven_since.is_none() {
                 driven_since = Some(Instant::now());
             }
+            let began = self.start.elapsed();
             let poll_errors = self.round(place, work).await;
             let now = self.start.elapsed();
-            let point = self.board.tracker(place).mark(now);
+            let point = {
+                let mut tracker = self.board.tracker(place);
+                tracker.looked(began);
+                tracker.mark(now)
+            };
             self.log.write(&Row::Work(WorkRow { work: work.name.clone(), point, poll_errors }));
             let Some(since) = driven_since else { continue };
-            if self.board.tracker(place).is_settled(now) || since.elapsed() >= work.give_up_after {
+            if self.board.tracker(place).is_settled() || since.elapsed() >= work.give_up_after {
                 return;
             }
         }

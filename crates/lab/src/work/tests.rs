@@ -49,7 +49,7 @@ fn at(seconds: u64) -> Duration {
 }
 
 /// Creates `created` pieces named 0, 1, 2 ... at second 0, lets the target speak, and compares the counts
-/// (waiting, running, finished, failed, stuck) at second `now`.
+/// (waiting, running, finished, failed, stuck) after a round of looks that began at second `now`.
 #[track_caller]
 fn check(created: usize, answers: &[(u64, Value)], now: u64, expected: [u64; 5], settled: bool) {
     let mut tracker = Tracker::new(&work());
@@ -57,10 +57,11 @@ fn check(created: usize, answers: &[(u64, Value)], now: u64, expected: [u64; 5],
     for (second, answer) in answers {
         tracker.observe(answer, at(*second)).unwrap();
     }
+    tracker.looked(at(now));
     let Point { waiting, running, finished, failed, stuck, .. } = tracker.counts(at(now));
     assert_eq!([waiting, running, finished, failed, stuck], expected);
     assert_eq!(waiting + running + finished + failed + stuck, created as u64);
-    assert_eq!(tracker.is_settled(at(now)), settled);
+    assert_eq!(tracker.is_settled(), settled);
 }
 
 #[test]
@@ -90,6 +91,28 @@ fn stuck_is_no_progress_and_not_age() {
     check(1, &[(1, says("r", 1)), (30, says("r", 2))], 31, [0, 1, 0, 0, 0], false);
 }
 
+/// The lab was away for a minute, as it happens to a process on a machine that stands still: what it has not looked at is
+/// not stuck, neither before its next look nor when that one finds that all went on.
+#[test]
+fn time_in_which_nobody_looked_proves_nothing() {
+    let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
+    let mut tracker = Tracker::new(&work());
+    tracker.started("0", at(0), at(0));
+    tracker.observe(&says("r", 1), at(1)).unwrap();
+    tracker.looked(at(1));
+    assert_eq!((tracker.counts(at(61)).stuck, tracker.is_settled()), (0, false));
+    // This round began before the lab was away, and its answer came afterwards.
+    tracker.observe(&says("r", 1), at(61)).unwrap();
+    tracker.looked(at(2));
+    assert_eq!((tracker.figures(at(61), None).stuck, tracker.is_settled()), (0, false));
+    tracker.observe(&says("r", 2), at(62)).unwrap();
+    tracker.looked(at(62));
+    assert_eq!((tracker.counts(at(62)).running, tracker.is_settled()), (1, false));
+    // Now it is looked at and does not move.
+    tracker.looked(at(72));
+    assert_eq!((tracker.counts(at(72)).stuck, tracker.is_settled()), (1, true));
+}
+
 #[test]
 fn stuck_pieces_are_grouped_by_who_held_them_last() {
     let mut tracker = Tracker::new(&work());
@@ -101,7 +124,10 @@ fn stuck_pieces_are_grouped_by_who_held_them_last() {
     // One went over to the other node and goes on there, one ended.
     let ends = json!({ "id": "0", "s": "f", "h": "node-a", "n": 9 });
     tracker.observe(&json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
-    let by = |second: u64| tracker.figures(at(second), None).stuck_by;
+    let mut by = |second: u64| {
+        tracker.looked(at(second));
+        tracker.figures(at(second), None).stuck_by
+    };
     let named = |names: &[(&str, u64)]| {
         names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect::<BTreeMap<_, _>>()
     };

@@ -3,7 +3,8 @@
 //!
 //! Stuck means no progress: no change of state and of none of the scenario's progress figures for the stated
 //! time. Age is not stuckness, and a piece that waits in a queue which moves is not stuck either: it is stuck
-//! when nothing has left the queue for that time.
+//! when nothing has left the queue for that time. And time in which nobody looked proves nothing: a round of looks
+//! that began after that time must have found no progress, or the lab's own absence would be held against the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub struct Tracker {
     live: BTreeMap<Box<str>, Piece>,
     ended: BTreeSet<Box<str>>,
     queue_moved_at: Duration,
+    /// When the last round of looks that is over began.
+    looked_at: Duration,
     first_due: Option<Duration>,
     last_due: Duration,
     last_end: Duration,
@@ -74,6 +77,7 @@ impl Tracker {
             live: BTreeMap::new(),
             ended: BTreeSet::new(),
             queue_moved_at: Duration::ZERO,
+            looked_at: Duration::ZERO,
             first_due: None,
             last_due: Duration::ZERO,
             last_end: Duration::ZERO,
@@ -176,12 +180,17 @@ impl Tracker {
         self.tally.add(&piece, &self.reading, &self.derive);
     }
 
-    fn is_stuck(&self, piece: &Piece, now: Duration) -> bool {
+    /// A round that began then has looked at every piece, or has met with silence, which is no progress either.
+    pub fn looked(&mut self, began: Duration) {
+        self.looked_at = began;
+    }
+
+    fn is_stuck(&self, piece: &Piece) -> bool {
         let moved_at = match piece.state {
             State::Waiting => piece.progress_at.max(self.queue_moved_at),
             State::Running | State::Finished | State::Failed => piece.progress_at,
         };
-        now.saturating_sub(moved_at) >= self.stuck_after
+        self.looked_at.saturating_sub(moved_at) >= self.stuck_after
     }
 
     /// The counts at a moment; they add up to what was created.
@@ -195,7 +204,7 @@ impl Tracker {
         };
         for piece in self.live.values() {
             match piece.state {
-                _ if self.is_stuck(piece, now) => point.stuck += 1,
+                _ if self.is_stuck(piece) => point.stuck += 1,
                 State::Waiting => point.waiting += 1,
                 State::Running | State::Finished | State::Failed => point.running += 1,
             }
@@ -212,8 +221,8 @@ impl Tracker {
 
     /// Whether nothing is left that could still move.
     #[must_use]
-    pub fn is_settled(&self, now: Duration) -> bool {
-        self.live.values().all(|piece| self.is_stuck(piece, now))
+    pub fn is_settled(&self) -> bool {
+        self.live.values().all(|piece| self.is_stuck(piece))
     }
 
     /// Pieces in the server's queue, as far as it was asked.
@@ -243,7 +252,7 @@ impl Tracker {
             finished: point.finished,
             failed: point.failed,
             stuck: point.stuck,
-            stuck_by: self.stuck_by(now),
+            stuck_by: self.stuck_by(),
             waiting: point.waiting,
             running: point.running,
             duplicates: tally.duplicates,
@@ -261,10 +270,10 @@ impl Tracker {
     }
 
     /// Stuck pieces by who held them at the last look; empty where the scenario does not say how to see it.
-    fn stuck_by(&self, now: Duration) -> BTreeMap<String, u64> {
+    fn stuck_by(&self) -> BTreeMap<String, u64> {
         let mut by = BTreeMap::new();
         if self.reading.group.is_some() {
-            for piece in self.live.values().filter(|piece| self.is_stuck(piece, now)) {
+            for piece in self.live.values().filter(|piece| self.is_stuck(piece)) {
                 *by.entry(self.holders.name(piece.holder).to_owned()).or_insert(0) += 1;
             }
         }

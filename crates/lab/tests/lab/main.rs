@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod awake;
 mod engine;
 mod fleet;
 mod held;

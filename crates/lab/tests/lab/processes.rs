@@ -49,6 +49,8 @@ name = "visit"
 [[journey.step]]
 request = "POST {{path}}"
 timeout = "5s"
+[generator]
+lag_p99_max = "600s"
 [gates]
 "visit.errors" = "= 0"
 "#;

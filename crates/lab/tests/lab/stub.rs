@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -89,16 +89,22 @@ impl Stub {
 
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         while let Ok((stream, _)) = listener.accept().await {
-            self.connections.fetch_add(1, Ordering::Relaxed);
             let stub = self.clone();
             tokio::spawn(async move {
-                let service = service_fn(move |request| stub.clone().answer(request));
+                let has_created = AtomicBool::new(false);
+                let service = service_fn(move |request: Request<Incoming>| {
+                    if request.uri().path() == "/work" && !has_created.swap(true, Ordering::Relaxed) {
+                        stub.connections.fetch_add(1, Ordering::Relaxed);
+                    }
+                    stub.clone().answer(request)
+                });
                 let _ =
                     hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             });
         }
     }
 
+    /// Connections over which work was created; those that only look are not counted.
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
     }

@@ -1,13 +1,13 @@
 //! Connections that break, hang, refuse and come back, and answers in odd pieces.
 
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use lab::plan::Leg;
 use lab::record::Trouble;
 use lab::scenario::Reconnect;
 
-use super::{Rig, Said, burst, clients, drive, leg, scenario, setting, visit};
+use super::{NOBODY, Rig, Said, burst, clients, drive, leg, scenario, setting, visit};
 use crate::scripted::{Act, Asked, Gate, Scripted, answer, ok};
 
 const POST: &str = "[[journey.step]]\nrequest = \"POST /\"";
@@ -97,7 +97,7 @@ fn what_hangs_runs_out_of_time_and_the_next_one_has_a_new_connection() {
 
 #[test]
 fn nobody_listening_is_an_error_of_its_kind() {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address: SocketAddr = NOBODY.parse().unwrap();
     let said = Rig::start(setting(visit(), address), vec![leg(burst(3), 2)], 1).until_over();
     assert_eq!(said.counts(), (0, 0, 3));
     let message = format!("{address}: Connection refused (os error 111)");
@@ -106,9 +106,8 @@ fn nobody_listening_is_an_error_of_its_kind() {
 
 #[test]
 fn the_next_address_is_tried_when_one_refuses() {
-    let refusing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let target = Scripted::start(|_| ok());
-    let mut two = setting(visit(), refusing);
+    let mut two = setting(visit(), NOBODY.parse().unwrap());
     two.addresses.push(target.address);
     let said = Rig::start(two, vec![leg(burst(20), 4)], 1).until_over();
     assert_eq!((said.counts(), target.connections()), ((20, 0, 0), 4));

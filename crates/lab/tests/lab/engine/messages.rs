@@ -64,7 +64,13 @@ fn hold(connections: u64, rate_per_s: f64) -> Leg {
 
 /// Ends it when so many journeys are over, those that join included.
 fn after(over: u64, setting: Setting, leg: Leg, workers: u32) -> Said {
+    after_all_stand(0, over, setting, leg, workers)
+}
+
+/// The same, and not before so many connections stand: one worker may be far ahead of another.
+fn after_all_stand(held: u64, over: u64, setting: Setting, leg: Leg, workers: u32) -> Said {
     let rig = Rig::start(setting, vec![leg], workers);
+    rig.await_gauges(|gauges| gauges.held >= held);
     rig.await_gauges(|gauges| gauges.over >= over);
     rig.crew.cut(0);
     rig.until_over()
@@ -119,7 +125,7 @@ fn moves(said: &[Value]) -> Vec<u64> {
 #[track_caller]
 fn check_held(tongue: Tongue) {
     let target = Spoken::start(tongue, friendly);
-    let said = after(120, speaking(&[&target], tongue, STEPS), hold(20, 1000.0), 2);
+    let said = after_all_stand(20, 120, speaking(&[&target], tongue, STEPS), hold(20, 1000.0), 2);
     let moved = count(&target, "move");
     assert_eq!((said.of_op(JOIN), said.counts()), ((20, 0, 0), (moved, 0, 0)), "{:?}", said.errors());
     for (connection, said) in target.by_connection() {
@@ -236,7 +242,7 @@ fn a_message_may_start_work() {
 fn doors_are_opened_in_turn() {
     let targets = [Spoken::start(Tongue::Lengths, friendly), Spoken::start(Tongue::Lengths, friendly)];
     let doors: Vec<&Spoken> = targets.iter().collect();
-    let said = after(30, speaking(&doors, Tongue::Lengths, STEPS), hold(10, 500.0), 3);
+    let said = after_all_stand(10, 30, speaking(&doors, Tongue::Lengths, STEPS), hold(10, 500.0), 3);
     let moved = targets.iter().map(|target| count(target, "move")).sum();
     assert_eq!((said.of_op(JOIN), said.counts()), ((10, 0, 0), (moved, 0, 0)));
     assert!(targets.iter().all(|target| target.by_connection().len() == 5), "five each");

@@ -49,6 +49,9 @@ state = { at = "/state", waiting = "w", running = "r", finished = "f", failed = 
 name = "visit"
 "#;
 
+/// Where nobody listens. A port that was free a moment ago may be somebody's by now.
+pub(super) const NOBODY: &str = "127.0.0.1:1";
+
 /// A run that is going on.
 pub(super) struct Rig {
     pub(super) crew: Crew,

@@ -168,12 +168,12 @@ async fn a_connection_goes_on_after_its_polls() {
     assert_eq!(held.house.sample("gauntlet_http_connections "), "1");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_poll_ends_at_its_deadline_whatever_clients_may_take() {
     let limits = Limits { header_timeout: SOON, idle_timeout: SOON, ..PATIENT };
     let mut held = Held::new(limits).await;
     let mut client = held.house.send("GET /poll?wait_ms=120 HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    let wakes = held.parked(1).await;
+    let wakes = timeout(NEVER, held.arrivals.recv()).await.expect("a guest comes").unwrap();
     assert_eq!(answer(&mut client).await, ok("nothing came"));
     wakes.closed().await;
     // Now it is a connection like any other, and silent for too long.
@@ -338,7 +338,7 @@ async fn what_cannot_be_parked_is_waited_for_and_timed_apart_as_well() {
     assert_eq!(held.house.sample("gauntlet_http_request_seconds_count "), "0");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_drain_sends_away_whoever_waits() {
     let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
     let mut clients = Vec::new();
@@ -432,7 +432,7 @@ async fn a_stream_to_an_old_client_ends_with_its_connection() {
     assert_eq!(rest(client).await, "one");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_drain_says_farewell_to_streams() {
     let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
     let mut client = held.house.send(STREAM).await;
