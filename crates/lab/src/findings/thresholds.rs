@@ -127,8 +127,9 @@ pub(super) const MEMORY_FULL_SHARE: f64 = 0.95;
 /// The share of its memory limit from which a kill by nobody is laid to memory: it may grow on between two looks.
 pub(super) const MEMORY_KILLED_SHARE: f64 = 0.8;
 
-/// The share of the files that a process may open at which it has none left.
-pub(super) const FILES_FULL_SHARE: f64 = 0.95;
+/// The share of the files that a process may open at which it has none left: between two looks it opens some more. A server
+/// that bounds its own connections keeps a few files in a hundred back, and stays below.
+pub(super) const FILES_FULL_SHARE: f64 = 0.99;
 
 /// How long before a fault the level is taken that it has to come back to, in seconds.
 pub(super) const BEFORE_FAULT_S: f64 = 10.0;

@@ -226,6 +226,8 @@ fn nothing_left_to_connect_with() {
     check(&Story::busy(open(1020.0)).with(limit), &["descriptors_exhausted"]);
     check_says(&Story::busy(open(1020.0)).with(limit), &["The target had no file left", "1,020 of 1,024"]);
     check(&Story::busy(open(800.0)).with(limit), &[]);
+    // As full as its own bound on connections lets it become.
+    check(&Story::busy(open(980.0)).with(limit), &[]);
     let refuses = |_: u64, second: &mut Second| {
         second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
     };
