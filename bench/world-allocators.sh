@@ -2,12 +2,12 @@
 # Which allocator and how many threads hold connections to a world for the least: bench/world-connections.sh in turns over jemalloc
 # (built in), the system's allocator (a build without the feature jemalloc) and, under that build, whichever of mimalloc and tcmalloc
 # Debian's packages libmimalloc2.0 and libtcmalloc-minimal4 have put on this machine.
-# usage: GAUNTLET_SYSTEM=path/of/a/build/without/jemalloc bench/world-allocators.sh [connections] [rounds]
+# usage: SYSTEM_GAUNTLET=path/of/a/build/without/jemalloc bench/world-allocators.sh [connections] [rounds]
 set -euo pipefail
 here=$(dirname "$0")
 source "$here/lib.sh"
 connections=${1:-12000} rounds=${2:-3}
-system=${GAUNTLET_SYSTEM:?names a build without jemalloc: cargo build --release --locked -p gauntlet --no-default-features, and keep it under another name}
+system=${SYSTEM_GAUNTLET:?names a build without jemalloc: cargo build --release --locked -p gauntlet --no-default-features, and keep it under another name}
 [ -x "$system" ] || { echo "There is no $system: see the head of this script." >&2; exit 1; }
 
 library() { ldconfig -p | awk -v name="$1" 'index($1, name) == 1 { print $NF; exit }'; }
