@@ -2,7 +2,7 @@
 //! processor that is used up a bottleneck while nothing waits for it.
 
 use super::roles::Role;
-use super::series::{Times, mean, time_when_s};
+use super::series::{Times, mean, sum_while, time_when_s};
 use super::thresholds::{
     CPU_FULL_SHARE, CPU_LASTING_MIN_S, CPU_OWN_SHARE, LASTING_SHARE_MIN, LATENCY_GREW_MIN, MACHINE_FULL_SHARE,
     ONE_CORE, ONE_CORE_LASTING, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, THROTTLED_MIN, THROTTLED_SHARE_MIN, WAIT_MIN_S,
@@ -145,8 +145,7 @@ impl<'a> Cores<'a> {
 
 /// Cores that a program kept busy, over all of these times: in seconds without a word of it there was nothing to tell.
 fn used_over(series: &Series, times: &Times) -> Option<f64> {
-    let told: f64 =
-        series.points.iter().filter(|point| times.contains(point.t_s)).map(|point| point.mean * point.n as f64).sum();
+    let told = sum_while(series, |t_s| times.contains(t_s));
     (times.length_s() > 0.0).then(|| told * PULSE.as_secs_f64() / times.length_s())
 }
 

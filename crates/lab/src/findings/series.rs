@@ -138,7 +138,12 @@ pub(super) fn usual_peak(steps: &[(f64, f64)]) -> f64 {
 
 /// The sum of a figure that every look counts anew.
 pub(super) fn sum_of_counts(series: &Series) -> f64 {
-    series.points.iter().map(|point| point.mean * point.n as f64).sum()
+    sum_while(series, |_| true)
+}
+
+/// The same of the looks at moments that are asked for, in seconds.
+pub(super) fn sum_while(series: &Series, is_asked: impl Fn(f64) -> bool) -> f64 {
+    series.points.iter().filter(|point| is_asked(point.t_s)).map(|point| point.mean * point.n as f64).sum()
 }
 
 #[cfg(test)]

@@ -226,7 +226,7 @@ pub const SETTINGS: &[Setting] = &[
         "Age after which ended games of cards are forgotten."),
     row("worlds.loaded_max", "worlds-loaded-max", ("worlds", 1..=limits::WORLDS_LOADED_MAX as u64), "256",
         |c| Slot::Size(&mut c.worlds_loaded_max),
-        "Worlds in memory at the same time, a thread each; a world leaves memory when nobody is in it."),
+        "Worlds in memory at the same time, a thread each; those of the house, which never end, find room beyond it. A world leaves memory when nobody is in it."),
     row("worlds.mailbox_max", "worlds-mailbox-max", ("inputs", 1_024..=limits::WORLD_MAILBOX_MAX as u64), "65536",
         |c| Slot::Size(&mut c.worlds_mailbox_max),
         "Inputs that wait for one world; further ones are refused as busy."),

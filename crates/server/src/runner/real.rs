@@ -25,8 +25,8 @@ pub(super) struct Real {
 impl Real {
     pub(super) fn new(app: App) -> Self {
         let config = &app.config;
-        let shared = (app.metrics.clone(), app.sockets.clone());
-        let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, shared);
+        let (metrics, sockets) = (app.metrics.clone(), app.sockets.clone());
+        let bots = Bots::new(config.bot_connections_per_host, config.allow_private_bots, metrics, sockets);
         tokio::spawn(sweep(bots.clone(), app.clone()));
         Self { app, bots }
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::{Options, Side, compare, json};
 use super::fixture::{MADE, Made, side};
-use crate::report::schema::checker::Checker;
+use crate::report::schema::checker;
 
 /// What to do when the form has changed.
 const RENEW: &str = "the form of a comparison's JSON has changed: renew docs/compare.schema.json, and raise FORMAT where a \
@@ -36,29 +36,17 @@ fn documents() -> Vec<Value> {
 
 #[test]
 fn what_is_written_is_described() {
-    let schema = schema();
-    for document in documents() {
-        assert_eq!(Checker::new(&schema).check(&document), Vec::<String>::new(), "{RENEW}");
-    }
+    checker::check_described(&schema(), &documents(), RENEW);
 }
 
 #[test]
 fn what_is_described_is_written() {
-    let schema = schema();
-    let mut checker = Checker::new(&schema);
-    documents().iter().for_each(|document| drop(checker.check(document)));
-    let described = checker.described();
-    let missing: Vec<&String> = described.difference(checker.seen()).collect();
-    assert!(missing.is_empty(), "{RENEW}: {missing:?}");
+    checker::check_written(&schema(), &documents(), RENEW);
 }
 
 #[track_caller]
 fn check_refused(pointer: &str, change: impl FnOnce(&mut Value), expected: &str) {
-    let mut document = documents().remove(0);
-    change(document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the document")));
-    let schema = schema();
-    let mistakes = Checker::new(&schema).check(&document);
-    assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
+    checker::check_refused(&schema(), documents().remove(0), pointer, change, expected);
 }
 
 #[test]

@@ -120,6 +120,38 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// What is written is described.
+#[track_caller]
+pub(crate) fn check_described(schema: &Value, documents: &[Value], renew: &str) {
+    for document in documents {
+        assert_eq!(Checker::new(schema).check(document), Vec::<String>::new(), "{renew}");
+    }
+}
+
+/// What is described is written in one of these documents.
+#[track_caller]
+pub(crate) fn check_written(schema: &Value, documents: &[Value], renew: &str) {
+    let mut checker = Checker::new(schema);
+    documents.iter().for_each(|document| drop(checker.check(document)));
+    let described = checker.described();
+    let missing: Vec<&String> = described.difference(checker.seen()).collect();
+    assert!(missing.is_empty(), "{renew}: {missing:?}");
+}
+
+/// A document with this change at this place is refused for this reason.
+#[track_caller]
+pub(crate) fn check_refused(
+    schema: &Value,
+    mut document: Value,
+    pointer: &str,
+    change: impl FnOnce(&mut Value),
+    expected: &str,
+) {
+    change(document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the document")));
+    let mistakes = Checker::new(schema).check(&document);
+    assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
+}
+
 fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }

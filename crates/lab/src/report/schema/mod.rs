@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::Run;
 use super::fixture::{FAILING, full, leaderboard};
-use checker::Checker;
 
 /// What to do when the record has changed.
 const RENEW: &str = "the form of run.json has changed: renew docs/run.schema.json, and raise Run::FORMAT where a \
@@ -27,20 +26,12 @@ fn records() -> [Value; 2] {
 
 #[test]
 fn what_the_lab_writes_is_described() {
-    let schema = schema();
-    for record in records() {
-        assert_eq!(Checker::new(&schema).check(&record), Vec::<String>::new(), "{RENEW}");
-    }
+    checker::check_described(&schema(), &records(), RENEW);
 }
 
 #[test]
 fn what_is_described_is_written() {
-    let schema = schema();
-    let mut checker = Checker::new(&schema);
-    records().iter().for_each(|record| drop(checker.check(record)));
-    let described = checker.described();
-    let missing: Vec<&String> = described.difference(checker.seen()).collect();
-    assert!(missing.is_empty(), "{RENEW}: {missing:?}");
+    checker::check_written(&schema(), &records(), RENEW);
 }
 
 #[test]
@@ -50,11 +41,8 @@ fn the_schema_is_of_this_format() {
 
 #[track_caller]
 fn check_refused(pointer: &str, change: impl FnOnce(&mut Value), expected: &str) {
-    let [mut record, _] = records();
-    change(record.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the record")));
-    let schema = schema();
-    let mistakes = Checker::new(&schema).check(&record);
-    assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
+    let [record, _] = records();
+    checker::check_refused(&schema(), record, pointer, change, expected);
 }
 
 #[test]

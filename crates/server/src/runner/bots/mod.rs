@@ -50,9 +50,10 @@ impl Bots {
     pub fn new(
         connections_per_host: usize,
         is_private_allowed: bool,
-        (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
+        metrics: Arc<Metrics>,
+        sockets: Arc<Sockets>,
     ) -> Self {
-        let pool = Pool::new(connections_per_host, is_private_allowed, (metrics.clone(), sockets));
+        let pool = Pool::new(connections_per_host, is_private_allowed, metrics.clone(), sockets);
         let pool = Arc::new(pool);
         Self { pool, faces: Arc::default(), metrics }
     }

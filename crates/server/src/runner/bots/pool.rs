@@ -50,7 +50,8 @@ impl Pool {
     pub(super) fn new(
         connections_per_host: usize,
         is_private_allowed: bool,
-        (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
+        metrics: Arc<Metrics>,
+        sockets: Arc<Sockets>,
     ) -> Self {
         Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics, sockets }
     }

@@ -61,7 +61,7 @@ fn client(connections_per_host: usize, is_private_allowed: bool) -> Bots {
 }
 
 fn client_with(connections_per_host: usize, is_private_allowed: bool, sockets: Arc<Sockets>) -> Bots {
-    Bots::new(connections_per_host, is_private_allowed, (Arc::default(), sockets))
+    Bots::new(connections_per_host, is_private_allowed, Arc::default(), sockets)
 }
 
 fn call(address: SocketAddr, path: Path) -> Call {
