@@ -5,4 +5,6 @@ mod claims;
 mod ear;
 mod house;
 mod lives;
+mod pictures;
+mod turns;
 mod views;
