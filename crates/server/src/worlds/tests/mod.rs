@@ -5,4 +5,5 @@ mod claims;
 mod ear;
 mod house;
 mod lives;
+mod telling;
 mod views;
