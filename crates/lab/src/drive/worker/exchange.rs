@@ -143,7 +143,7 @@ impl Worker {
             let written = speaking::write(message, &scope, &mut scratch);
             link.said += u32::from(message.is_numbered);
             match written {
-                Ok(word) => self.speak(link_key, key, word, !message.answers.is_empty(), &mut scratch),
+                Ok(word) => self.speak(link_key, word, &mut scratch),
                 Err(message) => self.end_step(key, &Outcome::Failed(Failure::new(Trouble::Request, message))),
             }
             self.scratch = scratch;
@@ -324,11 +324,17 @@ impl Worker {
         let calls = self.calls.clone();
         let Some(link) = self.take_link(link_key, Some(&failure)) else { return };
         let Some(key) = link.flight else { return };
+        let has_said_all = !unsent && failure.trouble == Trouble::Closed && self.has_said_all(&link);
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.link = None;
         if link.codec.speaks() {
             // Whoever it was to the other side is gone with it: nothing goes on over another one.
             match flight.stage {
+                // Its last word may have been to ask for this: what follows needs the connection, and this did not.
+                Stage::Exchanging if has_said_all => {
+                    flight.lost = Some(failure);
+                    self.end_saying(key);
+                }
                 Stage::Exchanging => self.end_step(key, &Outcome::Failed(failure)),
                 Stage::Waiting => flight.lost = Some(failure),
                 Stage::Resting => {}

@@ -4,7 +4,7 @@
 
 use super::course::Load;
 use super::journey::Outcome;
-use super::links::Phase;
+use super::links::{Link, Phase};
 use super::{Key, Stage, Wake, Worker};
 use crate::drive::Failure;
 use crate::drive::call::Scratch;
@@ -64,14 +64,28 @@ impl Worker {
         mix(mix(NONCE_SEED, u64::from(self.number)), self.nonces)
     }
 
-    /// Sends the message in the scratch. Where nothing answers it, the step is over once the kernel has it.
-    pub(super) fn speak(&mut self, link: Key, key: Key, word: Word, is_answered: bool, scratch: &mut Scratch) {
+    /// Sends the message in the scratch. Where nothing answers it, the step is over once the kernel has all of it.
+    pub(super) fn speak(&mut self, link: Key, word: Word, scratch: &mut Scratch) {
         self.say(link, word, &scratch.payload, &mut scratch.frame);
-        let waits_for_nothing = !is_answered && self.flights.get(key).is_some_and(|flight| flight.link == Some(link));
-        if waits_for_nothing {
+        self.all_sent(link);
+    }
+
+    /// The kernel may have all that was said over a connection: where a message is that nothing answers, its step is
+    /// over.
+    pub(super) fn all_sent(&mut self, link: Key) {
+        let sent = self.links.get(link).filter(|link| self.has_said_all(link));
+        if let Some(key) = sent.and_then(|link| link.flight) {
             // Not from here: a way of many such steps would be as deep as it is long.
             self.wake_at(self.now, Wake::Said(key));
         }
+    }
+
+    /// Whether the step under way on a connection is a message that nothing answers, and the kernel has all of it.
+    pub(super) fn has_said_all(&self, link: &Link) -> bool {
+        let flight = link.flight.and_then(|key| self.flights.get(key));
+        let Some(flight) = flight.filter(|flight| flight.stage == Stage::Exchanging) else { return false };
+        let message = self.calls[flight.journey].calls[flight.step].step.message();
+        link.phase == Phase::Open && !link.writing && message.is_some_and(|message| message.answers.is_empty())
     }
 
     fn say(&mut self, link: Key, word: Word, payload: &[u8], frame: &mut Vec<u8>) {
@@ -83,17 +97,20 @@ impl Worker {
         self.send(link, frame);
     }
 
-    /// A message that nothing answers has been sent.
+    /// A message that nothing answers has been sent; or it ended otherwise meanwhile, and its flight has gone on.
     pub(super) fn said(&mut self, key: Key) {
-        let now = self.at();
-        let Some(flight) = self.flights.get_mut(key).filter(|flight| flight.stage == Stage::Exchanging) else { return };
-        // It may have ended otherwise meanwhile, and gone on.
-        let step = &self.calls[flight.journey].calls[flight.step].step;
-        let is_out = flight.link.and_then(|link| self.links.get(link)).is_some_and(|link| link.phase == Phase::Open);
-        if !is_out || step.message().is_none_or(|message| !message.answers.is_empty()) {
-            return;
+        let link = self.flights.get(key).and_then(|flight| self.links.get(flight.link?));
+        if link.is_some_and(|link| self.has_said_all(link)) {
+            self.end_saying(key);
         }
-        flight.times.step_head = Some(now);
+    }
+
+    /// Ends the step of a message that nothing answers.
+    pub(super) fn end_saying(&mut self, key: Key) {
+        let now = self.at();
+        if let Some(flight) = self.flights.get_mut(key) {
+            flight.times.step_head = Some(now);
+        }
         self.end_step(key, &Outcome::Ok);
     }
 

@@ -124,7 +124,10 @@ impl Worker {
         link.writing = wanted;
         let interest = if wanted { READING | EventFlags::OUT } else { READING };
         if let Err(error) = self.poller.modify(&link.fd, key, interest) {
-            self.lost(key, Failure::new(Trouble::Closed, error.to_string()), true);
+            return self.lost(key, Failure::new(Trouble::Closed, error.to_string()), true);
+        }
+        if !wanted {
+            self.all_sent(key);
         }
     }
 

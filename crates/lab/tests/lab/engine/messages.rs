@@ -301,6 +301,65 @@ fn one_of_several_frames_may_be_the_answer() {
     assert_eq!(said.counts(), (3, 2, 0));
 }
 
+/// Messages that nothing answers, the last one included, to a target that ends the connection at `leave`.
+#[track_caller]
+fn check_unanswered(tongue: Tongue) {
+    let target = Spoken::start(tongue, |heard| match heard.message.get("leave") {
+        Some(_) => vec![Reply::Hang],
+        None => friendly(heard),
+    });
+    let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
+                 [[journey.step]]\npause = { until = \"1s\" }\nsend = { leave = {} }\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(400), 400) };
+    let said = Rig::start(speaking(&[&target], tongue, steps), vec![leg], 1).until_over();
+    assert_eq!((said.counts(), said.of(Some(1))), ((400, 0, 0), (400, 0, 0)), "{:?}", said.errors());
+}
+
+#[test]
+fn whoever_has_said_its_last_word_may_be_hung_up_on() {
+    check_unanswered(Tongue::Lengths);
+    check_unanswered(Tongue::Binary);
+}
+
+#[test]
+fn a_connection_lost_after_a_message_fails_the_step_that_follows() {
+    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message.get("leave") {
+        Some(_) => vec![Reply::Hang],
+        None => friendly(heard),
+    });
+    let steps =
+        "[[journey.step]]\nsend = { leave = {} }\n[[journey.step]]\nsend = { move = {} }\nanswer = \"/moved\"\n";
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(50), 50) };
+    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
+    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 50), (50, 0, 0), (0, 0, 50)));
+}
+
+#[test]
+fn a_message_is_said_when_the_kernel_has_all_of_it() {
+    let gate = Arc::new(Gate::default());
+    let (closed, opened) = (gate.clone(), gate.clone());
+    // The first connection is not read before the second one has said everything.
+    let target = Spoken::start(Tongue::Lengths, move |heard| {
+        match (heard.connection, heard.message.get("leave")) {
+            (0, None) => closed.wait(),
+            (1, Some(_)) => opened.open(),
+            _ => {}
+        }
+        Vec::new()
+    });
+    let filler = "x".repeat(200_000);
+    let steps = format!(
+        "[[journey.step]]\nsend = {{ hello = {{ name = \"{filler}\" }} }}\nrepeat = 100\n[[journey.step]]\nsend = {{ leave = {{}} }}\n"
+    );
+    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
+    let said = Rig::start(speaking(&[&target], Tongue::Lengths, &steps), vec![leg], 1).until_over();
+    gate.open();
+    assert_eq!((said.counts(), target.await_ends(2)), ((2, 0, 0), 2), "{:?}", said.errors());
+    for (connection, said) in target.by_connection() {
+        assert_eq!(said.len(), 101, "{connection} was cut short");
+    }
+}
+
 #[test]
 fn all_wait_for_one_moment() {
     let target = Spoken::start(Tongue::Lengths, friendly);
