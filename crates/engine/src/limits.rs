@@ -322,6 +322,8 @@ pub const WORLD_IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
 pub const WORLD_COMMIT_RETRY: Duration = Duration::from_millis(50);
 /// Bytes that a writer keeps to write snapshots in.
 pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
+/// Cells on which bacteria may be put at once.
+pub const WORLD_SOWN_MAX: usize = 4_096;
 /// Actors that may move in one world.
 pub const ACTORS_MAX: u32 = 4_000_000;
 /// Threads that let actors move.

@@ -209,6 +209,10 @@ impl<O: Outside> Writer<O> {
                 self.pen.end(line, &post.outlet, Ending::Gone);
             }
         }
+        let begun = Instant::now();
+        if self.world.grow(self.now_us) {
+            self.inside.metrics.worlds().generation.observe(begun.elapsed());
+        }
     }
 
     /// Hands answers to those who tell them. A mover without an outlet hears of nothing.
