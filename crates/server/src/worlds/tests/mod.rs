@@ -6,5 +6,6 @@ mod ear;
 mod house;
 mod lives;
 mod pictures;
+mod telling;
 mod turns;
 mod views;
