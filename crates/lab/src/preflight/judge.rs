@@ -58,12 +58,14 @@ fn files_of_the_machine(needs: &Needs, facts: &Facts) -> Option<Complaint> {
     })
 }
 
-/// Ports that connections to one address and port of the target take at once: those of closed ones are taken for a
-/// while longer, where the lab closes first.
+/// Ports that connections to one of the target's doors take at once: those of closed ones are taken for a while longer,
+/// where the lab closes first.
 fn ports_needed(needs: &Needs, facts: &Facts) -> u64 {
     let is_reused = facts.reuses_ports || (needs.is_loopback && facts.reuses_ports_on_loopback);
     let wait = if is_reused { TIME_WAIT_REUSED } else { TIME_WAIT };
-    needs.connections.saturating_add((needs.connects_per_s.max(0.0) * wait.as_secs_f64()).ceil() as u64)
+    let doors = needs.doors.max(1);
+    let connects_per_s = needs.connects_per_s.max(0.0) / doors as f64;
+    needs.connections.div_ceil(doors).saturating_add((connects_per_s * wait.as_secs_f64()).ceil() as u64)
 }
 
 /// How many source addresses so many ports are spread over: a port can be taken once for each source address.
@@ -85,10 +87,12 @@ fn ports(needs: &Needs, facts: &Facts) -> Option<Complaint> {
     let from = if sources == 1 { "one source address".to_owned() } else { format!("{sources} source addresses") };
     let advice = "widen the range (sysctl -w net.ipv4.ip_local_port_range=\"1024 65535\") or give the lab more source \
                   addresses (generator.sources)";
+    let (doors, most) = (needs.doors.max(1), has.saturating_mul(needs.doors.max(1)));
     if ports_needed(&held_only, facts) > has {
+        let to = if doors == 1 { String::new() } else { format!(" to {doors} doors") };
         return Some(Complaint::Refusal(format!(
-            "{} connections from {from} need more ports than the {has} that the kernel gives out ({low}-{high}): ask \
-             for at most {has} connections, {advice}",
+            "{} connections from {from}{to} need more ports than the {has} that the kernel gives out ({low}-{high}): \
+             ask for at most {most} connections, {advice}",
             needs.connections,
         )));
     }

@@ -28,6 +28,8 @@ pub struct Needs {
     pub burst: u64,
     /// Source addresses that the lab may use, given by the scenario or loopback addresses of its own choice.
     pub sources: u64,
+    /// Addresses with their ports among which the connections are divided: a local port serves one to each of them.
+    pub doors: u64,
     /// Whether the target is on this machine.
     pub is_loopback: bool,
     /// Whether the lab starts the target, which then has the lab's file limit.

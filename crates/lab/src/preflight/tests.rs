@@ -11,6 +11,7 @@ fn needs() -> Needs {
         connects_per_s: 10.0,
         burst: 100,
         sources: 1,
+        doors: 1,
         is_loopback: true,
         spawns_target: true,
         limits: TargetLimits::default(),
@@ -94,6 +95,13 @@ fn ports() {
     check_with(&held(28_233, 1), &wide, &["!from one source address need more ports than the 28232"]);
     check_with(&held(56_464, 2), &wide, &["keep 56474 ports busy"]);
     check_with(&held(56_465, 2), &wide, &["!from 2 source addresses need more ports than the 56464"]);
+    // A port may be taken once for each door.
+    let divided = |connections| Needs { doors: 4, processes_max: 100, ..held(connections, 2) };
+    let roomy = Facts { open_files_free: None, memory_available_bytes: None, ..wide.clone() };
+    check_with(&divided(4 * 56_464 - 40), &roomy, &[]);
+    let many = "!225857 connections from 2 source addresses to 4 doors need more ports than the 56464 that the kernel \
+                gives out (32768-60999): ask for at most 225856 connections";
+    check_with(&divided(4 * 56_464 + 1), &roomy, &[many]);
     // 500 a second for a minute.
     let churn = Needs { connects_per_s: 500.0, ..needs() };
     check_with(&churn, &wide, &[]);

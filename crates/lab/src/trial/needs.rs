@@ -65,6 +65,7 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
             [] => 1,
             sources => sources.len() as u64,
         },
+        doors: doors(scenario),
         is_loopback: local,
         spawns_target: scenario.target.spawn.is_some(),
         limits: scenario.target.limits,
@@ -72,6 +73,13 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
         record_bytes: seconds * RECORD_BYTES_PER_S + samples,
         samples_bytes: samples,
     }
+}
+
+/// Among how many doors all connections are divided. Requests go to one.
+fn doors(scenario: &Scenario) -> u64 {
+    let speaks = |phase: &Phase| scenario.journeys.get(phase.journey).is_some_and(|journey| journey.speaks);
+    let socket = scenario.target.socket.as_ref().filter(|_| scenario.phases.iter().all(speaks));
+    socket.map_or(1, |socket| socket.doors.len() as u64)
 }
 
 /// Connections that the busiest phase holds at once. Phases that overlap share what they leave behind.
@@ -122,5 +130,29 @@ fn connects_per_s(phase: &Phase) -> f64 {
         Arrivals::Batch { batch, .. } => batch as f64,
         // A closed loop, a search: nobody knows how fast before it runs.
         _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Document;
+
+    #[track_caller]
+    fn check(steps: &str, expected: u64) {
+        let text = format!(
+            "format = 1\nname = \"doors\"\nsummary = \"What a test wants\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
+             [target.socket]\nurl = \"ws://127.0.0.1:4001-4053/play\"\n\
+             [[phase]]\nname = \"p\"\narrivals = {{ hold = {{ connections = 1000000 }}, rate = 1, for = \"1s\" }}\n\
+             journey = \"turn\"\n[[journey]]\nname = \"turn\"\n[[journey.step]]\n{steps}"
+        );
+        let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        assert_eq!((connections(&scenario), doors(&scenario)), (1_000_000, expected), "{steps}");
+    }
+
+    #[test]
+    fn messages_are_divided_among_doors_and_requests_are_not() {
+        check("send = { move = \"N\" }\nanswer = \"/moved\"\n", 53);
+        check("request = \"GET /\"\n", 1);
     }
 }
