@@ -17,6 +17,7 @@ mod front;
 mod games;
 pub mod guests;
 pub(crate) mod hangup;
+mod host;
 mod hunts;
 mod idempotency;
 mod limits;
@@ -67,6 +68,7 @@ pub fn router(app: App) -> Router {
         .layer(Extension(TokenCache::default()))
         .layer(Extension(openapi::Document::new(&document)))
         .layer(from_fn(coding::refuse))
+        .layer(from_fn(host::refuse))
         .layer(from_fn(cors::cors))
         .layer(from_fn(trace::trace))
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
