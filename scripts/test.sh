@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. `make test` and CI run exactly this.
-# Runs all steps even if one fails, so that one run names every mistake; ends with one summary line.
+# Runs all steps even if one fails, so that one run names every mistake; says how long each took; ends with one summary line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 failed_steps=0
+took=""
 
 step() { # name, command...
-    local name=$1
+    local name=$1 began=$SECONDS ended=ok
     shift
     echo "==> $name"
     if ! "$@"; then
         echo "==> $name FAILED: $*" >&2
         failed_steps=$((failed_steps + 1))
+        ended=FAILED
     fi
+    took+=$(printf '%7d s  %-6s  %s' "$((SECONDS - began))" "$ended" "$name")$'\n'
 }
 
 run_tests() {
@@ -38,6 +41,8 @@ step "console: two browsers in one world" env CONSOLE_SERVER_BIN="${CARGO_TARGET
 step "interleavings" run_interleavings
 step "documentation" env RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 
+echo
+printf '%s' "$took"
 passed=$(awk '/^test result:/ { n += $4 } END { print n + 0 }' "$log")
 failed=$(awk '/^test result:/ { n += $6 } END { print n + 0 }' "$log")
 if [ "$passed" -eq 0 ]; then

@@ -8,6 +8,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -16,7 +17,7 @@ use crate::guard::Guard;
 use crate::report::{Screen, summary};
 use crate::scenario::{Base, Document, Scenario, builtin, builtins};
 use crate::signals::Signals;
-use crate::trial::{CouldNotRun, Finished, Trial};
+use crate::trial::{CouldNotRun, Finished, Trial, cut_off};
 
 const COULD_NOT_RUN: u8 = 1;
 const USAGE: u8 = 2;
@@ -83,6 +84,9 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
     if args.list {
         say(&listing());
         return ExitCode::SUCCESS;
+    }
+    if let Some(dir) = cut_off(&args.out, SystemTime::now()).filter(|_| !args.quiet) {
+        let _ = writeln!(std::io::stderr(), "{}", told_of(&dir));
     }
     match Runner::new(program).and_then(|mut runner| runner.carry_out(args)) {
         Ok(finished) => {
@@ -203,6 +207,12 @@ async fn until_killed(
     }
 }
 
+/// A run that left no report, before the next one begins.
+fn told_of(cut_off: &Path) -> String {
+    let dir = cut_off.display();
+    format!("gauntlet run: the last run was cut off and has no report; to make one: gauntlet report {dir}")
+}
+
 /// What is left of a run that a second signal ended.
 fn ended_at_once(dir: Option<&Path>) -> String {
     match dir {
@@ -270,6 +280,12 @@ mod tests {
     fn a_second_signal_says_how_there_is_a_report_all_the_same() {
         check_ended(Some("runs/a"), "ended at once; what was recorded until then: gauntlet report runs/a");
         check_ended(None, "ended at once; nothing was recorded yet");
+    }
+
+    #[test]
+    fn the_run_before_is_told_of_with_what_to_do() {
+        let expected = "gauntlet run: the last run was cut off and has no report; to make one: gauntlet report runs/a";
+        assert_eq!(told_of(Path::new("runs/a")), expected);
     }
 
     #[test]

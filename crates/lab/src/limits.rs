@@ -132,6 +132,9 @@ pub const STOP_WITHIN: Duration = Duration::from_secs(6);
 /// What requests in flight get after an interrupt before they are dropped.
 pub const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
 
+/// A run that has recorded nothing for so long, and has no record, was cut off: a lab writes once a second.
+pub const CUT_OFF_AFTER: Duration = Duration::from_secs(10);
+
 /// The 99th percentile of schedule lag beyond which failed gates are void, when the scenario does not say.
 pub const LAG_P99_MAX: Duration = Duration::from_millis(100);
 

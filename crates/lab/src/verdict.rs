@@ -7,8 +7,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fold::{figure, round};
-use crate::scenario::Gate;
+use crate::fold::{HeldFigures, figure, round};
+use crate::report::words::{count, number};
+use crate::scenario::{Arrivals, Gate, Phase};
 
 /// What a run showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +95,23 @@ pub struct Circumstances {
 #[must_use]
 pub fn judge_gates(gates: &[Gate], results: &Value) -> Vec<Judged> {
     gates.iter().map(|gate| judge_gate(gate, results)).collect()
+}
+
+/// Without all of its connections a phase is another load than the planned one; then this gate says so, and `why`. None for
+/// a phase that holds none.
+#[must_use]
+pub(crate) fn judge_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Option<Judged> {
+    let Arrivals::Hold { opening, .. } = &phase.arrivals else { return None };
+    let within_s = number(Some(opening.within.as_secs_f64()));
+    let limit = format!("{} connections within {within_s} s", count(held.planned));
+    let value = match held.opening_s {
+        Some(opening_s) => {
+            let beside = if held.kept > 0 { format!(", beside {} kept", count(held.kept)) } else { String::new() };
+            format!("{} in {} s{beside}", count(held.opened), number(Some(opening_s)))
+        }
+        None => format!("{} of them{why}", count(held.stood())),
+    };
+    Some(Judged::implicit(&format!("{} opened", phase.name), &limit, &value, held.stood() >= held.planned))
 }
 
 fn judge_gate(gate: &Gate, results: &Value) -> Judged {

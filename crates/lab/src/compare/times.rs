@@ -97,7 +97,7 @@ impl Times {
             Row::Op(row) => self.take_op(row),
             Row::Pulse(row) => self.take_pulse(row),
             Row::Work(row) => self.take_work(row),
-            Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
+            Row::Part(_) | Row::Opening(_) | Row::Held(_) | Row::Fault(_) | Row::Note(_) => {}
         }
     }
 
@@ -107,7 +107,7 @@ impl Times {
         let tallies: fn(&mut OpTimes) -> &mut Vec<Tally> = match entry.figure {
             Figure::Latency => |op| &mut op.latency_us,
             Figure::Service => |op| &mut op.service_us,
-            Figure::Failed | Figure::Waited | Figure::Wake | Figure::Lag => return,
+            Figure::Failed | Figure::Waited | Figure::Wake | Figure::Opening | Figure::Lag => return,
         };
         let tallies = tallies(self.ops.entry(entry.op.clone()).or_default());
         let values = entry.histogram.iter_recorded();

@@ -142,6 +142,13 @@ impl Book {
         note(&mut held.opening_us, us(took));
     }
 
+    /// Takes connections that stand already, because an earlier part has left them.
+    pub(crate) fn kept(&mut self, part: u32, connections: u64) {
+        if connections > 0 {
+            self.held(part).kept += connections;
+        }
+    }
+
     /// Takes a connection that stands again.
     pub(crate) fn reopened(&mut self, part: u32) {
         self.held(part).reopened += 1;

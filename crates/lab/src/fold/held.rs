@@ -14,9 +14,10 @@ use crate::record::HeldCell;
 pub(crate) struct HeldFold {
     /// When the first of them was due.
     from: Duration,
-    /// When the last one that is known of was there.
-    until: Duration,
+    /// When the last one was there, of those that somebody has said so of.
+    until: Option<Duration>,
     opened: u64,
+    kept: u64,
     reopened: u64,
     failed: u64,
     closed: u64,
@@ -29,8 +30,11 @@ pub(crate) struct HeldFold {
 pub struct HeldFigures {
     /// How many should be held.
     pub planned: u64,
-    /// How many have stood.
+    /// How many were opened, and have stood.
     pub opened: u64,
+    /// How many stood already when it began, because an earlier phase had left them.
+    #[serde(default)]
+    pub kept: u64,
     /// Tries to open one that came to nothing: it is tried again a second later.
     pub failed: u64,
     /// Connections that the other side ended in order while they were held.
@@ -51,18 +55,27 @@ pub struct HeldFigures {
 }
 
 /// Paths of the counts and times of [`HeldFigures`] that are single numbers.
-pub(super) const HELD_FIGURES: [&str; 8] =
-    ["planned", "opened", "failed", "closed", "dropped", "reopened", "opening_s", "opened_per_s"];
+pub(super) const HELD_FIGURES: [&str; 9] =
+    ["planned", "opened", "kept", "failed", "closed", "dropped", "reopened", "opening_s", "opened_per_s"];
+
+impl HeldFigures {
+    /// How many have stood.
+    #[must_use]
+    pub fn stood(&self) -> u64 {
+        self.opened + self.kept
+    }
+}
 
 impl HeldFold {
     /// None yet; the first is due at `from`.
     pub(crate) fn from(from: Duration) -> Self {
-        Self { from, until: from, ..Self::default() }
+        Self { from, ..Self::default() }
     }
 
     /// Takes what became of some of them in.
     pub(crate) fn add(&mut self, cell: &HeldCell) {
         self.opened += cell.opened;
+        self.kept += cell.kept;
         self.reopened += cell.reopened;
         self.failed += cell.failed;
         self.closed += cell.closed;
@@ -72,23 +85,30 @@ impl HeldFold {
 
     /// Some of them stand, the last one since `at`.
     pub(crate) fn opened_by(&mut self, at: Duration) {
-        self.until = self.until.max(at);
+        self.until = self.until.max(Some(at));
+    }
+
+    /// When the last one stood that is known of.
+    pub(crate) fn until(&self) -> Duration {
+        self.until.unwrap_or(self.from)
     }
 
     /// The figures, where so many should be held.
     pub(crate) fn figures(&self, planned: u64) -> HeldFigures {
-        let opening_s = self.until.saturating_sub(self.from).as_secs_f64();
-        let is_open = self.opened >= planned;
+        let is_open = self.opened + self.kept >= planned;
+        let until = self.until.filter(|_| is_open);
+        let opening_s = until.map(|until| until.saturating_sub(self.from).as_secs_f64());
         HeldFigures {
             planned,
             opened: self.opened,
+            kept: self.kept,
             failed: self.failed,
             closed: self.closed,
             dropped: self.dropped,
             reopened: self.reopened,
             from_s: round(self.from.as_secs_f64()),
-            opening_s: is_open.then(|| round(opening_s)),
-            opened_per_s: (is_open && opening_s > 0.0).then(|| round(self.opened as f64 / opening_s)),
+            opening_s: opening_s.map(round),
+            opened_per_s: opening_s.filter(|took| *took > 0.0).map(|took| round(self.opened as f64 / took)),
             opening_ms: self.opening.figures_ms(),
         }
     }

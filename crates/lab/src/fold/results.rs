@@ -403,6 +403,17 @@ pub fn known_figures(
     paths
 }
 
+impl PhaseFigures {
+    /// The figures of a phase of these parts; a search has found `edge_per_s`.
+    pub(crate) fn of(parts: &[&PartFigures], edge_per_s: Option<f64>) -> Self {
+        Self {
+            peak_per_s: parts.iter().filter_map(|part| part.throughput_per_s).max_by(f64::total_cmp),
+            edge_per_s,
+            connections: parts.iter().find_map(|part| part.connections.clone()),
+        }
+    }
+}
+
 /// Only a load that is raised step by step shows a peak, only a search finds an edge, and only connections that are
 /// held are told of apart from requests.
 fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {

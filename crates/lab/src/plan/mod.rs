@@ -40,6 +40,12 @@ pub struct Leg {
     /// The journey that each held connection takes first, by its place in the scenario.
     #[serde(default)]
     pub opening: Option<usize>,
+    /// The phase whose connections it goes on with, by its place in the scenario.
+    #[serde(default)]
+    pub keeps: Option<usize>,
+    /// Whether its connections stay when it is over, because a later phase goes on with them.
+    #[serde(default)]
+    pub leaves: bool,
     /// The seed of its arrivals.
     pub seed: u64,
 }
@@ -144,6 +150,8 @@ fn leg(phase: &Phase, place: Place, number: u32, schedule: Schedule) -> Leg {
         in_flight_max,
         reconnect: phase.reconnect,
         opening: phase.opening,
+        keeps: phase.keeps,
+        leaves: phase.leaves,
         seed: draw(mix(place.seed, place.phase as u64 + 1), Purpose::Leg, u64::from(number)),
     }
 }
@@ -176,11 +184,13 @@ impl Leg {
         Arrival { intended, part, index, seed: mix(self.seed, index) }
     }
 
-    /// When connection `number`, counted from 0, is due to be opened, where the leg holds some.
+    /// When connection `number`, counted from 0, is due to be opened, where the leg holds some. One of those that should
+    /// stand already, and does not, is due at once.
     #[must_use]
     pub fn opening(&self, number: u64) -> Option<Duration> {
         let Schedule::Hold { connections, opening, .. } = self.schedule else { return None };
-        let offset = opening.per_s.map_or(Duration::ZERO, |open| moments::even(number, open));
+        let offset =
+            opening.per_s.map_or(Duration::ZERO, |open| moments::even(number.saturating_sub(opening.kept), open));
         (number < connections).then_some(self.start.saturating_add(offset))
     }
 

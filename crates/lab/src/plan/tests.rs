@@ -12,7 +12,7 @@ fn phase(arrivals: Load) -> Phase {
     let in_flight_max = arrivals.in_flight().unwrap_or(100);
     let name = "p".to_owned();
     let (after, at, reconnect) = (Duration::ZERO, None, Reconnect::Request);
-    Phase { name, arrivals, in_flight_max, journey: 3, after, at, reconnect, opening: None }
+    Phase { name, arrivals, in_flight_max, journey: 3, after, at, reconnect, opening: None, keeps: None, leaves: false }
 }
 
 fn place(seed: u64) -> Place {
@@ -21,6 +21,15 @@ fn place(seed: u64) -> Place {
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+#[test]
+fn only_connections_that_are_missing_are_opened_in_their_turn() {
+    let opening = Opening { per_s: Some(10.0), kept: 20, ..Opening::default() };
+    let leg = only_leg(Load::Hold { connections: 50, opening, rate_per_s: None, lasting: ms(1000) }, 1);
+    let due_ms = |number| leg.opening(number).map(|due| (due - leg.start).as_millis());
+    assert_eq!([0, 19, 20, 21, 49, 50].map(due_ms), [Some(0), Some(0), Some(0), Some(100), Some(2900), None]);
+    assert_eq!(leg.length(), Some(ms(4000)));
 }
 
 fn only_leg(load: Load, seed: u64) -> Leg {

@@ -117,9 +117,10 @@ fn memory(needs: &Needs, facts: &Facts) -> Option<Complaint> {
 fn disk(needs: &Needs, facts: &Facts) -> Option<Complaint> {
     let free = facts.disk_free_bytes?;
     if needs.record_bytes > free {
+        let without = if needs.samples_bytes > 0 { ", or leave out --samples" } else { "" };
         return Some(Complaint::Refusal(format!(
-            "the record of this run takes up to {}, and its directory has room for {}: free some, choose another \
-             disk with --out, or leave out --samples",
+            "the record of this run takes up to {}, and its directory has room for {}: free some, or choose another \
+             disk with --out{without}",
             mib(needs.record_bytes),
             mib(free),
         )));

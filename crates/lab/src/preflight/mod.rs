@@ -38,6 +38,8 @@ pub struct Needs {
     pub memory_bytes: u64,
     /// What the record of the run is going to take, in bytes.
     pub record_bytes: u64,
+    /// Of those: bytes of samples.
+    pub samples_bytes: u64,
 }
 
 /// What this machine has. What is not known is not judged.

@@ -16,6 +16,7 @@ fn needs() -> Needs {
         limits: TargetLimits::default(),
         memory_bytes: 10 * MIB,
         record_bytes: 10 * MIB,
+        samples_bytes: 0,
     }
 }
 
@@ -154,7 +155,9 @@ fn bursts_and_clocks() {
 #[test]
 fn refusals_come_first() {
     let needs = Needs { burst: 5_000, record_bytes: 200_000 * MIB, ..needs() };
-    check_with(&needs, &facts(), &["!leave out --samples", "opened in one moment"]);
+    check_with(&needs, &facts(), &["!another disk with --out", "opened in one moment"]);
+    let needs = Needs { samples_bytes: MIB, ..needs };
+    check_with(&needs, &facts(), &["!--out, or leave out --samples", "opened in one moment"]);
 }
 
 fn base(url: &str) -> Base {

@@ -89,6 +89,12 @@ impl Book {
         part.workers_in >= workers
     }
 
+    /// When the last connection that a part holds stood, as far as is known; none where it holds none.
+    #[must_use]
+    pub fn stood_by(&self, part: u32) -> Option<Duration> {
+        Some(self.parts.get(&part)?.held.as_ref()?.until())
+    }
+
     /// Whether all connections that a part holds stand, or have stood, of so many workers.
     #[must_use]
     pub fn is_open(&self, part: u32, workers: u32) -> bool {

@@ -28,17 +28,20 @@ pub enum Figure {
     Waited,
     /// From what such an answer tells of to its arrival.
     Wake,
+    /// From the moment at which a connection to be held was due to the moment at which it stood.
+    Opening,
     /// How late arrivals left through the lab's own doing.
     Lag,
 }
 
 impl Figure {
-    const ALL: [(Self, &'static str); 6] = [
+    const ALL: [(Self, &'static str); 7] = [
         (Self::Latency, "latency"),
         (Self::Service, "service"),
         (Self::Failed, "failed"),
         (Self::Waited, "waited"),
         (Self::Wake, "wake"),
+        (Self::Opening, "opening"),
         (Self::Lag, "lag"),
     ];
 

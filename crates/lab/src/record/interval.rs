@@ -128,6 +128,9 @@ pub struct HeldCell {
     pub part: u32,
     /// Connections that stood for the first time.
     pub opened: u64,
+    /// Connections that stood already, because an earlier part has left them.
+    #[serde(default)]
+    pub kept: u64,
     /// Connections that stood again after they had been lost.
     pub reopened: u64,
     /// Tries to open one that came to nothing.
@@ -145,7 +148,19 @@ impl HeldCell {
     /// Nothing yet.
     #[must_use]
     pub fn new(part: u32) -> Self {
-        Self { part, opened: 0, reopened: 0, failed: 0, closed: 0, dropped: 0, opening_us: histogram() }
+        Self { part, opened: 0, kept: 0, reopened: 0, failed: 0, closed: 0, dropped: 0, opening_us: histogram() }
+    }
+
+    /// Takes what another worker saw of the same part in.
+    pub fn merge(&mut self, other: &Self) {
+        self.opened += other.opened;
+        self.kept += other.kept;
+        self.reopened += other.reopened;
+        self.failed += other.failed;
+        self.closed += other.closed;
+        self.dropped += other.dropped;
+        // It resizes itself, so the library has no reason to refuse.
+        let _ = self.opening_us.add(&other.opening_us);
     }
 }
 

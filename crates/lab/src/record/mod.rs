@@ -25,13 +25,16 @@ use crate::fold::{Fold, OpFold, PushFold, Times};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Journey, Push};
 use hlog::{Entry, Figure, Writer};
-use timeline::{OpRow, Row, Spread};
+use timeline::{HeldRow, OpRow, Row, Spread};
 
 /// How long after its end a second is still open for figures of workers that are late with them.
 const SECOND_OPEN: u64 = 2;
 
 /// The operation under which the lab's own schedule lag stands in the log of histograms.
 const GENERATOR_OP: &str = "generator";
+
+/// The operation under which the opening of held connections stands there.
+const CONNECTIONS_OP: &str = "connections";
 
 /// Takes intervals from the workers.
 #[derive(Debug)]
@@ -58,6 +61,7 @@ struct Inner {
 struct Second {
     cells: BTreeMap<(u32, Op), OpFold>,
     pushes: BTreeMap<usize, PushFold>,
+    held: BTreeMap<u32, HeldCell>,
     lag: Times,
 }
 
@@ -105,6 +109,9 @@ impl Recorder {
         let second = inner.open.entry(interval.second).or_default();
         interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
         interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push).or_default().add(pushed));
+        for held in &interval.held {
+            second.held.entry(held.part).or_insert_with(|| HeldCell::new(held.part)).merge(held);
+        }
         if let Some(lag) = &interval.lag_us {
             second.lag.add(lag);
             inner.lag.add(lag);
@@ -192,6 +199,11 @@ impl Inner {
             self.hlog.write(&Entry { second, part: 0, op: name.clone(), figure, histogram });
             rows.push(Row::Op(pushed_row(second, name, fold)));
         }
+        for (part, held) in &seen.held {
+            let (op, figure, histogram) = (CONNECTIONS_OP.to_owned(), Figure::Opening, held.opening_us.clone());
+            self.hlog.write(&Entry { second, part: *part, op, figure, histogram });
+            rows.push(Row::Held(held_row(second, held)));
+        }
         let (op, figure, histogram) = (GENERATOR_OP.to_owned(), Figure::Lag, seen.lag.histogram());
         self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
     }
@@ -229,6 +241,14 @@ fn row(second: u64, part: u32, op: String, fold: &OpFold) -> OpRow {
 fn pushed_row(second: u64, op: String, fold: &PushFold) -> OpRow {
     let (ok, wake_ms) = (fold.frames, spread(&fold.delay));
     OpRow { t_s: second as f64, part: 0, op, ok, denied: 0, errors: 0, latency_ms: None, service_ms: None, wake_ms }
+}
+
+fn held_row(second: u64, held: &HeldCell) -> HeldRow {
+    let HeldCell { part, opened, kept, reopened, failed, closed, dropped, .. } = *held;
+    let mut opening = Times::default();
+    opening.add(&held.opening_us);
+    let opening_ms = spread(&opening);
+    HeldRow { t_s: second as f64, part, opened, kept, reopened, failed, closed, dropped, opening_ms }
 }
 
 fn spread(times: &Times) -> Option<Spread> {

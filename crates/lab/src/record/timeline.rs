@@ -19,6 +19,10 @@ pub enum Row {
     Work(WorkRow),
     /// A part began or ended.
     Part(PartRow),
+    /// The first connection that a part holds was due, or the last one stood.
+    Opening(PartRow),
+    /// What became of the connections that a part holds in one second, over all workers.
+    Held(HeldRow),
     /// A fault was carried out.
     Fault(FaultRow),
     /// A note that a reader of the timeline must know.
@@ -49,6 +53,30 @@ pub struct OpRow {
     /// How late answers that were waited for came after what they tell of, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_ms: Option<Spread>,
+}
+
+/// Held connections of one part in one second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldRow {
+    /// The second's beginning.
+    pub t_s: f64,
+    /// The part.
+    pub part: u32,
+    /// Connections that stood for the first time.
+    pub opened: u64,
+    /// Connections that stood already, because an earlier part has left them.
+    pub kept: u64,
+    /// Connections that stood again after they had been lost.
+    pub reopened: u64,
+    /// Tries to open one that came to nothing.
+    pub failed: u64,
+    /// Connections that the other side ended in order.
+    pub closed: u64,
+    /// Connections that were lost otherwise.
+    pub dropped: u64,
+    /// From the moment at which one was due to the moment at which it stood for the first time, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening_ms: Option<Spread>,
 }
 
 /// A few points of a distribution.

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use super::start::Start;
 use super::{Run, read_json_file};
-use crate::fold::{Fold, PartFigures, PartSpan, Point, Results, Timeline, WorkFigures};
+use crate::fold::{Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
+use crate::limits::PARTS_MAX;
 use crate::record::hlog::{self, Figure};
-use crate::record::timeline::{OpRow, Row};
-use crate::record::{Book, Cell, Interval, Op, PartSpec, Pushed, each_row};
+use crate::record::timeline::{HeldRow, OpRow, PartRow, Row};
+use crate::record::{Book, Cell, HeldCell, Interval, Op, PartSpec, Pushed, each_row};
 use crate::scenario::message::OTHER;
-use crate::scenario::{Document, Scenario};
-use crate::verdict::{Verdict, judge_gates};
+use crate::scenario::{Arrivals, Document, Scenario};
+use crate::verdict::{Verdict, judge_gates, judge_opening};
 
 /// What stands in a directory of a run.
 #[derive(Debug)]
@@ -52,6 +53,10 @@ struct Rows {
     timeline: Timeline,
     /// What every operation of every part added up to.
     ops: BTreeMap<(u32, String), OpRow>,
+    /// When connections that parts hold were due, and when all of them stood.
+    openings: Vec<PartRow>,
+    /// What became of them, by part.
+    held: BTreeMap<u32, HeldCell>,
     /// The last counts of every kind of work.
     work: BTreeMap<String, Point>,
     end_s: f64,
@@ -72,9 +77,20 @@ impl Rows {
                 self.work.insert(row.work.clone(), row.point);
             }
             Row::Pulse(row) => self.end_s = self.end_s.max(row.t_s),
-            Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
+            Row::Opening(row) if self.openings.len() < 2 * PARTS_MAX as usize => self.openings.push(row.clone()),
+            Row::Held(row) => {
+                self.held.entry(row.part).or_insert_with(|| HeldCell::new(row.part)).merge(&counted(row));
+                self.end_s = self.end_s.max(row.t_s + 1.0);
+            }
+            Row::Opening(_) | Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
         }
     }
+}
+
+/// What a row counts; the times stand in the histograms.
+fn counted(row: &HeldRow) -> HeldCell {
+    let HeldRow { part, opened, kept, reopened, failed, closed, dropped, .. } = *row;
+    HeldCell { opened, kept, reopened, failed, closed, dropped, ..HeldCell::new(part) }
 }
 
 fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
@@ -86,10 +102,11 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     let scenario = scenario_of(dir, &start)?;
     let names = Names::of(&scenario);
     let mut fold = Fold::new(&scenario.journeys).with_pushes(&scenario.pushes);
-    let mut book = begun(&rows.timeline.parts, &scenario);
+    let mut book = begun(rows, &scenario);
     for ((part, op), row) in &rows.ops {
         take(&mut fold, &mut book, names.counts(*part, op, row));
     }
+    rows.held.values().for_each(|held| book.add_held(held));
     let hlog_path = dir.join("intervals.hlog");
     if hlog_path.exists() {
         let entries = hlog::read(&hlog_path).map_err(|error| format!("{}: {error}", hlog_path.display()))?;
@@ -103,7 +120,11 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     }
     let parts = book.all();
     let results = results(&scenario, &fold, &parts, rows);
-    let gates = judge_gates(&scenario.gates, &results.to_json());
+    let mut gates = judge_gates(&scenario.gates, &results.to_json());
+    gates.extend(scenario.phases.iter().filter_map(|phase| {
+        let held = results.phases.get(&phase.name)?.connections.as_ref()?;
+        judge_opening(phase, held, "")
+    }));
     let mut run = start.into_run(results, gates, Verdict::Interrupted);
     run.duration_s = rows.end_s;
     run.faults = rows.timeline.faults.clone();
@@ -134,20 +155,41 @@ fn scenario_of(dir: &Path, start: &Start) -> Result<Scenario, String> {
     Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
 }
 
-fn begun(parts: &[PartSpan], scenario: &Scenario) -> Book {
+/// The parts that had begun, and those whose connections were still being opened.
+fn begun(rows: &Rows, scenario: &Scenario) -> Book {
     let mut book = Book::default();
-    for span in parts {
-        let phase = scenario.phases.iter().find(|phase| phase.name == span.phase);
-        book.begin(PartSpec {
-            part: span.part,
-            phase: span.phase.clone(),
-            label: span.label.clone(),
-            start: seconds(span.start_s),
-            opening: phase.and_then(|phase| phase.opening),
-            ..PartSpec::default()
-        });
+    for row in rows.openings.iter().filter(|row| !row.over) {
+        book.begin(spec((row.part, &row.phase, &row.label), row.t_s, scenario, true));
+    }
+    for row in rows.openings.iter().filter(|row| row.over) {
+        book.opened(row.part, 1, seconds(row.t_s));
+    }
+    for span in &rows.timeline.parts {
+        match book.spec(span.part) {
+            Some(_) => book.asked_from(span.part, seconds(span.start_s)),
+            None => book.begin(spec((span.part, &span.phase, &span.label), span.start_s, scenario, false)),
+        }
     }
     book
+}
+
+fn spec((part, phase, label): (u32, &str, &str), start_s: f64, scenario: &Scenario, opens: bool) -> PartSpec {
+    let (name, label) = (phase.to_owned(), label.to_owned());
+    let phase = scenario.phases.iter().find(|phase| phase.name == name);
+    let held = match phase.map(|phase| &phase.arrivals).filter(|_| opens) {
+        Some(Arrivals::Hold { connections, opening, .. }) => Some((*connections, opening.within)),
+        _ => None,
+    };
+    PartSpec {
+        part,
+        phase: name,
+        label,
+        start: seconds(start_s),
+        clients: held.map(|(connections, _)| connections),
+        opening: phase.and_then(|phase| phase.opening),
+        open_within: held.map(|(_, within)| within),
+        ..PartSpec::default()
+    }
 }
 
 fn seconds(seconds: f64) -> Duration {
@@ -158,6 +200,7 @@ fn take(fold: &mut Fold, book: &mut Book, interval: Option<Interval>) {
     let Some(interval) = interval else { return };
     fold.add(&interval);
     interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| book.add(cell));
+    interval.held.iter().for_each(|held| book.add_held(held));
 }
 
 /// Operations, and kinds of frames that were pushed, by their names.
@@ -195,6 +238,10 @@ impl Names {
         if entry.figure == Figure::Lag {
             return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
         }
+        if entry.figure == Figure::Opening {
+            let held = HeldCell { opening_us: entry.histogram, ..HeldCell::new(entry.part) };
+            return Some(Interval { held: vec![held], ..Interval::default() });
+        }
         if let Some(push) = self.pushes.get(&entry.op) {
             let pushed = Pushed { delay_us: entry.histogram, ..Pushed::new(*push) };
             return Some(Interval { second: entry.second, pushes: vec![pushed], ..Interval::default() });
@@ -205,7 +252,7 @@ impl Names {
             Figure::Service => cell.service_us = entry.histogram,
             Figure::Waited => cell.waits.get_or_insert_default().waited_us = entry.histogram,
             Figure::Wake => cell.waits.get_or_insert_default().wake_us = entry.histogram,
-            Figure::Failed | Figure::Lag => cell.failed_us = entry.histogram,
+            Figure::Failed | Figure::Lag | Figure::Opening => cell.failed_us = entry.histogram,
         }
         Some(Interval { cells: vec![cell], ..Interval::default() })
     }
@@ -226,7 +273,12 @@ fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows)
         };
         Some((work.name.clone(), figures))
     });
+    let phases = scenario.phases.iter().map(|phase| {
+        let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
+        (phase.name.clone(), PhaseFigures::of(&own, None))
+    });
     Results {
+        phases: phases.collect(),
         journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey)),
         work: work.collect(),
         observe: crate::fold::observed(&rows.timeline),

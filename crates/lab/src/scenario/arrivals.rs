@@ -32,7 +32,8 @@ pub(super) fn bounds_itself(at: &At<'_>) -> bool {
     CLOSED.iter().any(|kind| at.node.get(kind).is_some())
 }
 
-pub(super) fn read(at: &At<'_>) -> Option<Arrivals> {
+/// Reads a load; of the connections that it holds, so many stand already.
+pub(super) fn read(at: &At<'_>, kept: u64) -> Option<Arrivals> {
     let fields = at.fields()?;
     let written: Vec<&str> = KINDS.into_iter().filter(|kind| fields.has(kind)).collect();
     let arrivals = match written.as_slice() {
@@ -43,7 +44,7 @@ pub(super) fn read(at: &At<'_>) -> Option<Arrivals> {
         ["clients"] => clients(&fields),
         ["ladder"] => ladder(&fields),
         // A rate across held connections.
-        ["hold"] | ["rate", "hold"] => hold(&fields),
+        ["hold"] | ["rate", "hold"] => hold(&fields, kept),
         ["edge"] => edge(&fields),
         _ => {
             at.wrong(format!("must be one of {EXPECTED}"));
@@ -141,15 +142,15 @@ fn each_of(fields: &Fields<'_>) -> Option<Each> {
     }
 }
 
-fn hold(fields: &Fields<'_>) -> Option<Arrivals> {
-    let held = fields.take("hold").and_then(|at| connections_of(&at));
+fn hold(fields: &Fields<'_>, kept: u64) -> Option<Arrivals> {
+    let held = fields.take("hold").and_then(|at| connections_of(&at, kept));
     let rate = fields.take("rate").map(|at| at.rate());
     let lasting = lasting_of(fields);
     let ((connections, opening), lasting) = (held?, lasting?);
     Some(Arrivals::Hold { connections, opening, rate_per_s: rate.map_or(Some(None), |rate| rate.map(Some))?, lasting })
 }
 
-fn connections_of(at: &At<'_>) -> Option<(u64, Opening)> {
+fn connections_of(at: &At<'_>, kept: u64) -> Option<(u64, Opening)> {
     let fields = at.fields()?;
     let connections = fields.need("connections", "how many are held").and_then(|at| at.int(1..=CONNECTIONS_MAX));
     let per_s = fields.take("open_per_s").map(|at| at.rate());
@@ -157,7 +158,7 @@ fn connections_of(at: &At<'_>) -> Option<(u64, Opening)> {
     let within = fields.take("open_within").map(|at| (at.duration(POSITIVE), at));
     fields.close();
     let (connections, per_s) = (connections?, per_s.map_or(Some(None), |per_s| per_s.map(Some))?);
-    let opening = Opening { per_s, at_once: at_once?, within: Duration::ZERO };
+    let opening = Opening { per_s, at_once: at_once?, within: Duration::ZERO, kept };
     let planned = opening.planned(connections);
     let within = match within {
         None => planned.saturating_add(OPEN_WITHIN),

@@ -46,8 +46,8 @@ impl Bounds {
         };
         let each = |phase: &Phase, of: fn(&Journey) -> u64| journeys.get(phase.journey).map_or(1, of);
         let opened = |phase: &Phase| match (phase.opening, &phase.arrivals) {
-            (Some(opening), Arrivals::Hold { connections, .. }) => {
-                connections.saturating_mul(journeys.get(opening).map_or(1, Journey::requests))
+            (Some(first), Arrivals::Hold { connections, opening, .. }) => {
+                opening.missing(*connections).saturating_mul(journeys.get(first).map_or(1, Journey::requests))
             }
             _ => 0,
         };

@@ -14,6 +14,7 @@ mod formula;
 mod gate;
 mod inherited;
 mod journey;
+mod keep;
 mod keys;
 pub mod message;
 mod mistakes;

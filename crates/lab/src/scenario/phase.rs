@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::arrivals;
 use super::reader::{At, Fields, name_of};
 use super::way::Journey;
+use super::{arrivals, keep};
 use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, OPEN_WITHIN, OPENING_AT_ONCE, WAIT_MAX};
 use crate::plan::due_within;
 
@@ -31,6 +31,10 @@ pub struct Phase {
     pub reconnect: Reconnect,
     /// The journey that each held connection takes first, by its place in the scenario.
     pub opening: Option<usize>,
+    /// The phase whose connections it goes on with, by its place in the scenario.
+    pub keeps: Option<usize>,
+    /// Whether a later phase goes on with its connections.
+    pub leaves: bool,
 }
 
 /// When a client gives its connection up.
@@ -121,19 +125,28 @@ pub struct Opening {
     pub at_once: u64,
     /// How long all of them may take together.
     pub within: Duration,
+    /// How many need no opening, because an earlier phase has left them standing.
+    #[serde(default)]
+    pub kept: u64,
 }
 
 impl Default for Opening {
     fn default() -> Self {
-        Self { per_s: None, at_once: OPENING_AT_ONCE, within: OPEN_WITHIN }
+        Self { per_s: None, at_once: OPENING_AT_ONCE, within: OPEN_WITHIN, kept: 0 }
     }
 }
 
 impl Opening {
-    /// How long it takes to begin all of so many, as planned.
+    /// How many of so many are opened, as planned.
+    #[must_use]
+    pub fn missing(&self, connections: u64) -> u64 {
+        connections.saturating_sub(self.kept)
+    }
+
+    /// How long it takes to begin those that are missing of so many, as planned.
     #[must_use]
     pub fn planned(&self, connections: u64) -> Duration {
-        let seconds = self.per_s.map_or(0.0, |per_s| connections as f64 / per_s);
+        let seconds = self.per_s.map_or(0.0, |per_s| self.missing(connections) as f64 / per_s);
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
@@ -269,12 +282,16 @@ impl Arrivals {
 }
 
 impl Phase {
-    pub(crate) fn read(at: &At<'_>, journeys: &Written<'_>) -> Option<Self> {
+    /// Reads one; those before it have been read.
+    pub(crate) fn read(at: &At<'_>, journeys: &Written<'_>, earlier: &mut [Self]) -> Option<Self> {
         let fields = at.fields()?;
         let name = fields.need("name", "the report calls it so").and_then(|at| name_of(&at));
         let written = fields.need("arrivals", arrivals::EXPECTED);
         let bounds_itself = written.as_ref().is_some_and(arrivals::bounds_itself);
-        let arrivals = written.and_then(|at| arrivals::read(&at));
+        let keeps_at = fields.take("keeps");
+        let keeps = keeps_at.as_ref().and_then(|at| keep::find(at, name.as_deref(), journeys.phases, earlier));
+        let kept = keeps.map_or(0, |place| earlier[place].arrivals.in_flight().unwrap_or(0));
+        let arrivals = written.and_then(|at| arrivals::read(&at, kept));
         let in_flight = in_flight_of(&fields, bounds_itself);
         let in_flight = arrivals.as_ref().and_then(Arrivals::in_flight).or(in_flight);
         let journey_at = fields.need("journey", "what each arrival does");
@@ -286,6 +303,7 @@ impl Phase {
         if let (Some(own), true) = (&own, after.is_some()) {
             own.wrong("stands beside `after`: a phase has a moment of its own, or follows the one before");
         }
+        let stands_alone = own.is_some();
         let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));
         let reconnects =
             [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
@@ -297,7 +315,10 @@ impl Phase {
             (true, false) => refuse_kept(reconnect.as_ref(), given),
             (true, true) | (false, _) => given.unwrap_or_default(),
         };
-        Some(Self {
+        if let Some(at) = &keeps_at {
+            keep::refuse_misplaced(at, holds, stands_alone);
+        }
+        let phase = Self {
             name: name?,
             arrivals: arrivals?,
             in_flight_max: in_flight?,
@@ -306,7 +327,13 @@ impl Phase {
             at: own.unwrap_or_default(),
             reconnect,
             opening: opening.unwrap_or_default(),
-        })
+            keeps,
+            leaves: false,
+        };
+        if let (Some(at), Some(place)) = (&keeps_at, keeps) {
+            keep::leave(at, &mut earlier[place], &phase);
+        }
+        Some(phase)
     }
 }
 
@@ -329,10 +356,12 @@ fn refuse_kept(at: Option<&At<'_>>, given: Option<Reconnect>) -> Reconnect {
     Reconnect::Journey
 }
 
-/// The journeys that phases name: as they are written, and which of them say messages.
+/// What phases name: journeys as they are written, which of them say messages, and other phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written<'a> {
     pub(crate) names: &'a [String],
+    /// The names of phases, as they are written.
+    pub(crate) phases: &'a [String],
     pub(crate) read: &'a [Journey],
 }
 

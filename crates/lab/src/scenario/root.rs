@@ -54,8 +54,12 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
     let inherited = inherited(at.node);
     let journeys = items(&fields, "journey", |at| Journey::read(at, &names, &inherited, &written.works, speech));
     let pushes = items(&fields, "push", |at| Push::read(at, speech));
-    let known = phase::Written { names: &written.journeys, read: &journeys };
-    let phases = items(&fields, "phase", |at| Phase::read(at, &known));
+    let known = phase::Written { names: &written.journeys, phases: &written.phases, read: &journeys };
+    let mut phases: Vec<Phase> = Vec::new();
+    for at in fields.take("phase").and_then(|at| at.list()).unwrap_or_default() {
+        let phase = Phase::read(&at, &known, &mut phases);
+        phases.extend(phase);
+    }
     let processes = Processes::of(at.node);
     let faults = items(&fields, "fault", |at| Fault::read(at, &processes));
     let generator =

@@ -194,10 +194,14 @@ impl Conductor {
         let parts = specs.iter().map(|spec| spec.part).collect();
         for spec in specs {
             // A part that holds connections begins when they are open.
-            if spec.open_within.is_none() {
+            let (part, holds) = (spec.part, spec.open_within.is_some());
+            if !holds {
                 self.log_begin(&spec, spec.start);
             }
             self.recorder.book(|book| book.begin(spec));
+            if holds {
+                self.log_opening(part, false);
+            }
         }
         self.crew.send(leg);
         parts

@@ -19,9 +19,8 @@ use crate::fold::{
 };
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
-use crate::report::words::{count, number};
 use crate::scenario::{Arrivals, Phase, Work};
-use crate::verdict::{Circumstances, Judged, judge_gates};
+use crate::verdict::{Circumstances, Judged, judge_gates, judge_opening};
 
 /// Folds and judges.
 pub(crate) fn conclude(
@@ -154,8 +153,7 @@ fn phases(
         let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
         let edge = edges.get(&phase.name);
         let edge_per_s = edge.and_then(|outcome| outcome.edge_per_s);
-        let connections = own.iter().find_map(|part| part.connections.clone());
-        figures.insert(phase.name.clone(), PhaseFigures { peak_per_s: peak(&own), edge_per_s, connections });
+        figures.insert(phase.name.clone(), PhaseFigures::of(&own, edge_per_s));
         let found = match (edge, &phase.arrivals) {
             (Some(outcome), _) => {
                 let first = own.first().map_or(0, |part| part.part);
@@ -179,10 +177,6 @@ fn of_ladder(parts: &[&PartFigures], seed: u64) -> Value {
         Err(refusal) => json!({ "refusal": refusal.to_string() }),
     };
     json!({ "capacity": capacity(&points), "usl": usl })
-}
-
-fn peak(parts: &[&PartFigures]) -> Option<f64> {
-    parts.iter().filter_map(|part| part.throughput_per_s).max_by(f64::total_cmp)
 }
 
 fn level_point(part: &PartFigures) -> LevelPoint {
@@ -220,25 +214,15 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
     gates
 }
 
-/// Without all of its connections a phase is another load than the planned one; then this gate says why.
+/// Whether a phase got its connections; where it did not, what went wrong most often.
 fn opened(stage: &Stage, results: &Results, phase: &Phase) -> Option<Judged> {
-    let Arrivals::Hold { opening, .. } = &phase.arrivals else { return None };
     let held = results.phases.get(&phase.name)?.connections.as_ref()?;
-    let within_s = number(Some(opening.within.as_secs_f64()));
-    let limit = format!("{} connections within {within_s} s", count(held.planned));
-    let is_open = held.opened >= held.planned;
-    let value = match held.opening_s {
-        Some(opening_s) => format!("{} in {} s", count(held.opened), number(Some(opening_s))),
-        None => {
-            let journey = stage.scenario.journeys.get(phase.opening.unwrap_or(phase.journey));
-            let errors = stage.recorder.fold(Fold::errors);
-            let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
-            let most = own.max_by_key(|error| error.count);
-            let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
-            format!("{} of them{why}", count(held.opened))
-        }
-    };
-    Some(Judged::implicit(&format!("{} opened", phase.name), &limit, &value, is_open))
+    let journey = stage.scenario.journeys.get(phase.opening.unwrap_or(phase.journey));
+    let errors = stage.recorder.fold(Fold::errors);
+    let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
+    let most = own.max_by_key(|error| error.count);
+    let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
+    judge_opening(phase, held, &why)
 }
 
 fn reconciled(mismatches: &[String]) -> Judged {

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::conductor::{Conductor, LEAD};
-use crate::plan::Leg;
+use crate::plan::{Leg, Place};
+use crate::record::timeline::{PartRow, Row};
 use crate::report::words::{count, number};
 
 /// Phases that are opening connections, or will from a moment on that is known.
@@ -54,6 +55,7 @@ impl Conductor {
     /// Opens the connections of a leg within a time, and then begins what it is for; gives its part, and the moment at
     /// which it ends.
     pub(crate) async fn hold(&self, leg: Leg, within: Duration, lasting: Duration) -> (u32, Duration) {
+        let leg = self.when_left(leg).await;
         let (phase, part, start) = (leg.phase, leg.part, leg.start);
         self.openings.announce(phase, start);
         self.hand_over(leg);
@@ -67,6 +69,7 @@ impl Conductor {
         if !is_open {
             return self.give_up(part, within).await;
         }
+        self.log_opening(part, true);
         self.openings.are_over(self.start.elapsed()).await;
         let at = self.start.elapsed() + LEAD;
         self.recorder.book(|book| book.asked_from(part, at));
@@ -78,12 +81,21 @@ impl Conductor {
         (part, at.saturating_add(lasting))
     }
 
+    /// A leg that goes on with connections begins when those who had them are over, everywhere.
+    async fn when_left(&self, leg: Leg) -> Leg {
+        let Some(before) = leg.keeps else { return leg };
+        let part = Place::of(&self.scenario.phases, before, leg.start, self.seed).part;
+        self.await_over(&[part]).await;
+        let start = leg.start.max(self.start.elapsed() + LEAD);
+        Leg { start, ..leg }
+    }
+
     /// Too many are missing for too long: the phase is over before it began.
     async fn give_up(&self, part: u32, within: Duration) -> (u32, Duration) {
         self.crew.cut(part);
         self.await_over(&[part]).await;
         if let Some(held) = self.recorder.book(|book| book.figures(part)).and_then(|part| part.connections) {
-            let (opened, planned, within_s) = (count(held.opened), count(held.planned), within.as_secs_f64());
+            let (opened, planned, within_s) = (count(held.stood()), count(held.planned), within.as_secs_f64());
             let within_s = number(Some(within_s));
             self.note(format!(
                 "{opened} of {planned} connections stood after {within_s} s: nothing was asked over them"
@@ -92,11 +104,22 @@ impl Conductor {
         (part, self.start.elapsed())
     }
 
+    /// When the first connection of a part was due, or the last one stood.
+    pub(super) fn log_opening(&self, part: u32, over: bool) {
+        let Some((spec, stood)) = self.recorder.book(|book| Some((book.spec(part)?.clone(), book.stood_by(part)?)))
+        else {
+            return;
+        };
+        let t_s = if over { stood } else { spec.start }.as_secs_f64();
+        self.log.write(&Row::Opening(PartRow { t_s, part, phase: spec.phase, label: spec.label, over }));
+    }
+
     fn note_opened(&self, part: u32) {
         let Some(figures) = self.recorder.book(|book| book.figures(part)) else { return };
         let Some(held) = figures.connections else { return };
         let (opened, seconds, p99) = (count(held.opened), number(held.opening_s), number(held.opening_ms.p99));
-        self.note(format!("{}: {opened} connections were opened in {seconds} s, p99 {p99} ms", figures.phase));
+        let kept = if held.kept > 0 { format!(", and {} kept", count(held.kept)) } else { String::new() };
+        self.note(format!("{}: {opened} connections were opened in {seconds} s, p99 {p99} ms{kept}", figures.phase));
     }
 
     /// Waits until every worker has said that all connections of a part stand.

@@ -6,6 +6,7 @@ mod conductor;
 mod ending;
 mod fleet;
 mod hold;
+mod left;
 mod needs;
 mod neighbours;
 mod observe;
@@ -25,6 +26,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub use fleet::{Fleet, Order, Roster, orders};
+pub(crate) use left::cut_off;
 pub use secrets::Secrets;
 pub(crate) use stage::Log;
 
@@ -113,13 +115,16 @@ pub async fn run(mut trial: Trial) -> Result<Finished, CouldNotRun> {
     let id = new_id()?;
     let hosts = permitted(&trial).await?;
     let dir = trial.out.join(&id);
-    std::fs::create_dir_all(&dir).map_err(|error| CouldNotRun(format!("{}: {error}", dir.display())))?;
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
     let mut fleet = trial.guard.clone().map_or_else(Fleet::default, Fleet::guarded);
     fleet.confine(&trial.scenario.target.limits, &id)?;
+    std::fs::create_dir_all(&dir).map_err(|error| CouldNotRun(format!("{}: {error}", dir.display())))?;
     let outcome = carry_out(&mut trial, &id, &dir, hosts, &secrets, &mut fleet).await;
     fleet.stop().await;
-    let (run, timeline) = outcome.map_err(|error| CouldNotRun(secrets.strike(&error.0)))?;
+    let (run, timeline) = outcome.map_err(|error| {
+        left::take_away(&dir);
+        CouldNotRun(secrets.strike(&error.0))
+    })?;
     let run = run.struck(&|text| secrets.strike(text));
     write_reports(&run, &timeline.series, &dir).map_err(CouldNotRun)?;
     Ok(Finished { run, dir })

@@ -70,6 +70,7 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
         limits: scenario.target.limits,
         memory_bytes: BASE_BYTES + (connections - held) * BUSY_CONNECTION_BYTES + held * HELD_CONNECTION_BYTES,
         record_bytes: seconds * RECORD_BYTES_PER_S + samples,
+        samples_bytes: samples,
     }
 }
 
@@ -103,7 +104,9 @@ fn held(phase: &Phase) -> u64 {
 fn burst(phase: &Phase) -> u64 {
     match &phase.arrivals {
         Arrivals::Batch { batch, .. } => phase.in_flight_max.min(*batch),
-        Arrivals::Hold { connections, opening, .. } if opening.per_s.is_none() => opening.at_once.min(*connections),
+        Arrivals::Hold { connections, opening, .. } if opening.per_s.is_none() => {
+            opening.at_once.min(opening.missing(*connections))
+        }
         Arrivals::Clients { .. } | Arrivals::Ladder { .. } => of_phase(phase),
         _ => 0,
     }

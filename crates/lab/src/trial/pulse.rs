@@ -224,7 +224,7 @@ fn told_of(fault: &FaultRow) -> String {
 /// Arrivals of a phase; what its connections say first is a journey as well.
 fn planned(phase: &Phase) -> Option<u64> {
     let said_first = match phase.arrivals {
-        Arrivals::Hold { connections, .. } if phase.opening.is_some() => connections,
+        Arrivals::Hold { connections, opening, .. } if phase.opening.is_some() => opening.missing(connections),
         _ => 0,
     };
     Some(phase.arrivals.count()?.saturating_add(said_first))

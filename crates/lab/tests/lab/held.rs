@@ -70,6 +70,94 @@ async fn phases_that_open_at_the_same_time_begin_when_all_are_in() {
     );
 }
 
+const LEVELS: &str = r#"
+format = 1
+name = "levels"
+summary = "One level of connections after the other"
+[vars]
+port = 1
+[target]
+url = "http://127.0.0.1:{{port}}"
+[[phase]]
+name = "low"
+arrivals = { hold = { connections = 4 }, rate = 200, for = "50ms" }
+opening = "enter"
+journey = "visit"
+[[phase]]
+name = "high"
+after = "20ms"
+keeps = "low"
+arrivals = { hold = { connections = 10 }, rate = 200, for = "50ms" }
+opening = "enter"
+journey = "visit"
+[[journey]]
+name = "visit"
+[[journey.step]]
+request = "GET /ready"
+[[journey]]
+name = "enter"
+[[journey.step]]
+name = "come"
+request = "GET /ready"
+[gates]
+"visit.errors" = "= 0"
+"enter.ok" = "= 10"
+"low.connections.opened" = "= 4"
+"low.connections.kept" = "= 0"
+"high.connections.opened" = "= 6"
+"high.connections.kept" = "= 4"
+"high.connections.opening_ms.count" = "= 6"
+"high.connections.reopened" = "= 0"
+"#;
+
+#[tokio::test]
+async fn a_level_opens_only_the_connections_that_are_missing() {
+    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let run = run(LEVELS, &[], &stub, &out.0).await.run;
+    assert_eq!(run.verdict, Verdict::Passed, "{:?}", run.gates);
+    let (limit, value, ok) = gate(&run, "high opened");
+    let said = value.as_str().unwrap();
+    assert!(ok && limit.starts_with("10 connections within") && said.ends_with(" s, beside 4 kept"), "{limit}: {said}");
+}
+
+/// What is written while a trial runs, without what is written at its end: as a lab that is killed leaves it.
+#[tokio::test]
+async fn connections_are_in_the_report_of_a_run_whose_lab_was_killed() {
+    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let finished = run(LEVELS, &[], &stub, &out.0).await;
+    std::fs::remove_file(finished.dir.join("run.json")).unwrap();
+    let again = lab::report::recorded(&finished.dir).unwrap().run;
+    assert_eq!(again.verdict, Verdict::Interrupted);
+    let held = |run: &Run, phase: &str| run.results.phases[phase].connections.clone().unwrap();
+    for phase in ["low", "high"] {
+        assert_eq!(held(&again, phase), held(&finished.run, phase));
+    }
+    let parts =
+        |run: &Run| -> Vec<_> { run.parts.iter().map(|part| (part.start_s, part.connections.clone())).collect() };
+    assert_eq!(parts(&again), parts(&finished.run));
+    assert!(gate(&again, "high.connections.opening_ms.count").2);
+    assert_eq!(gate(&again, "high opened"), gate(&finished.run, "high opened"));
+}
+
+#[tokio::test]
+async fn connections_that_were_still_being_opened_when_the_lab_was_killed_are_in_its_report() {
+    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let finished = run(LEVELS, &[], &stub, &out.0).await;
+    // The end of the opening had not come yet.
+    let path = finished.dir.join("timeline.jsonl");
+    let rows = std::fs::read_to_string(&path).unwrap();
+    let is_later = |row: &&str| {
+        let row: serde_json::Value = serde_json::from_str(row).unwrap();
+        row["part"] == 1 && (row["kind"] == "part" || row["kind"] == "opening" && row["over"] == true)
+    };
+    let earlier: String = rows.lines().filter(|row| !is_later(row)).map(|row| format!("{row}\n")).collect();
+    std::fs::write(&path, earlier).unwrap();
+    std::fs::remove_file(finished.dir.join("run.json")).unwrap();
+    let again = lab::report::recorded(&finished.dir).unwrap().run;
+    let held = again.results.phases["high"].connections.clone().unwrap();
+    assert_eq!((held.planned, held.kept, held.opened, held.opening_s), (10, 4, 6, None));
+}
+
 #[tokio::test]
 async fn a_phase_that_does_not_get_its_connections_says_why_and_asks_nothing() {
     let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());

@@ -85,11 +85,11 @@ impl Distribution {
         let mut sums = vec![0; levels.len() * stride];
         for unit in 0..stride - 1 {
             let tally = tallies.get(unit % units).map_or(&[][..], Vec::as_slice);
-            let mut counts = tally.iter().peekable();
-            let mut up_to = 0;
+            let (mut counted, mut up_to) = (0, 0);
             for (place, level) in levels.iter().enumerate() {
-                while let Some((_, count)) = counts.next_if(|(value, _)| value <= level) {
-                    up_to += count;
+                while counted < tally.len() && tally[counted].0 <= *level {
+                    up_to += tally[counted].1;
+                    counted += 1;
                 }
                 sums[place * stride + unit + 1] = sums[place * stride + unit] + up_to;
             }
@@ -125,13 +125,31 @@ impl Distribution {
 
 /// Every value that occurs, thinned out to as many as are told apart.
 fn levels_of(tallies: &[Tally]) -> Vec<u64> {
-    let mut levels: Vec<u64> = tallies.iter().flatten().map(|(value, _)| *value).collect();
-    levels.sort_unstable();
-    levels.dedup();
+    let mut lists: Vec<Vec<u64>> =
+        tallies.iter().map(|tally| tally.iter().map(|(value, _)| *value).collect()).collect();
+    while lists.len() > 1 {
+        lists = lists.chunks(2).map(|pair| united(&pair[0], pair.get(1).map_or(&[], Vec::as_slice))).collect();
+    }
+    let levels = lists.pop().unwrap_or_default();
     let step = levels.len().div_ceil(LEVELS_MAX).max(1);
     let last = levels.len();
     let kept = |place: &usize| (last - 1 - place).is_multiple_of(step);
     (0..last).filter(kept).map(|place| levels[place]).collect()
+}
+
+/// What occurs in either of two ascending lists, each value once. Seconds of one run share most of their values, so that
+/// uniting them pair by pair costs far less than sorting all of them.
+fn united(a: &[u64], b: &[u64]) -> Vec<u64> {
+    let (mut all, mut i, mut j) = (Vec::with_capacity(a.len() + b.len()), 0, 0);
+    while i < a.len() && j < b.len() {
+        let (x, y) = (a[i], b[j]);
+        all.push(x.min(y));
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    all.extend_from_slice(&a[i..]);
+    all.extend_from_slice(&b[j..]);
+    all
 }
 
 /// A percentile of a distribution, by the nearest rank.

@@ -153,8 +153,8 @@ impl Recorded {
         self.ok.push(ok as f64);
         self.errors.push(errors as f64);
         self.denied.push(denied as f64);
-        self.latency.push(tally(latencies));
-        self.service.push(tally(services));
+        self.latency.push(tally(&latencies));
+        self.service.push(tally(&services));
         self.cpu.push(0.01 * ok as f64 * pace.sqrt() * (1.0 + 0.05 * dice.normal()));
         self.finished.push(dice.events(8.0 / pace) as f64);
     }
@@ -176,14 +176,13 @@ fn pool() -> Vec<(i32, i32)> {
 }
 
 /// Steps of a value's logarithm, counted as a histogram would.
-fn tally(mut steps: Vec<i32>) -> Tally {
-    steps.sort_unstable();
-    let mut tally: Tally = Vec::new();
-    for same in steps.chunk_by(|a, b| a == b) {
-        let value = (f64::from(same[0]) / STEPS).exp().round() as u64;
-        tally.push((value, same.len() as u64));
-    }
-    tally
+fn tally(steps: &[i32]) -> Tally {
+    let lowest = steps.iter().copied().min().unwrap_or(0);
+    let highest = steps.iter().copied().max().unwrap_or(0);
+    let mut counts = vec![0; (highest - lowest) as usize + 1];
+    steps.iter().for_each(|step| counts[(step - lowest) as usize] += 1);
+    let value = |step: i32| (f64::from(step) / STEPS).exp().round() as u64;
+    (lowest..).zip(counts).filter(|(_, count)| *count > 0).map(|(step, count)| (value(step), count)).collect()
 }
 
 /// How two runs are drawn.

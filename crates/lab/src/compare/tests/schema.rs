@@ -1,6 +1,8 @@
 //! docs/compare.schema.json against the comparison that programs read: what is written is described there, and what is
 //! described there is written.
 
+use std::sync::LazyLock;
+
 use serde_json::{Value, json};
 
 use super::super::{Options, Side, compare, json};
@@ -15,6 +17,9 @@ fn schema() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/compare.schema.json");
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
+
+/// The same for all tests: to make them is most of the work.
+static DOCUMENTS: LazyLock<Vec<Value>> = LazyLock::new(documents);
 
 /// Comparisons that together have every member that one can have: of single runs, and of repeats; with nothing to say
 /// about some figures, and with settings that differ.
@@ -36,17 +41,17 @@ fn documents() -> Vec<Value> {
 
 #[test]
 fn what_is_written_is_described() {
-    checker::check_described(&schema(), &documents(), RENEW);
+    checker::check_described(&schema(), &DOCUMENTS, RENEW);
 }
 
 #[test]
 fn what_is_described_is_written() {
-    checker::check_written(&schema(), &documents(), RENEW);
+    checker::check_written(&schema(), &DOCUMENTS, RENEW);
 }
 
 #[track_caller]
 fn check_refused(pointer: &str, change: impl FnOnce(&mut Value), expected: &str) {
-    checker::check_refused(&schema(), documents().remove(0), pointer, change, expected);
+    checker::check_refused(&schema(), DOCUMENTS[0].clone(), pointer, change, expected);
 }
 
 #[test]

@@ -32,8 +32,20 @@ pub(super) enum Load {
     Clients(Clients),
     /// Connections that are held.
     Held(Box<Held>),
+    /// Connections that stay for a later leg, which goes on with them.
+    Left(Box<Held>),
     /// Nothing, or nothing any more.
     Nothing,
+}
+
+impl Load {
+    /// The connections that stand, whatever is done with them.
+    pub(super) fn standing(&mut self) -> Option<&mut Held> {
+        match self {
+            Self::Held(held) | Self::Left(held) => Some(held),
+            Self::Open(_) | Self::Clients(_) | Self::Nothing => None,
+        }
+    }
 }
 
 /// One worker's share of a leg: it is number `worker` of those `of` workers that take part.
@@ -101,7 +113,7 @@ impl Course {
             Load::Open(open) => open.next_due(),
             Load::Clients(clients) => clients.next_due(),
             Load::Held(held) => held.next_due(),
-            Load::Nothing => None,
+            Load::Left(_) | Load::Nothing => None,
         }
     }
 
@@ -112,7 +124,7 @@ impl Course {
             Load::Open(open) => open.next.map(|arrival| arrival.part),
             Load::Clients(clients) => (!clients.have_all_begun()).then_some(self.leg.part),
             Load::Held(_) => Some(self.leg.part),
-            Load::Nothing => None,
+            Load::Left(_) | Load::Nothing => None,
         };
         self.parts.close_below(coming.unwrap_or(self.parts.end()), overs);
     }
@@ -130,7 +142,7 @@ impl Course {
                 self.parts.not_sent(self.leg.part, journeys + openings);
                 (journeys, openings)
             }
-            Load::Clients(_) | Load::Nothing => (0, 0),
+            Load::Clients(_) | Load::Left(_) | Load::Nothing => (0, 0),
         }
     }
 
@@ -271,7 +283,19 @@ mod tests {
 
     fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
         let (start, reconnect) = (SECOND, Reconnect::Never);
-        Leg { phase: 0, journey: 0, part: 4, start, schedule, in_flight_max, reconnect, opening: None, seed: 1 }
+        Leg {
+            phase: 0,
+            journey: 0,
+            part: 4,
+            start,
+            schedule,
+            in_flight_max,
+            reconnect,
+            opening: None,
+            keeps: None,
+            leaves: false,
+            seed: 1,
+        }
     }
 
     fn bursts(batch: u64, times: u64) -> Schedule {

@@ -177,6 +177,34 @@ impl Held {
         self.plan.asked.as_ref().map(|asked| asked.start.saturating_add(self.plan.lasting))
     }
 
+    /// Goes on with the connections of a leg that is over: those that stand need no opening, and those that were lost
+    /// are opened at once. Gives the members that stand, and the connections for which there is no member.
+    pub(super) fn go_on_with(&mut self, left: Self) -> (Vec<(u32, Key)>, Vec<Key>) {
+        let (mut kept, mut surplus) = (Vec::new(), Vec::new());
+        for (member, link) in (0..).zip(left.members.into_iter().map(|member| member.link)) {
+            match (self.members.get_mut(member as usize), link) {
+                (Some(state), Some(link)) => {
+                    *state = Member { link: Some(link), stood: true, ..Member::default() };
+                    kept.push((member, link));
+                }
+                (Some(_), None) => self.lost.push_back((self.plan.leg.start, member)),
+                (None, link) => surplus.extend(link),
+            }
+            self.begun = (member + 1).min(self.members.len() as u32);
+        }
+        self.stood = kept.len() as u32;
+        self.kept = left.kept;
+        if !self.kept.is_empty() {
+            self.kept.resize(self.members.len(), Values::default());
+        }
+        (kept, surplus)
+    }
+
+    /// Every connection that stands.
+    pub(super) fn links(&self) -> impl Iterator<Item = Key> {
+        self.members.iter().filter_map(|member| member.link)
+    }
+
     /// Requests that are due and wait.
     pub(super) fn queued(&self) -> u64 {
         self.passed - self.taken
@@ -329,6 +357,14 @@ impl Held {
         self.closing != Closing::Done
     }
 
+    /// Closes none of them, because they stay: nothing more, said once.
+    pub(super) fn leave_all(&mut self) -> Closed {
+        match std::mem::replace(&mut self.closing, Closing::Done) {
+            Closing::From(_) => Closed::Last,
+            Closing::Done => Closed::Nothing,
+        }
+    }
+
     /// Some more members to close; nothing more when all have had their turn. Busy ones close when their request is
     /// over.
     pub(super) fn close_some(&mut self, count: usize) -> Closed {
@@ -362,8 +398,19 @@ mod tests {
         let opening = crate::scenario::Opening::default();
         let schedule = Schedule::Hold { connections, opening, rate_per_s, lasting: SECOND };
         let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-        let leg =
-            Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max: 1, reconnect, opening: None, seed: 1 };
+        let leg = Leg {
+            phase: 0,
+            journey: 0,
+            part: 0,
+            start,
+            schedule,
+            in_flight_max: 1,
+            reconnect,
+            opening: None,
+            keeps: None,
+            leaves: false,
+            seed: 1,
+        };
         Held::new(&leg, Seat { worker, of }).unwrap()
     }
 
@@ -450,6 +497,44 @@ mod tests {
         assert_eq!((held.next_due(), held.end()), (Some(9 * SECOND), Some(10 * SECOND)));
         let first = held.take_request(9 * SECOND).unwrap();
         assert_eq!((first.0, first.1.index, first.1.intended), (0, 0, 9 * SECOND));
+    }
+
+    #[test]
+    fn a_level_goes_on_with_what_the_one_before_has_left() {
+        let (key, mut before) = (key(), held(3, None, 0, 1));
+        for member in 0..3 {
+            before.take_opening(Duration::ZERO);
+            before.opened(member, Some(key), Duration::ZERO);
+        }
+        before.keep(2, Box::new([("name".into(), "Ann".into())]));
+        before.detach(1, SECOND);
+        assert_eq!((before.leave_all(), before.leave_all()), (Closed::Last, Closed::Nothing));
+        let mut next = held(5, Some(8.0), 0, 1);
+        assert_eq!(next.go_on_with(before), (vec![(0, key), (2, key)], Vec::new()));
+        assert_eq!((next.stood, next.links().count(), next.values(2).len()), (2, 2, 1));
+        // Those that were lost meanwhile are opened like those that have never been.
+        let mut missing = Vec::new();
+        while let Some(opening) = next.take_opening(Duration::ZERO) {
+            missing.push(opening.member);
+            assert_eq!(next.opened(opening.member, Some(key), SECOND), Stood::First(Duration::ZERO));
+        }
+        missing.sort_unstable();
+        assert_eq!((missing, next.is_in()), (vec![1, 3, 4], true));
+        next.ask_from(SECOND);
+        let asked: Vec<u32> = std::iter::from_fn(|| next.take_request(2 * SECOND)).map(|(member, _)| member).collect();
+        assert_eq!(asked, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn connections_without_a_place_in_the_next_level_are_given_back() {
+        let (key, mut before) = (key(), held(2, None, 0, 1));
+        for member in 0..2 {
+            before.take_opening(Duration::ZERO);
+            before.opened(member, Some(key), Duration::ZERO);
+        }
+        let mut next = held(1, None, 0, 1);
+        assert_eq!(next.go_on_with(before), (vec![(0, key)], vec![key]));
+        assert_eq!((next.is_in(), next.take_opening(SECOND)), (true, None));
     }
 
     #[test]

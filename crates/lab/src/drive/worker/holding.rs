@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::course::Load;
+use super::course::{Course, Load};
 use super::flights::Role;
 use super::held::{Closed, Held, Opening, Stood};
 use super::journey::Outcome;
@@ -27,7 +27,43 @@ impl Worker {
     fn held_of(&mut self, at: usize) -> Option<&mut Held> {
         match &mut self.courses[at].load {
             Load::Held(held) => Some(held),
-            Load::Open(_) | Load::Clients(_) | Load::Nothing => None,
+            Load::Open(_) | Load::Clients(_) | Load::Left(_) | Load::Nothing => None,
+        }
+    }
+
+    /// Whether the connections of a course are closed by now: it is over, and no later one goes on with them.
+    fn is_closing(&self, at: usize) -> bool {
+        let course = &self.courses[at];
+        course.closing && (!course.leg.leaves || self.stopping.is_some())
+    }
+
+    /// A course goes on with the connections of the one that it names, which is over everywhere.
+    pub(super) fn go_on_with(&mut self, at: usize) {
+        let (part, Some(phase)) = (self.courses[at].leg.part, self.courses[at].leg.keeps) else { return };
+        let is_meant = |course: &Course| course.leg.phase == phase && matches!(course.load, Load::Left(_));
+        let Some(before) = self.courses.iter_mut().find(|course| is_meant(course)) else { return };
+        let Load::Left(left) = std::mem::replace(&mut before.load, Load::Nothing) else { return };
+        let (kept, surplus) = match self.held_of(at) {
+            Some(held) => held.go_on_with(*left),
+            None => (Vec::new(), left.links().collect()),
+        };
+        self.book.kept(part, kept.len() as u64);
+        for (member, key) in kept {
+            if let Some(link) = self.links.get_mut(key) {
+                link.held = Some((at, member));
+            }
+        }
+        surplus.into_iter().for_each(|link| self.close_link(link));
+    }
+
+    /// Closes what stays for a course that never comes.
+    pub(super) fn close_left(&mut self) {
+        for at in 0..self.courses.len() {
+            if let Load::Left(held) = &self.courses[at].load {
+                let links: Vec<Key> = held.links().collect();
+                links.into_iter().for_each(|link| self.close_link(link));
+                self.courses[at].load = Load::Nothing;
+            }
         }
     }
 
@@ -194,7 +230,7 @@ impl Worker {
         self.held -= 1;
         let (closing, journey, part) =
             (self.courses[at].closing, self.courses[at].leg.journey, self.courses[at].leg.part);
-        if let Some(held) = self.held_of(at) {
+        if let Some(held) = self.courses[at].load.standing() {
             held.detach(member, now);
         }
         let Some(Gone { failure, in_order, was_idle }) = gone.filter(|_| !closing) else { return };
@@ -218,17 +254,16 @@ impl Worker {
         let now = self.at();
         let Some(flight) = self.flights.get_mut(key) else { return };
         let (at, member, link) = (flight.leg, flight.member, flight.link.take());
-        let closing = self.courses[at].closing;
         self.keep_values(key);
         self.release(key);
         if let Some(link) = link {
             self.keep_member(at, member, link);
         }
-        if closing {
+        if self.is_closing(at) {
             if let Some(link) = link {
                 self.close_link(link);
             }
-        } else if let Some(held) = self.held_of(at) {
+        } else if let Some(held) = self.courses[at].load.standing() {
             held.free(member, now);
             self.go_on_since(at, member, free);
         }
@@ -241,7 +276,7 @@ impl Worker {
         if link.held.replace((at, member)).is_none() {
             self.held += 1;
             self.book.reopened(self.courses[at].leg.part);
-            if let Some(held) = self.held_of(at) {
+            if let Some(held) = self.courses[at].load.standing() {
                 held.attach(member, key);
             }
         }
@@ -263,10 +298,11 @@ impl Worker {
         }
     }
 
-    /// Closes some connections of a leg that is over.
+    /// Closes some connections of a leg that is over, or leaves them.
     pub(super) fn wind_down(&mut self, at: usize) {
-        let part = self.courses[at].leg.part;
-        match self.held_of(at).map(|held| held.close_some(CLOSED_PER_TURN)) {
+        let (part, stays) = (self.courses[at].leg.part, !self.is_closing(at));
+        let wind_down = |held: &mut Held| if stays { held.leave_all() } else { held.close_some(CLOSED_PER_TURN) };
+        match self.held_of(at).map(wind_down) {
             Some(Closed::Some(links)) => links.into_iter().for_each(|link| self.close_link(link)),
             Some(Closed::Last) => {
                 self.courses[at].parts.ended(part, &mut self.overs);

@@ -52,7 +52,7 @@ impl Worker {
                 Some(arrival) => (arrival, arrival.intended),
                 None => return false,
             },
-            Load::Held(_) | Load::Nothing => return false,
+            Load::Held(_) | Load::Left(_) | Load::Nothing => return false,
         };
         if free_since > arrival.intended {
             self.book.capped();
@@ -381,7 +381,7 @@ impl Worker {
         if matches!(course.load, Load::Held(_)) {
             return self.free_member(key, free);
         }
-        let once = matches!(course.load, Load::Open(_) | Load::Nothing);
+        let once = matches!(course.load, Load::Open(_) | Load::Left(_) | Load::Nothing);
         if course.leg.reconnect != Reconnect::Never || once {
             let link = flight.link.take();
             let keep = course.leg.reconnect == Reconnect::Never;
@@ -408,7 +408,7 @@ impl Worker {
                     Outcome::Ok | Outcome::Denied => self.begin_another(key, free),
                 }
             }
-            Load::Clients(_) | Load::Held(_) | Load::Nothing => self.release(key),
+            Load::Clients(_) | Load::Held(_) | Load::Left(_) | Load::Nothing => self.release(key),
         }
     }
 

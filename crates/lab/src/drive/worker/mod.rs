@@ -237,6 +237,7 @@ impl Worker {
         self.courses.push(course);
         self.active.push(self.courses.len() - 1);
         let at = self.courses.len() - 1;
+        self.go_on_with(at);
         self.say_opened(at);
         self.close_parts(at);
     }
@@ -299,6 +300,7 @@ impl Worker {
                 self.wind_down(at);
             }
         }
+        self.close_left();
         self.say_news();
         self.book.tear();
         self.say_pages();
@@ -324,7 +326,10 @@ impl Worker {
         }
         let course = &mut self.courses[at];
         if course.parts.are_over() {
-            course.load = Load::Nothing;
+            course.load = match std::mem::replace(&mut course.load, Load::Nothing) {
+                Load::Held(held) if course.leg.leaves => Load::Left(held),
+                _ => Load::Nothing,
+            };
             self.active.retain(|active| *active != at);
         }
     }

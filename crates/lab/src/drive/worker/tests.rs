@@ -75,8 +75,19 @@ fn worker(address: SocketAddr) -> (Worker, mpsc::Sender<Order>) {
 /// Turns until nothing is left to do.
 fn drive(worker: &mut Worker, orders: &mpsc::Sender<Order>, schedule: Schedule) {
     let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-    let leg =
-        Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max: 1, reconnect, opening: None, seed: 1 };
+    let leg = Leg {
+        phase: 0,
+        journey: 0,
+        part: 0,
+        start,
+        schedule,
+        in_flight_max: 1,
+        reconnect,
+        opening: None,
+        keeps: None,
+        leaves: false,
+        seed: 1,
+    };
     orders.send(Order::Leg(leg)).unwrap();
     worker.bell().ring();
     while worker.courses.is_empty() || !worker.active.is_empty() {

@@ -103,7 +103,7 @@ impl Timeline {
                 self.faults.push(row.clone());
             }
             Row::Note(row) if self.notes.len() < TIMELINE_NOTES_MAX => self.notes.push(row.clone()),
-            Row::Fault(_) | Row::Note(_) => {}
+            Row::Opening(_) | Row::Held(_) | Row::Fault(_) | Row::Note(_) => {}
         }
     }
 

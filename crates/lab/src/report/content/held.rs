@@ -15,6 +15,7 @@ pub(super) fn section(run: &Run) -> Section {
         "phase",
         "planned",
         "opened",
+        "kept",
         "failed tries",
         "in s",
         "opened/s",
@@ -33,7 +34,7 @@ pub(super) fn section(run: &Run) -> Section {
 }
 
 fn row(name: &str, held: &HeldFigures) -> Vec<Cell> {
-    let head = [Cell::from(name), held.planned.into(), held.opened.into(), held.failed.into()];
+    let head = [Cell::from(name), held.planned.into(), held.opened.into(), held.kept.into(), held.failed.into()];
     let times = [held.opening_s, held.opened_per_s].map(Cell::from);
     let later = [held.closed, held.dropped, held.reopened].map(Cell::from);
     head.into_iter().chain(times).chain(later).collect()

@@ -245,7 +245,7 @@ fn settings_change_variables_and_any_key() {
         ),
         (
             "phase.p.spped=1",
-            "--set phase.p.spped=1: `phase.p.spped` is not a key that stands here; known: name, arrivals, in_flight_max, \
+            "--set phase.p.spped=1: `phase.p.spped` is not a key that stands here; known: name, arrivals, keeps, in_flight_max, \
              journey, opening, after, at, reconnect",
         ),
     ];

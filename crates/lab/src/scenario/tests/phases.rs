@@ -1,5 +1,6 @@
 //! Loads as rows: the text of a phase and what is read, or what is wrong with it.
 
+use std::ops::Add as _;
 use std::time::Duration;
 
 use super::super::{Arrivals, Each, EdgeArrivals, Every, Opening, Phase, Reconnect};
@@ -11,6 +12,76 @@ fn with(phase: &str) -> String {
     assert!(GOOD.contains(OPEN));
     GOOD.replace(OPEN, phase)
 }
+
+/// A phase that holds connections, and what the next one says beside its own.
+fn levels(second: &str) -> String {
+    let first = "arrivals = { hold = { connections = 20, open_per_s = 10 }, for = \"1s\" }";
+    with(&format!("{first}\njourney = \"j\"\n[[phase]]\nname = \"q\"\n{second}"))
+}
+
+const HIGHER: &str = "arrivals = { hold = { connections = 50, open_per_s = 10, open_within = \"4s\" }, for = \"1s\" }";
+
+#[test]
+fn a_phase_goes_on_with_the_connections_of_an_earlier_one() {
+    let read = read(&levels(&format!("{HIGHER}\nkeeps = \"p\"")), &[]).unwrap();
+    let Arrivals::Hold { opening, connections, .. } = read.phases[1].arrivals else { panic!() };
+    // Only those that are missing take their time.
+    assert_eq!((opening.kept, opening.missing(connections), opening.planned(connections)), (20, 30, s(3)));
+    let shown: Vec<_> = read.phases.iter().map(|phase| (phase.keeps, phase.leaves)).collect();
+    assert_eq!(shown, [(None, true), (Some(0), false)]);
+}
+
+#[track_caller]
+fn check_keeps(second: &str, expected: &[&str]) {
+    let other = "[[journey]]\nname = \"k\"\n[[journey.step]]\nrequest = \"GET /k\"\n";
+    let complaints = complaints(&format!("{}{other}", levels(second)));
+    let complaints: Vec<&str> = complaints.iter().map(|text| text.split_once(": ").unwrap().1).collect();
+    assert_eq!(complaints, expected, "{second}");
+}
+
+#[test]
+fn connections_are_left_to_one_that_would_have_opened_the_same() {
+    check_keeps(&format!("{HIGHER}\nkeeps = \"p\""), &[]);
+    check_keeps(
+        &format!("{HIGHER}\nkeeps = \"x\""),
+        &[LONGER, "`phase.q.keeps` is \"x\", but there is no such [[phase]]; known: p, q"],
+    );
+    check_keeps(
+        &format!("{HIGHER}\nkeeps = \"q\""),
+        &[LONGER, "`phase.q.keeps` is \"q\", which is no earlier phase: only one before it can leave it any"],
+    );
+    check_keeps(
+        "arrivals = { clients = 20, requests = 1 }\nkeeps = \"p\"",
+        &["`phase.q.keeps` is for held connections alone: no other phase has any to go on with"],
+    );
+    check_keeps(
+        &format!("{HIGHER}\nat = \"5s\"\nkeeps = \"p\""),
+        &[
+            "`phase.q.keeps` stands beside `at`: a phase that goes on with connections begins when those who had them are over",
+        ],
+    );
+    check_keeps(
+        &HIGHER.replace("50", "19").replace("4s", "9s").add("\nkeeps = \"p\""),
+        &["`phase.q.keeps` is \"p\", which holds 20 connections: hold at least as many"],
+    );
+    check_keeps(
+        &format!("{HIGHER}\nopening = \"k\"\nkeeps = \"p\""),
+        &[
+            "`phase.q.keeps` is \"p\", which must have the same `journey` and `opening`: its connections have said those",
+        ],
+    );
+    let twice = format!("{HIGHER}\nkeeps = \"p\"\njourney = \"j\"\n[[phase]]\nname = \"r\"\n{HIGHER}\nkeeps = \"p\"");
+    check_keeps(&twice, &["`phase.r.keeps` is \"p\", whose connections another phase has gone on with already"]);
+    let other = format!(
+        "arrivals = {{ rate = 1, for = \"1s\" }}\nin_flight_max = 1\njourney = \"j\"\n[[phase]]\nname = \"r\"\n{}",
+        "arrivals = { hold = { connections = 1 }, for = \"1s\" }\nkeeps = \"q\""
+    );
+    check_keeps(&other, &["`phase.r.keeps` is \"q\", which must hold connections and have no `at` of its own"]);
+}
+
+/// What a level says that would have to open all of its connections.
+const LONGER: &str =
+    "`phase.q.arrivals.hold.open_within` must be longer than the 5.0 s that it takes to begin all of them";
 
 fn phase(text: &str) -> Phase {
     read(&with(text), &[]).unwrap_or_else(|complaint| panic!("{text}:\n{complaint}")).phases.remove(0)

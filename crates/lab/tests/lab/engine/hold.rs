@@ -58,10 +58,12 @@ fn requests_go_over_all_connections_in_turn() {
     let target = Scripted::start(|_| ok());
     let leg = hold(5, Some(500.0), Duration::from_millis(100));
     let said = Rig::start(setting(visit(), target.address), vec![leg], 2).until_over();
-    assert_eq!((said.counts(), target.connections()), ((50, 0, 0), 5));
+    // On a machine that stands still, some may be due too late to be sent.
+    let ((good, denied, errors), late) = (said.counts(), said.not_sent());
+    assert_eq!((good + late, denied, errors, target.connections()), (50, 0, 0, 5));
     let mut by_connection: BTreeMap<u64, u64> = BTreeMap::new();
     target.asked().iter().for_each(|asked| *by_connection.entry(asked.connection).or_default() += 1);
-    assert!(by_connection.values().all(|count| *count == 10), "{by_connection:?}");
+    assert!(by_connection.values().all(|count| (10 - late.min(10)..=10).contains(count)), "{by_connection:?}");
     // They count from the moment at which all stood, and not from the first opening.
     let asked_from = said.opened.iter().map(|opened| opened.2).max().unwrap();
     let first = said.rows().iter().map(|row| row[4].parse::<u64>().unwrap()).min();
@@ -121,6 +123,57 @@ fn a_request_whose_connection_is_lost_says_so_and_the_connection_comes_back() {
     assert_eq!((said.held(), target.connections()), ([1, 1, 0, 0, 1], 2));
     assert!(good >= 3 && said.sum(|page| page.capped) >= 2);
     assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Closed, 1)]);
+}
+
+/// A level that leaves its connections, and the next one, which goes on with them.
+fn levels(connections: [u64; 2], rate_per_s: Option<f64>) -> [Leg; 2] {
+    let lasting = Duration::from_millis(50);
+    let [low, high] = connections.map(|connections| hold(connections, rate_per_s, lasting));
+    [Leg { leaves: true, ..low }, Leg { phase: 1, part: 1, keeps: Some(0), ..high }]
+}
+
+#[test]
+fn the_next_level_opens_only_what_is_missing() {
+    // Fewer connections than workers, as many, and more: each worker goes on with its own.
+    for (low, high) in [(1, 2), (2, 5), (3, 3), (3, 40), (40, 41)] {
+        let target = Scripted::start(|_| ok());
+        let [first, second] = levels([low, high], Some(400.0));
+        let mut rig = Rig::start(setting(visit(), target.address), vec![first], 3);
+        rig.go_on(0, second);
+        let said = rig.until_over();
+        assert_eq!((said.held(), said.kept()), ([high, 0, 0, 0, 0], low), "{low} and {high}");
+        // Every request of both levels went over one of them; on a machine that stands still, some may be due too late.
+        let (good, denied, errors) = said.counts();
+        assert_eq!((good + said.not_sent(), denied, errors, target.connections()), (40, 0, 0, high));
+        assert_eq!(said.opened.iter().filter(|opened| opened.1 == 1).count(), 3);
+    }
+}
+
+#[test]
+fn what_is_lost_between_two_levels_is_opened_by_the_second() {
+    let target = Scripted::start(|_| ok());
+    let [first, second] = levels([4, 4], None);
+    let mut rig = Rig::start(setting(visit(), target.address), vec![first], 1);
+    rig.go_on(0, burst_beside());
+    rig.await_gauges(|gauges| gauges.held == 4 && gauges.over == 1);
+    target.hang_up(0);
+    rig.await_gauges(|gauges| gauges.held == 3);
+    rig.go_on(2, second);
+    let said = rig.until_over();
+    assert_eq!((said.held(), said.kept(), target.connections()), ([5, 0, 0, 0, 0], 3, 6));
+}
+
+/// Anything that comes between two levels: one arrival, over a connection of its own.
+fn burst_beside() -> Leg {
+    Leg { phase: 2, part: 2, reconnect: lab::scenario::Reconnect::Request, ..leg(super::burst(1), 1) }
+}
+
+#[test]
+fn what_stays_for_a_level_that_never_comes_is_closed_at_the_end() {
+    let target = Scripted::start(|_| ok());
+    let [first, _] = levels([7, 9], None);
+    let rig = Rig::start(setting(visit(), target.address), vec![first], 2);
+    assert_eq!(rig.until_over().held(), [7, 0, 0, 0, 0]);
 }
 
 #[test]

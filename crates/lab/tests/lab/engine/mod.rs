@@ -107,7 +107,19 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
 
 pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
     let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-    Leg { phase: 0, journey: 0, part: 0, start, schedule, in_flight_max, reconnect, opening: None, seed: 7 }
+    Leg {
+        phase: 0,
+        journey: 0,
+        part: 0,
+        start,
+        schedule,
+        in_flight_max,
+        reconnect,
+        opening: None,
+        keeps: None,
+        leaves: false,
+        seed: 7,
+    }
 }
 
 pub(super) fn burst(batch: u64) -> Schedule {
@@ -160,6 +172,16 @@ impl Rig {
                 return message;
             }
         }
+    }
+
+    /// Hands another leg over once a part is over everywhere.
+    pub(super) fn go_on(&mut self, part: u32, leg: Leg) {
+        let is_over = |said: &Said| said.overs.iter().filter(|over| over.1 == part).count() == self.workers as usize;
+        while !is_over(&self.said.borrow()) {
+            self.take_next();
+        }
+        self.crew.send(leg.clone());
+        self.legs.push(leg);
     }
 
     /// Waits until everything is over, and then ends the crew.
@@ -252,7 +274,7 @@ impl Said {
             cells.fold((0, 0, 0), |(a, b, c), cell| (a + cell.ok, b + cell.denied, c + cell.errors));
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
         assert_eq!((gauges.due, gauges.over), (ended, ended), "{gauges:?}");
-        assert_eq!((gauges.in_flight, gauges.queued), (0, 0));
+        assert_eq!((gauges.in_flight, gauges.queued, gauges.held), (0, 0, 0));
         let overs: u64 = self.overs.iter().map(|(_, _, not_sent)| not_sent).sum();
         assert_eq!(overs, self.not_sent());
         for worker in self.intervals.iter().map(|page| page.worker).collect::<BTreeSet<u32>>() {
@@ -293,6 +315,11 @@ impl Said {
         let opened = sum(|cell| cell.opened);
         assert_eq!(sum(|cell| cell.opening_us.len()), opened);
         [opened, sum(|cell| cell.reopened), sum(|cell| cell.failed), sum(|cell| cell.closed), sum(|cell| cell.dropped)]
+    }
+
+    /// Connections that stood when their part began.
+    pub(super) fn kept(&self) -> u64 {
+        self.intervals.iter().flat_map(|interval| &interval.held).map(|cell| cell.kept).sum()
     }
 
     pub(super) fn retries(&self) -> u64 {
