@@ -18,6 +18,11 @@ use std::str::FromStr;
 )]
 pub struct NotAnId;
 
+/// Characters of a hyphenated id.
+const HYPHENATED_CHARS: usize = 36;
+/// Where its hyphens stand.
+const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+
 /// The 16 bytes of a version 7 id: 48 bits of milliseconds, then 74 random bits around the version and the variant.
 fn v7(now: UnixMs, random: [u8; 10]) -> u128 {
     let ms = u128::from(u64::try_from(now.0).unwrap_or(0)) & 0xffff_ffff_ffff;
@@ -28,19 +33,24 @@ fn v7(now: UnixMs, random: [u8; 10]) -> u128 {
     ms << 80 | u128::from_be_bytes(tail)
 }
 
+/// In one piece: an answer of the card tables has dozens of ids, and whoever collects pieces asks for memory for each.
 fn write_hyphenated(id: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let (a, b, c) = ((id >> 96) as u32, (id >> 80) as u16, (id >> 64) as u16);
-    let (d, e) = ((id >> 48) as u16, id & 0xffff_ffff_ffff);
-    write!(f, "{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; HYPHENATED_CHARS];
+    let mut rest = id;
+    for at in (0..HYPHENATED_CHARS).rev().filter(|at| !HYPHENS.contains(at)) {
+        text[at] = DIGITS[(rest & 0xf) as usize];
+        rest >>= 4;
+    }
+    f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
 fn parse_hyphenated(text: &str) -> Result<u128, NotAnId> {
     let bytes = text.as_bytes();
-    let hyphens = [8, 13, 18, 23];
-    if bytes.len() != 36 || hyphens.iter().any(|&at| bytes[at] != b'-') {
+    if bytes.len() != HYPHENATED_CHARS || HYPHENS.iter().any(|&at| bytes[at] != b'-') {
         return Err(NotAnId);
     }
-    let digits = bytes.iter().enumerate().filter(|(at, _)| !hyphens.contains(at)).map(|(_, byte)| *byte);
+    let digits = bytes.iter().enumerate().filter(|(at, _)| !HYPHENS.contains(at)).map(|(_, byte)| *byte);
     digits.into_iter().try_fold(0u128, |id, byte| {
         let digit = char::from(byte).to_digit(16).ok_or(NotAnId)?;
         Ok(id << 4 | u128::from(digit))
@@ -160,9 +170,6 @@ pub struct GameId {
      0190b5a4-7c1e-7000-8000-000000000001-1"
 )]
 pub struct NotAGameId;
-
-/// Characters of a hyphenated id.
-const HYPHENATED_CHARS: usize = 36;
 
 /// A decimal number as we write it: digits, no sign, no leading zeros.
 fn parse_plain<T: FromStr>(text: &str) -> Option<T> {

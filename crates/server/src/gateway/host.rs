@@ -1,13 +1,10 @@
 //! Whom a request is for: one of HTTP/1.1 names its host, and once (RFC 9112, section 3.2). A proxy before us that reads the first of
 //! two names, where we read the second, would not be at the site where we think we are.
 //!
-//! Looked at where connections come in: what is asked inside the process needs no name. Knows no sites.
+//! Looked at where connections come in, and refused by the router: what is asked inside the process needs no name. Knows no sites.
 
-use super::problem::ApiError;
-use axum::extract::Request;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use http::{Version, header};
+use super::problem::{ApiError, ApiResult};
+use http::{Extensions, Version, header};
 
 /// In the extensions of a request that does not say whom it is for.
 #[derive(Clone, Copy, Debug)]
@@ -24,11 +21,12 @@ pub(super) fn mark_unnamed<B>(request: &mut http::Request<B>) -> bool {
     is_unnamed
 }
 
-/// A layer for the whole router: a refusal is counted and logged like any other.
-pub(super) async fn refuse(request: Request, next: Next) -> Response {
-    match request.extensions().get() {
-        Some(Unnamed) => ApiError::BadHost.into_response(),
-        None => next.run(request).await,
+/// # Errors
+/// [`ApiError::BadHost`] of a request that was marked.
+pub(super) fn refuse_unnamed(extensions: &Extensions) -> ApiResult<()> {
+    match extensions.get() {
+        Some(Unnamed) => Err(ApiError::BadHost),
+        None => Ok(()),
     }
 }
 

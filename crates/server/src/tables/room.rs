@@ -316,7 +316,7 @@ impl Waiting {
                 match &state.seats[*at as usize] {
                     Seat::Waits { after, .. } => {
                         let feed = Feed::News(News { events: Vec::new(), seq: *after, committed_at_us: None });
-                        Some(Arc::new(FeedAnswer { feed, online: room.online_of(&state) }))
+                        Some(Arc::new(FeedAnswer::new(feed, room.online_of(&state))))
                     }
                     Seat::Answered { answer, .. } => answer.as_ref().ok().cloned(),
                     Seat::Free { .. } => None,

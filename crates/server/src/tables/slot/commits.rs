@@ -1,11 +1,11 @@
 //! What becomes of a commit: it is applied and told, or the table is read again.
 
+use super::machine::Telling;
 use super::verdict::{Verdict, verdict};
-use super::{ATTEMPTS_MAX, Deed, Doing, Slot, TIMER_PAUSE, guarded, news};
+use super::{ATTEMPTS_MAX, Deed, Doing, Slot, TIMER_PAUSE, guarded};
 use crate::tables::keeper::Ways;
 use crate::tables::message::{Act, Reply, Request};
 use crate::tables::outside::{Committed, Outside};
-use crate::tables::room::Answer;
 use crate::tables::{Acted, Opened, Seen, TableError};
 use engine::commands::Outcome;
 use engine::ids::PlayerId;
@@ -118,18 +118,8 @@ impl Slot {
         let (Some(table), Some(room)) = (&self.table, &self.room) else { return Ok(()) };
         let told = guarded(self.id, || {
             room.know(table.members());
-            let online = room.online();
-            // Visitors who know as much get the same, and there may be many of them.
-            let mut visitors: Option<(u64, Option<Answer>)> = None;
-            room.tell(|viewer, after| match (viewer, &visitors) {
-                (None, Some((known, answer))) if *known == after => answer.clone(),
-                (None, _) => {
-                    let answer = news(table, None, after, &online);
-                    visitors = Some((after, answer.clone()));
-                    answer
-                }
-                (Some(_), _) => news(table, viewer, after, &online),
-            })
+            let mut telling = Telling::new(table, room.online());
+            room.tell(|viewer, after| telling.tell(viewer, after))
         })?;
         if let Some(committed_at_us) = committed_at_us.filter(|_| told > 0) {
             let late_us = ways.outside.now_us().saturating_sub(committed_at_us);

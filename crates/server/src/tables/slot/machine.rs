@@ -8,6 +8,9 @@ use engine::tables::{self, Change, Table};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// Answers with which a new one is compared: most changes look one way to whoever made them and another to all others.
+const TOLD_KEPT: usize = 2;
+
 /// The change, as the store is asked for it.
 pub(super) fn append(id: TableId, epoch: u32, change: &Change) -> TableAppend {
     TableAppend {
@@ -23,9 +26,56 @@ pub(super) fn append(id: TableId, epoch: u32, change: &Change) -> TableAppend {
 
 /// What this viewer gets, if anything happened since.
 pub(super) fn news(table: &Table, viewer: Option<PlayerId>, after: u64, online: &[PlayerId]) -> Option<Answer> {
+    feed_if_new(table, viewer, after).map(|feed| Ok(Arc::new(FeedAnswer::new(feed, online.to_vec()))))
+}
+
+fn feed_if_new(table: &Table, viewer: Option<PlayerId>, after: u64) -> Option<Feed> {
     match feed(table, viewer, after) {
         Feed::News(news) if news.events.is_empty() => None,
-        feed => Some(Ok(Arc::new(FeedAnswer { feed, online: online.to_vec() }))),
+        feed => Some(feed),
+    }
+}
+
+/// One telling of what is new, to everybody who waits for it. Each is cut their own; whose cut comes out the same share one answer,
+/// so that it is put into words once.
+pub(super) struct Telling<'t> {
+    table: &'t Table,
+    online: Vec<PlayerId>,
+    /// What visitors with the same cursor get, without being cut again: there may be many of them.
+    visitors: Option<(u64, Option<Answer>)>,
+    /// The latest answers that differ.
+    told: Vec<Arc<FeedAnswer>>,
+}
+
+impl<'t> Telling<'t> {
+    pub(super) fn new(table: &'t Table, online: Vec<PlayerId>) -> Self {
+        Self { table, online, visitors: None, told: Vec::new() }
+    }
+
+    /// What this viewer gets, if anything happened since.
+    pub(super) fn tell(&mut self, viewer: Option<PlayerId>, after: u64) -> Option<Answer> {
+        match (viewer, &self.visitors) {
+            (None, Some((known, answer))) if *known == after => answer.clone(),
+            (None, _) => {
+                let answer = self.cut(None, after);
+                self.visitors = Some((after, answer.clone()));
+                answer
+            }
+            (Some(_), _) => self.cut(viewer, after),
+        }
+    }
+
+    fn cut(&mut self, viewer: Option<PlayerId>, after: u64) -> Option<Answer> {
+        let feed = feed_if_new(self.table, viewer, after)?;
+        if let Some(same) = self.told.iter().find(|told| told.feed == feed) {
+            return Some(Ok(same.clone()));
+        }
+        let answer = Arc::new(FeedAnswer::new(feed, self.online.clone()));
+        if self.told.len() == TOLD_KEPT {
+            self.told.remove(0);
+        }
+        self.told.push(answer.clone());
+        Some(Ok(answer))
     }
 }
 

@@ -132,7 +132,7 @@ impl Slot {
                 }
                 let Some(table) = &self.table else { return Ok(()) };
                 let feed = guarded(self.id, || feed(table, viewer, after))?;
-                drop(reply.send(Ok(Arc::new(FeedAnswer { feed, online: self.online() }))));
+                drop(reply.send(Ok(Arc::new(FeedAnswer::new(feed, self.online())))));
                 Ok(())
             }
             Request::Wait { after, place, reply } => {

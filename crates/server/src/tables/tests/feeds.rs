@@ -51,6 +51,35 @@ async fn a_change_wakes_everybody_who_waits_with_his_own_cut() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_may_know_as_much_gets_the_same_answer_in_the_same_words() {
+    let node = Node::start(&World::new(), "a").await;
+    let table = node.open().await;
+    for number in 2..=5 {
+        node.join(table, number).await.unwrap();
+    }
+    node.tell(table).await;
+    let seen = node.tables.view(table, Some(player(2))).await.unwrap();
+    let (after, card) = (seen.view.seq, seen.view.game.unwrap().mine.unwrap().hand.iter().next().unwrap());
+    let mut waits = Vec::new();
+    for viewer in [Some(player(1)), Some(player(3)), Some(player(2)), Some(player(4)), None] {
+        waits.push(node.tables.wait(table, viewer, after).await.unwrap());
+    }
+    let late = node.tables.wait(table, Some(player(5)), after - 1).await.unwrap().await.unwrap();
+    node.act(table, 2, Action::Pick(card)).await.unwrap();
+    let mut answers = Vec::new();
+    for wait in waits {
+        answers.push(wait.await.unwrap());
+    }
+    let [teller, third, picker, fourth, visitor] = &answers[..] else { panic!("five waited") };
+    assert!(Arc::ptr_eq(teller, picker), "both know the card");
+    assert!(Arc::ptr_eq(third, fourth) && Arc::ptr_eq(third, visitor), "none of them does");
+    assert!(!Arc::ptr_eq(teller, third) && !Arc::ptr_eq(&late, third));
+    let words = |text: &'static str| third.words(|_| Bytes::from_static(text.as_bytes()));
+    assert_eq!((words("once"), words("twice")), (Bytes::from("once"), Bytes::from("once")));
+    assert_eq!(teller.words(|_| Bytes::from("others")), "others");
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_is_behind_does_not_wait_and_who_is_ahead_gets_a_view() {
     let node = Node::start(&World::new(), "a").await;
     let table = node.open().await;

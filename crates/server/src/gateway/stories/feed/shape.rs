@@ -16,11 +16,16 @@ use wire::problem::PROBLEM_JSON;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Nearly every message fits in so many bytes, and asks for memory once.
+const MESSAGE_BYTES_USUAL: usize = 1_024;
 
 /// The answer of a poll.
 pub(super) fn polled(table: TableId, answer: &FeedAnswer) -> Response<Bytes> {
     match &answer.feed {
-        Feed::News(news) => response(StatusCode::OK, JSON, json(&told(table, news, &answer.online))),
+        Feed::News(news) => {
+            let words = answer.words(|answer| json(&told(table, news, &answer.online)));
+            response(StatusCode::OK, JSON, words)
+        }
         Feed::TooOld(view) => {
             let gone = StatusCode::GONE;
             let body = StoryFeedTooOld {
@@ -72,7 +77,9 @@ fn told(table: TableId, news: &News, online: &[PlayerId]) -> StoryFeed {
 }
 
 fn json(value: &impl Serialize) -> Bytes {
-    serde_json::to_vec(value).expect("plain shapes always become JSON in memory").into()
+    let mut bytes = Vec::with_capacity(MESSAGE_BYTES_USUAL);
+    serde_json::to_writer(&mut bytes, value).expect("plain shapes always become JSON in memory");
+    bytes.into()
 }
 
 fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Bytes> {
