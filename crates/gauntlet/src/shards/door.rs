@@ -36,6 +36,7 @@ impl Door {
             .route("/readyz", get(get_readiness))
             .route("/metrics", get(get_metrics))
             .route("/api/worlds", get(get_worlds))
+            .route("/", get(send_to_a_shard))
             .route("/world", get(send_to_a_shard))
             .with_state(house);
         Self(routes)

@@ -17,7 +17,8 @@ use pages::Asset;
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
-const GUARDS: [(HeaderName, HeaderValue); 4] = [
+/// What every page says beside its content.
+pub(super) const GUARDS: [(HeaderName, HeaderValue); 4] = [
     (header::CONTENT_SECURITY_POLICY, POLICY),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -29,7 +30,8 @@ const CHECKED: &str = "no-cache";
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 const WORLD: &str = "world.html";
-const HTML: &str = "text/html; charset=utf-8";
+/// The content type of a page.
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 const MISSING: &str = "<!doctype html>
 <html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"dark light\"><title>Gauntlet</title></head>
 <body><h1>This gauntlet was built without its pages</h1>
@@ -43,6 +45,11 @@ pub(super) fn routes() -> Router<App> {
     Router::new()
         .route("/world", get(async |headers: HeaderMap| page(pages::asset(WORLD), &headers)))
         .route("/console/{*file}", get(get_file))
+}
+
+/// Whether this program was built with the page of worlds.
+pub(super) fn has_world() -> bool {
+    pages::asset(WORLD).is_some()
 }
 
 async fn get_file(Path(name): Path<String>, headers: HeaderMap) -> Response {

@@ -17,6 +17,7 @@ mod front;
 mod games;
 pub mod guests;
 pub(crate) mod hangup;
+mod home;
 mod host;
 mod hunts;
 mod idempotency;
@@ -73,6 +74,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), forward::forward));
     routes
         .merge(ops::routes())
+        .merge(home::routes(app.config.serves))
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(around)

@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 #[tokio::test]
 async fn unknown_routes_and_methods_are_problems() {
     let house = House::open().await;
-    house.call("GET /").check("404 no_such_route").await;
+    house.call("GET /none").check("404 no_such_route").await;
     house.call("GET /api/leaderboard").check("404 no_such_route").await;
     house.call("POST /api/games/").check("404 no_such_route").await;
     let reply = house.call("PATCH /api/games").check("405 method_not_allowed").await;
@@ -15,6 +15,31 @@ async fn unknown_routes_and_methods_are_problems() {
     house.call("GET /api/games/batch").check("405 method_not_allowed").await;
     house.call("OPTIONS /api/snakes").check("405 method_not_allowed").await;
     house.call("HEAD /healthz").check("200").await;
+}
+
+/// The paths that a page links.
+fn links(page: &[u8]) -> Vec<String> {
+    let page = std::str::from_utf8(page).unwrap();
+    page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn whoever_opens_the_address_is_told_what_is_where() {
+    let house = House::open().await;
+    let page = house.call("GET /").by("").check("200").await;
+    assert_eq!(header(&page.headers, "content-type"), Some("text/html; charset=utf-8"));
+    assert!(header(&page.headers, "content-security-policy").unwrap().contains("default-src 'none'"));
+    let links = links(&page.bytes);
+    for wanted in ["/world", "/api/openapi.json", "/metrics"] {
+        assert!(links.iter().any(|link| link == wanted), "{wanted}: {links:?}");
+    }
+    for link in &links {
+        let reply = house.call(&format!("GET {link}")).send().await;
+        // A program that was built without its pages says so at /world.
+        assert!(reply.status.is_success() || link == "/world" && reply.body.is_null(), "{link}: {}", reply.status);
+    }
+    house.call("HEAD /").check("200").await;
+    house.call("POST /").check("405 method_not_allowed").await;
 }
 
 fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

@@ -17,6 +17,7 @@ async fn games_are_not_here() {
         ("GET /games/1/events", 404),
         ("GET /api/v1/health", 200),
         ("GET /api/limits/policies", 200),
+        ("GET /", 200),
         ("GET /api/openapi.json", 200),
         ("GET /metrics", 200),
         ("GET /healthz", 200),

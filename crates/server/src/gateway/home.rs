@@ -1,0 +1,56 @@
+//! The first page: what a person sees who opens the address of a server in a browser. It says what runs here and where the
+//! rest of it is.
+//!
+//! Knows paths, and which of them this process serves. Asks nobody anything, so that it looks the same whatever the house is up to.
+
+use super::console::{GUARDS, HTML, has_world};
+use crate::app::App;
+use crate::config::Serves;
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+
+/// A path, and what a person finds there.
+type Link = (&'static str, &'static str);
+
+const GAMES: &str = "This server plays games: matches of bots, worlds and hunts, and Stories.";
+const LIMITER: &str = "This server limits rates for others: POST to /api/limits/check says whether a key may go on.";
+const WORLD: Link = ("/world", "walk through a world");
+const WORLD_MISSING: Link = ("/world", "the page of worlds, which this program was built without; says how to get it");
+const OF_GAMES: [Link; 3] = [
+    ("/api/worlds", "the worlds that there are"),
+    ("/api/hunts", "the hunts that run in them"),
+    ("/api/games", "the games of whoever asks, with a token"),
+];
+const OF_ALL: [Link; 4] = [
+    ("/api/openapi.json", "every route of the API, as an OpenAPI 3.1 document"),
+    ("/metrics", "figures of this process, for Prometheus"),
+    ("/readyz", "whether it can take work now, and why not"),
+    ("/healthz", "whether it is alive"),
+];
+
+pub(super) fn routes(serves: Serves) -> Router<App> {
+    let page = match serves {
+        Serves::All => {
+            let world = if has_world() { WORLD } else { WORLD_MISSING };
+            written(GAMES, [world].iter().chain(&OF_GAMES).chain(&OF_ALL))
+        }
+        Serves::Limiter => written(LIMITER, OF_ALL.iter()),
+    };
+    Router::new().route("/", get(async move || (GUARDS, [(header::CONTENT_TYPE, HTML)], page).into_response()))
+}
+
+fn written<'a>(what: &str, links: impl Iterator<Item = &'a Link>) -> String {
+    let item = |(path, says): &Link| format!("<li><a href=\"{path}\">{path}</a>: {says}</li>\n");
+    let items: String = links.map(item).collect();
+    format!(
+        "<!doctype html>
+<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"dark light\"><title>Gauntlet</title></head>
+<body><h1>Gauntlet</h1>
+<p>{what}</p>
+<ul>
+{items}</ul></body></html>
+"
+    )
+}
