@@ -35,9 +35,9 @@ if [ "$(awk '{ print $3 }' /proc/sys/net/ipv4/tcp_mem)" -lt "$pages" ]; then
     { echo "$((pages / 2)) $((pages * 3 / 4)) $pages" >/proc/sys/net/ipv4/tcp_mem; } 2>/dev/null ||
         { echo "net.ipv4.tcp_mem allows fewer than $pages pages: set it, or ask for fewer connections." >&2; exit 1; }
 fi
-# Questions of keepalive go out in bursts of two seconds (docs/world.md, "Very many connections").
+# Questions of keepalive at 300 s go out in bursts of sixteen seconds (docs/world.md, "Very many connections").
 keepalive_s=300
-at_least net.core.netdev_max_backlog $((connections / keepalive_s * 2 + 10000))
+at_least net.core.netdev_max_backlog $((connections / keepalive_s * 16 / $(nproc) + 10000))
 # The kernel's sockets, the servers' and the lab's memory for a connection; and for each process.
 needed_kib=$((connections * 12 + shards * 2 * 48 * 1024))
 free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
@@ -148,11 +148,15 @@ def kernel():
     slab = next(int(line.split()[1]) * 1024 for line in open("/proc/meminfo") if line.startswith("Slab:"))
     return int(words[words.index("mem") + 1]) * 4096, slab
 
+def open_files(pid):
+    # Since Linux 6.2 the size of the directory. To list it makes an inode for each file: of a million, that is a core for seconds.
+    return os.stat(f"/proc/{pid}/fd").st_size
+
 looks = []
 while os.path.exists(f"/proc/{supervisor}"):
     try:
         pids = shards()
-        files = sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids)
+        files = sum(map(open_files, pids))
         looks.append([time.time(), len(pids), files, sum(map(pss_bytes, pids)), *kernel()])
     except (FileNotFoundError, ProcessLookupError, StopIteration):
         continue

@@ -125,6 +125,56 @@ print(*(f"{(b - a) / hz / took:.3f}" for a, b in zip(before, after)))
 PYTHON
 }
 
+# Settings of the kernel that would stop so many connections of this machine to itself short: raised where that is allowed, named
+# where it is not (docs/world.md, "Very many connections").
+room_for_connections() { # connections, seconds of silence before keepalive asks
+    local connections=$1 keepalive_s=$2 pages
+    # Both ends of each connection, and some.
+    at_least fs.file-max $((connections * 2 + 100000))
+    at_least net.core.somaxconn 4096
+    at_least net.ipv4.tcp_max_syn_backlog 8192
+    at_least net.netfilter.nf_conntrack_max $((connections * 2 + 100000))
+    # Pages of 4 KiB that sockets may take: 4 KiB for both ends of a connection leaves room.
+    pages=$((connections + 262144))
+    if [ "$(awk '{ print $3 }' /proc/sys/net/ipv4/tcp_mem)" -lt "$pages" ]; then
+        { echo "$((pages / 2)) $((pages * 3 / 4)) $pages" >/proc/sys/net/ipv4/tcp_mem; } 2>/dev/null ||
+            { echo "net.ipv4.tcp_mem allows fewer than $pages pages: set it, or ask for fewer connections." >&2; return 1; }
+    fi
+    # Questions of keepalive go out in bursts of up to sixteen seconds.
+    at_least net.core.netdev_max_backlog $((connections / keepalive_s * 16 + 10000))
+}
+
+at_least() { # name of the setting, value: raised where it is lower
+    local path=/proc/sys/${1//./\/} now
+    [ -e "$path" ] || return 0
+    now=$(awk '{ print $NF }' "$path")
+    [ "$now" -ge "$2" ] && return
+    { echo "$2" >"$path"; } 2>/dev/null && return
+    echo "$1 is $now, and this needs $2: set it, or ask for fewer connections." >&2
+    return 1
+}
+
+# The first of so many free ports in a row that no connection is given meanwhile: below those that the kernel gives away.
+ports_in_a_row() { # how many
+    python3 - "$1" <<'PYTHON'
+import socket, sys
+
+low = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+count, first = int(sys.argv[1]), 10000
+while first + count <= low:
+    try:
+        for port in range(first, first + count):
+            with socket.socket() as held:
+                held.bind(("127.0.0.1", port))
+        print(first)
+        break
+    except OSError:
+        first = port + 1
+else:
+    sys.exit("No run of ports is free for the shards.")
+PYTHON
+}
+
 # Carries a trial out. A gate that failed is a figure here, like one that held; the directory of the record is in $record.
 trial() { # scenario, further arguments...
     local runs

@@ -2,10 +2,11 @@
 # What connections to a world take of the server's memory, while they say nothing, and of its processor for each move: over TCP and
 # over WebSockets, without views. Each connection has made three exchanges before it is counted: hello, registration, a step.
 # RSS is the server's own; "allocated" is what the program holds by its allocator's count, without what that keeps for later.
-# usage: bench/world-connections.sh [connections] [threads]
+# usage: bench/world-connections.sh [connections] [threads] [TCP|WebSocket|both]
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-connections=${1:-5000} threads=${2:-2}
+connections=${1:-5000} threads=${2:-2} kinds=${3:-both}
+[ "$kinds" != both ] || kinds="TCP WebSocket"
 
 cat >"$work/connect.py" <<'PYTHON'
 import base64, os, re, resource, socket, struct, sys, time, urllib.request
@@ -14,7 +15,11 @@ kind, (port, server, connections) = sys.argv[1], map(int, sys.argv[2:])
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 HELLO, MOVE = bytes([0x0a, 2, 8, 1]), 0x22
 REGISTER = bytes([0x12, 7, 0x0a, 5]) + b"plaza"
-MOVES = 20
+MOVES = 6
+# One address has 28,232 ports by default, and the kernel looks for a free one ever longer once the half of them is taken.
+SOURCES = 3
+# So many come in together, step by step: each has had its answer before anybody's next exchange.
+TOGETHER = 200
 
 def varint(number):
     out = b""
@@ -27,8 +32,14 @@ def move(seq):
     return bytes([MOVE]) + varint(len(body)) + body
 
 class Tcp:
+    opened = 0
     def __init__(self):
-        self.socket = socket.create_connection(("127.0.0.1", port))
+        source = f"127.0.0.{1 + Tcp.opened % SOURCES}"
+        Tcp.opened += 1
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.IPPROTO_IP, 24, 1)  # IP_BIND_ADDRESS_NO_PORT: the port is chosen with both ends known
+        self.socket.bind((source, 0))
+        self.socket.connect(("127.0.0.1", port))
         self.unread = b""
     def send(self, frame):
         self.socket.sendall(varint(len(frame)) + frame)
@@ -73,23 +84,24 @@ def metrics():
     return value
 
 def memory():
-    time.sleep(3)  # the allocator gives pages back after a second
+    time.sleep(2)  # the allocator gives pages back after a second
     rss = int(re.search(r"VmRSS:\s+(\d+)", open(f"/proc/{server}/status").read()).group(1)) * 1024
     return rss, metrics()("gauntlet_allocated_bytes")
 
-def enter(kind):
-    client = kind()
-    client.send(HELLO)
-    assert client.frame()[0] == 0x0a
-    client.send(REGISTER)
-    assert client.frame()[0] == 0x12
-    client.send(move(1))
-    assert client.frame()[0] == 0x1a
-    return client
+def enter(kind, count):
+    clients = [kind() for _ in range(count)]
+    for asked, answer in ((HELLO, 0x0a), (REGISTER, 0x12), (move(1), 0x1a)):
+        for client in clients:
+            client.send(asked)
+        for client in clients:
+            assert client.frame()[0] == answer
+    return clients
 
-first = enter(Tcp)
+first = enter(Tcp, 1)
 rss, allocated = memory()
-clients = [enter({"TCP": Tcp, "WebSocket": Web}[kind]) for _ in range(connections)]
+clients = []
+while len(clients) < connections:
+    clients += enter({"TCP": Tcp, "WebSocket": Web}[kind], min(TOGETHER, connections - len(clients)))
 more_rss, more_allocated = memory()
 before = metrics()("process_cpu_seconds_total")
 for seq in range(2, 2 + MOVES):
@@ -105,7 +117,7 @@ PYTHON
 
 echo "| connections | RSS with one mover, MiB | with them | RSS of each, bytes | allocated for each, bytes | processor a move, us |"
 echo "|---|---|---|---|---|---|"
-for kind in TCP WebSocket; do
+for kind in $kinds; do
     port=$(free_port)
     serve "$port" --data "$work/$kind.db" --threads "$threads" --http-connections-max $((connections + 200)) --log-level warn
     python3 "$work/connect.py" "$kind" "$port" "$served" "$connections"

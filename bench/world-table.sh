@@ -54,7 +54,7 @@ for row in "${rows[@]}"; do
     trial world-viewers --target "http://127.0.0.1:$port" --set 'target.limits={}' --set "port=$port" --set "viewers=$viewers" \
         --set "open=$open" --set "radius=$radius" --set "length=${seconds}s"
     wait "$scraping"
-    density=$(python3 -c "print(f'{($actors + $viewers) / 1000:.1f}')")
+    density=$(python3 -c "print(f'{($actors + $viewers) / 1000:,.2f}')")
     each=$(python3 -c "import json; r = json.load(open('$record/run.json'))['push']['view']; print(f\"{(r['bytes_per_s'] or 0) / $viewers:,.0f}\")")
     echo "| $actors | $viewers | $radius | $density | $(cells push.view.frames_per_s push.view.bytes_per_s) | $each | \
 $(between gauntlet_world_round_seconds 0.99 "$work/before" "$work/after") | \

@@ -140,10 +140,10 @@ fn views(viewers: usize) {
 
 fn life() {
     let mut world = world(Some(LifeSettings { generation: Duration::from_millis(50), start_permille: 300 }));
-    world.tick(START_US, &mut Vec::new());
+    world.grow(START_US);
     let begun = processor_time();
     for generation in 1..=100 {
-        world.tick(START_US + generation * 50_000, &mut Vec::new());
+        world.grow(START_US + generation * 50_000);
     }
     println!(
         "a generation of a million cells: {:.0} µs, {} alive",

@@ -298,12 +298,16 @@ pub const WORLD_ORDERS_MAX: usize = 65_536;
 pub const WORLD_OPENINGS_MAX: usize = 1_024;
 /// Longest time that a visitor waits until a world is in memory.
 pub const WORLD_VISIT_MAX: Duration = Duration::from_secs(5);
-/// Least time from one round of a writer to the next: what comes meanwhile is served together.
+/// Least time from one round of a writer to the next, in the mean: what comes meanwhile is served together.
 pub const WORLD_ROUND_MIN: Duration = Duration::from_micros(500);
+/// Rounds that may follow each other at once after a pause: who moves alone does not wait for the others that are not there.
+pub const WORLD_ROUNDS_AT_ONCE: u32 = 4;
 /// Views that a writer cuts before moves have their turn again: a few milliseconds' worth at most.
 pub const WORLD_VIEWS_AT_ONCE: usize = 256;
 /// Threads that tell movers what became of them.
 pub const WORLD_TELLERS_MAX: usize = 64;
+/// Notes of a round that the writer tells itself: a few tens of microseconds, which is what waking a teller costs.
+pub const WORLD_TOLD_AT_ONCE_MAX: usize = 4;
 /// Notes that may wait for one teller: from half of it on no view is cut, beyond it no input is taken.
 pub const WORLD_UNTOLD_MAX: usize = 65_536;
 /// The world's own tick: what others see of a move, they see within it.
@@ -318,6 +322,8 @@ pub const WORLD_IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
 pub const WORLD_COMMIT_RETRY: Duration = Duration::from_millis(50);
 /// Bytes that a writer keeps to write snapshots in.
 pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
+/// Cells on which bacteria may be put at once.
+pub const WORLD_SOWN_MAX: usize = 4_096;
 /// Actors that may move in one world.
 pub const ACTORS_MAX: u32 = 4_000_000;
 /// Threads that let actors move.

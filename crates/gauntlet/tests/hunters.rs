@@ -1,4 +1,4 @@
-//! Hunters over the network, as real processes: they come into the world of a real server, walk, and dig.
+//! Hunters over the network, as real processes: they come into the world of a real server, walk, and dig, also after a `kill -9`.
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
@@ -6,7 +6,8 @@ mod house;
 
 use house::{Folder, Server, until};
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::Stdio;
+use serde_json::{Value, json};
+use std::process::{Child, Stdio};
 
 /// The number before these words in the line that hunters end with.
 #[track_caller]
@@ -22,27 +23,78 @@ fn figure(server: &Server, name: &str) -> u64 {
     page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap_or_default()
 }
 
+/// Eight hunters in this world.
+fn send_hunters(folder: &Folder, server: &Server, world: &str) -> Child {
+    let words = format!("bots --hunt {} --world {world} --count 8 --rate 15", server.address());
+    folder.gauntlet(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Sends them home; the line that they end with.
+fn call_home(hunters: &mut Child) -> String {
+    kill_process(Pid::from_child(hunters), Signal::INT).unwrap();
+    let ended = until("the hunters leave", || hunters.try_wait().unwrap());
+    let said = std::io::read_to_string(hunters.stdout.take().unwrap()).unwrap();
+    assert!(ended.success(), "{said} {}", std::io::read_to_string(hunters.stderr.take().unwrap()).unwrap());
+    assert!(said.starts_with("gauntlet bots hunt at "), "{said}");
+    said.lines().last().unwrap_or_default().to_owned()
+}
+
+/// What was counted of all hunts, once nothing is behind.
+fn counted(server: &Server) -> Value {
+    until("every claim is counted", || {
+        let statistics = server.ask("GET /api/hunts/statistics", &Value::Null);
+        (statistics["claims_behind"] == 0).then_some(statistics)
+    })
+}
+
 #[test]
 fn hunters_come_walk_and_leave() {
     let folder = Folder::new();
     let mut server = folder.serve("");
-    let words = format!("bots --hunt {} --count 8 --rate 15", server.address());
-    let mut hunters = folder.gauntlet(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut hunters = send_hunters(&folder, &server, "hunt");
     until("hunters walk and look", || {
         let has_come = |name| figure(&server, name) >= 50;
         (has_come("gauntlet_world_inputs_total") && has_come("gauntlet_world_views_total")).then_some(())
     });
-    kill_process(Pid::from_child(&hunters), Signal::INT).unwrap();
-    let ended = until("the hunters leave", || hunters.try_wait().unwrap());
-    let said = std::io::read_to_string(hunters.stdout.take().unwrap()).unwrap();
-    let last = said.lines().last().unwrap_or_default();
-    assert!(ended.success(), "{said} {}", std::io::read_to_string(hunters.stderr.take().unwrap()).unwrap());
-    assert!(said.starts_with("gauntlet bots hunt at "), "{said}");
+    let last = &*call_home(&mut hunters);
     assert!(count(last, " steps") + count(last, " chests") + count(last, " refused") >= 8, "{last}");
     assert!(count(last, " steps") >= 1, "{last}");
     assert!(count(last, " views") >= 8, "{last}");
     assert_eq!(count(last, " connections lost"), 0, "{last}");
     assert_eq!(server.leave(), Some(0));
+}
+
+/// What hunters were told is theirs; of what was on its way, each has one chest at most. And every chest is dug once, before or
+/// after.
+#[test]
+fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
+    const CHESTS: u64 = 200;
+    let folder = Folder::new();
+    let server = folder.host("--data hunts.db");
+    let hunt = json!({"name": "rich", "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,
+        "chests": CHESTS, "power_ups": 0, "points_max": 10, "rounds": 1, "round_ms": 3_600_000});
+    server.ask("POST /api/hunts", &hunt);
+    let mut hunters = send_hunters(&folder, &server, "rich");
+    until("chests are dug", || (figure(&server, "gauntlet_world_claims_total") >= 40).then_some(()));
+    server.kill();
+    let last = call_home(&mut hunters);
+    let told = (count(&last, " chests"), count(&last, " points"));
+
+    let server = folder.host("--data hunts.db");
+    let kept = counted(&server);
+    let (chests, points) = (kept["chests"].as_u64().unwrap(), kept["points"].as_u64().unwrap());
+    assert!((told.0..=told.0 + 8).contains(&chests) && (told.1..=told.1 + 80).contains(&points), "{last}: {kept}");
+    assert!(chests < CHESTS, "the kill came in the middle");
+
+    let mut hunters = send_hunters(&folder, &server, "rich");
+    until("everything is dug", || {
+        let stats = server.call("GET /api/worlds/rich/stats", &Value::Null).body;
+        (stats["round"]["chests_left"] == 0).then_some(())
+    });
+    let more = count(&call_home(&mut hunters), " chests");
+    assert_eq!(counted(&server)["chests"], CHESTS);
+    // Who is called home does not hear of his last chest.
+    assert!((CHESTS - 8..=CHESTS).contains(&(chests + more)), "{chests} and {more}");
 }
 
 #[test]

@@ -228,15 +228,14 @@ impl World {
         free.map(|cell| life.sow(*cell)).count()
     }
 
-    /// What time brings: movers whose grace is over go (and are named in `gone`), bacteria grow and die, rounds begin and end.
+    /// What time brings, but for [`World::grow`]: movers whose grace is over go (and are named in `gone`), rounds begin and end.
     pub fn tick(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
         self.tick = self.tick.wrapping_add(1);
         self.end_graces(now_us, gone);
-        self.grow(now_us);
         self.turn_round(now_us);
     }
 
-    /// When [`World::tick`] has something to do beside counting: microseconds, perhaps in the past.
+    /// When [`World::tick`] has something to do beside counting, or [`World::grow`]: microseconds, perhaps in the past.
     #[must_use]
     pub fn next_due(&self) -> Option<i64> {
         let grace = self.lost.front().map(|(since, _)| since + span_us(MOVER_GRACE));
@@ -260,17 +259,15 @@ impl World {
         }
     }
 
-    /// One generation, if it is due. One that comes late is not made up for.
-    fn grow(&mut self, now_us: i64) {
-        let (Some(life), Some(settings)) = (&mut self.life, self.settings.life) else { return };
-        let Some(due) = self.generation_due_us else { return };
-        if now_us < due {
-            return;
-        }
+    /// Bacteria grow and die: one generation, if it is due; one that comes late is not made up for. Gives whether there was one.
+    pub fn grow(&mut self, now_us: i64) -> bool {
+        let (Some(life), Some(settings)) = (&mut self.life, self.settings.life) else { return false };
+        let Some(due) = self.generation_due_us.filter(|due| *due <= now_us) else { return false };
         let (trees, occupied) = (self.trees.words(), self.crowd.occupied().words());
         life.generation(|word| trees[word] | occupied[word]);
         self.generation_due_us = Some((due + span_us(settings.generation)).max(now_us + 1));
         self.has_changed = true;
+        true
     }
 
     /// Decides that the round begins or ends, if it is time. It is shown when it is committed.

@@ -18,7 +18,7 @@ const WORLD: &[(&str, &str)] = &[
     ("../crates/wire/proto/hunt.proto", include_str!("../../../wire/proto/hunt.proto")),
 ];
 
-const BUILTINS: [Builtin; 30] = [
+const BUILTINS: [Builtin; 31] = [
     Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml"), files: &[] },
     Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml"), files: &[] },
     Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml"), files: &[] },
@@ -83,6 +83,7 @@ const BUILTINS: [Builtin; 30] = [
     },
     Builtin { name: "stories-table", text: include_str!("../../../../scenarios/stories-table.toml"), files: &[] },
     Builtin { name: "world-actors", text: include_str!("../../../../scenarios/world-actors.toml"), files: WORLD },
+    Builtin { name: "world-life", text: include_str!("../../../../scenarios/world-life.toml"), files: WORLD },
     Builtin {
         name: "world-registration-storm",
         text: include_str!("../../../../scenarios/world-registration-storm.toml"),

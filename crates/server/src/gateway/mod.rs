@@ -8,6 +8,7 @@ mod admission;
 pub mod auth;
 mod body;
 mod bot_url;
+mod chosen;
 mod coding;
 mod console;
 mod cors;

@@ -284,6 +284,9 @@ pub enum ApiError {
     /// A world that nobody is in, asked for what is in it.
     #[error("nobody is in this world, so that nobody has it in memory: come in, or look later")]
     WorldAsleep,
+    /// A world without bacteria, asked for some.
+    #[error("nothing lives in this world: it was made without life")]
+    NoLife,
     /// A world that cannot be had here.
     #[error(transparent)]
     World(VisitError),
@@ -395,6 +398,7 @@ impl ApiError {
             Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
             Self::Missing(Thing::World) => (StatusCode::NOT_FOUND, "no_such_world"),
             Self::WorldAsleep => (StatusCode::CONFLICT, "world_asleep"),
+            Self::NoLife => (StatusCode::CONFLICT, "no_life"),
             Self::World(VisitError::NoSuchWorld) => (StatusCode::NOT_FOUND, "no_such_world"),
             Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
             Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),

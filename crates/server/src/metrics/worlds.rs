@@ -18,6 +18,8 @@ figures! {
     apply: Histogram = "gauntlet_world_apply_seconds", "Time that a batch of inputs took to be applied, in seconds.";
     round: Histogram = "gauntlet_world_round_seconds",
         "Time from a writer's taking what had come to its being ready for more, in seconds.";
+    generation: Histogram = "gauntlet_world_generation_seconds",
+        "Time that a writer took for a generation of bacteria, in seconds.";
     views: Counter = "gauntlet_world_views_total", "Views that were cut and handed to a teller.";
     views_skipped: Counter = "gauntlet_world_views_skipped_total",
         "Views that were not cut because their viewer had not taken the one before, or his teller was behind.";

@@ -11,7 +11,7 @@ use engine::ids::{WorldId, WorldName};
 use engine::limits::WORLD_ORDERS_MAX;
 use engine::rows::WorldRow;
 use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
-use rules::world::Settings;
+use rules::world::{Cell, Settings};
 use std::sync::{Arc, OnceLock};
 use store::StoreError;
 use tokio::sync::oneshot;
@@ -72,6 +72,8 @@ pub(super) enum Order {
     Claimed(Result<Outcome, StoreError>),
     /// What came of saving a snapshot.
     Kept(Result<Outcome, StoreError>),
+    /// Bacteria are put on cells; whoever wants them there is told how many could be.
+    Sow { cells: Vec<Cell>, reply: oneshot::Sender<usize> },
     /// Somebody looks: a picture is wanted.
     Look,
     /// Ends what is under way, and goes.
@@ -106,6 +108,17 @@ pub enum SendError {
     /// The world is not here any more: the outlet is told, or was.
     #[error("this world has left this server: connect again")]
     Gone(Ending),
+}
+
+/// Why nothing was sown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SowError {
+    /// Nothing lives in this world.
+    #[error("nothing lives in this world: it was made without life")]
+    NoLife,
+    /// As for inputs: all of it is to be sent again.
+    #[error(transparent)]
+    NotTaken(#[from] SendError),
 }
 
 /// Why somebody did not come in.
@@ -183,6 +196,23 @@ impl Door {
         })?;
         // The writer ended with it under way.
         answer.await.unwrap_or_else(|_| Err(RegisterError::Gone(self.inside.mailbox.ending())))
+    }
+
+    /// Puts bacteria on those of these cells that are free; gives how many there are that were put.
+    ///
+    /// # Errors
+    /// See [`SowError`].
+    pub async fn sow(&self, cells: Vec<Cell>) -> Result<usize, SowError> {
+        if self.inside.facts.settings.life.is_none() {
+            return Err(SowError::NoLife);
+        }
+        let (reply, sown) = oneshot::channel();
+        self.inside.mailbox.order(Order::Sow { cells, reply }).map_err(|why| match why {
+            Refused::Full => SendError::Busy,
+            Refused::Closed => SendError::Gone(self.inside.mailbox.ending()),
+        })?;
+        // The writer ended with it under way.
+        sown.await.map_err(|_| SendError::Gone(self.inside.mailbox.ending()).into())
     }
 
     /// The world as it was at most a tick ago, or when somebody last looked; `None` when it has left memory.

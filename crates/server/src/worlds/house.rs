@@ -21,7 +21,9 @@ pub const HUNT: &str = "hunt";
 /// The store's.
 pub async fn ensure(app: &App) -> Result<(), StoreError> {
     let hunt = Settings { hunt: Some(HuntSettings::default()), ..Settings::default() };
-    let rows = [row(app, PLAZA, WorldKind::World, &Settings::default()), row(app, HUNT, WorldKind::Hunt, &hunt)];
+    let name = |text: &str| text.parse::<WorldName>().expect("the house names its worlds as worlds are named");
+    let plaza = row(app, name(PLAZA), WorldKind::World, &Settings::default());
+    let rows = [plaza, row(app, name(HUNT), WorldKind::Hunt, &hunt)];
     let ensure = |row| Command::World(WorldCommand::Ensure { row, members: Vec::new() });
     for outcome in app.store.commit_all(rows.map(ensure).into()).await? {
         if !matches!(outcome, Outcome::WorldIs(_)) {
@@ -31,11 +33,12 @@ pub async fn ensure(app: &App) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn row(app: &App, name: &str, kind: WorldKind, settings: &Settings) -> WorldRow {
+/// A world for everybody that stays, with a seed of its own.
+pub fn row(app: &App, name: WorldName, kind: WorldKind, settings: &Settings) -> WorldRow {
     let now = app.clock.now();
     WorldRow {
         id: WorldId::new(now, random_bytes()),
-        name: name.parse::<WorldName>().expect("the house names its worlds as worlds are named"),
+        name,
         kind,
         settings: settings_to_bytes(settings),
         seed: Seed(u64::from_be_bytes(random_bytes())),

@@ -22,8 +22,8 @@ mod tests;
 mod tray;
 mod writer;
 
-pub use door::{Door, Facts, Place, RegisterError, SendError};
-pub use house::{HUNT, PLAZA, ensure};
+pub use door::{Door, Facts, Place, RegisterError, SendError, SowError};
+pub use house::{HUNT, PLAZA, ensure, row};
 pub use life::run as run_with;
 pub use outlet::{Ending, Outlet, Tiding};
 pub use outside::Outside;

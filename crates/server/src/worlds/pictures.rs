@@ -1,18 +1,20 @@
 //! The published picture of a world, from which everybody reads who is not in it. Readers never wait for the writer while pictures
-//! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one.
+//! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one: a tick, and no longer
+//! for a writer that does not come round to it. Then the last one has to do, which says how old it is by its tick.
 
-use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY};
+use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY, WORLD_VISIT_MAX};
 use engine::worlds::{Picture, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 /// A picture, and when it was made.
 #[derive(Clone)]
 struct Published {
     picture: Arc<Picture>,
-    at: Instant,
+    at: tokio::time::Instant,
 }
 
 /// What a writer publishes and others read.
@@ -20,33 +22,47 @@ pub(super) struct Pictures {
     newest: watch::Sender<Option<Published>>,
     /// Somebody has looked since the last picture.
     is_wanted: AtomicBool,
+    /// Somebody has asked for the next one: however many wait for it, a writer is asked once.
+    is_asked: AtomicBool,
     /// The one before the newest: made anew in the same memory once nobody reads it any more.
     spare: Mutex<Option<Arc<Picture>>>,
 }
 
 impl Default for Pictures {
     fn default() -> Self {
-        Self { newest: watch::channel(None).0, is_wanted: AtomicBool::new(false), spare: Mutex::new(None) }
+        Self {
+            newest: watch::channel(None).0,
+            is_wanted: AtomicBool::new(false),
+            is_asked: AtomicBool::new(false),
+            spare: Mutex::new(None),
+        }
     }
 }
 
 impl Pictures {
-    /// The newest picture, if it is fresh; otherwise the next one, for which `ask` asks. `None` when it cannot be asked for.
+    /// The newest picture, if it is fresh; otherwise the next one, for which `ask` asks, or the last one when that does not come.
+    /// `None` when there is none, and none comes.
     pub(super) async fn get(&self, ask: impl FnOnce() -> bool) -> Option<Arc<Picture>> {
         let mut news = self.newest.subscribe();
         self.is_wanted.store(true, Ordering::Relaxed);
-        if let Some(published) = &*news.borrow_and_update()
+        let last = news.borrow_and_update().clone();
+        if let Some(published) = &last
             && published.at.elapsed() < WORLD_PICTURE_EVERY * 2
         {
             return Some(published.picture.clone());
         }
-        if !ask() {
+        if !self.is_asked.swap(true, Ordering::AcqRel) && !ask() {
+            self.is_asked.store(false, Ordering::Release);
             return None;
         }
-        // An error, or nothing, says that the writer is gone.
-        news.changed().await.ok()?;
-        let published = news.borrow_and_update();
-        published.as_ref().map(|published| published.picture.clone())
+        // Who has never been shown anything has nothing to go by.
+        let patience = if last.is_some() { WORLD_PICTURE_EVERY } else { WORLD_VISIT_MAX };
+        match timeout(patience, news.changed()).await {
+            Ok(Ok(())) => news.borrow_and_update().as_ref().map(|published| published.picture.clone()),
+            // The writer is gone.
+            Ok(Err(_)) => None,
+            Err(_) => last.map(|published| published.picture),
+        }
     }
 
     /// Whether somebody has looked since this was asked last.
@@ -56,6 +72,8 @@ impl Pictures {
 
     /// Publishes the world as it is, over an old picture if there is one that nobody reads.
     pub(super) fn publish(&self, world: &World) {
+        // Before it is made: who asks from here on may want a newer one.
+        self.is_asked.store(false, Ordering::Release);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let picture = match spare.take().and_then(Arc::into_inner) {
             Some(mut old) => {
@@ -64,12 +82,13 @@ impl Pictures {
             }
             None => world.new_picture(),
         };
-        let published = Published { picture: Arc::new(picture), at: Instant::now() };
+        let published = Published { picture: Arc::new(picture), at: tokio::time::Instant::now() };
         *spare = self.newest.send_replace(Some(published)).map(|old| old.picture);
     }
 
     /// There are no more pictures: the memory is given back, and who waits is told.
     pub(super) fn end(&self) {
+        self.is_asked.store(false, Ordering::Release);
         *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.newest.send_replace(None);
     }

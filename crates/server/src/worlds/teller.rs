@@ -1,5 +1,6 @@
-//! Tellers: threads that encode what writers hand over and send it, so that no move waits for a system call. What one outlet is told
-//! goes through one teller, in order.
+//! Tellers: threads that encode what writers hand over and send it, so that no move waits for many system calls. What one outlet is told
+//! goes through one teller, in order; a few answers, behind which nobody waits, the writer tells itself, because waking a teller
+//! would cost more than they do.
 //!
 //! Values travel in sheaves: lists that go back and forth between a writer and its teller, so that nothing is allocated once they
 //! have grown. Knows neither worlds nor formats.
@@ -7,7 +8,7 @@
 use super::outlet::{Ending, Outlet, Tiding};
 use super::tray::Tray;
 use crate::metrics::Metrics;
-use engine::limits::WORLD_UNTOLD_MAX;
+use engine::limits::{WORLD_TOLD_AT_ONCE_MAX, WORLD_UNTOLD_MAX};
 use engine::worlds::{Answer, News, ViewDelta};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -61,6 +62,8 @@ struct Teller {
 pub(super) struct Pen {
     tellers: Tellers,
     sheaves: Vec<Sheaf>,
+    /// Frames of what it tells itself.
+    frames: Vec<u8>,
 }
 
 impl Tellers {
@@ -89,7 +92,7 @@ impl Tellers {
     /// A writer's side.
     pub(super) fn pen(&self) -> Pen {
         let sheaves = self.0.tellers.iter().map(|teller| teller.spare()).collect();
-        Pen { tellers: self.clone(), sheaves }
+        Pen { tellers: self.clone(), sheaves, frames: Vec::new() }
     }
 }
 
@@ -142,9 +145,22 @@ impl Pen {
         teller.untold.load(Ordering::Relaxed) > WORLD_UNTOLD_MAX / 2
     }
 
-    /// Hands everything over.
+    /// Hands everything over, or tells it, where it is little.
     pub(super) fn flush(&mut self) {
-        (0..self.sheaves.len()).for_each(|at| self.hand_over(at));
+        let mut room = WORLD_TOLD_AT_ONCE_MAX;
+        for at in 0..self.sheaves.len() {
+            let (sheaf, teller) = (&mut self.sheaves[at], &self.tellers.0.tellers[at]);
+            let notes = sheaf.notes.len();
+            // Views are dear, and what a teller has not told yet goes before this.
+            if notes > room || sheaf.used > 0 || teller.untold.load(Ordering::Acquire) > 0 {
+                self.hand_over(at);
+            } else if notes > 0 {
+                room -= notes;
+                sheaf.handed_at = Some(Instant::now());
+                teller.tell(sheaf, &mut self.frames);
+                sheaf.notes.clear();
+            }
+        }
     }
 
     fn note(&mut self, line: u32, outlet: &Arc<dyn Outlet>, note: Note) {
@@ -179,7 +195,8 @@ impl Teller {
             for mut sheaf in sheaves.drain(..) {
                 let notes = sheaf.notes.len();
                 self.tell(&mut sheaf, &mut frames);
-                self.untold.fetch_sub(notes, Ordering::Relaxed);
+                // Whoever finds nothing untold tells what follows, in order.
+                self.untold.fetch_sub(notes, Ordering::Release);
                 self.give_back(sheaf);
             }
         }

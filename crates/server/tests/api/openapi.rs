@@ -2,6 +2,7 @@
 
 use crate::house::House;
 use engine::limits;
+use rules::world::Settings as Rules;
 use serde_json::{Value, json};
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -84,6 +85,15 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "CreateHunt/properties/players_max/maximum", limits::HUNT_PLAYERS_MAX);
     check(&document, "CreateHunt/properties/open_ms/minimum", limits::HUNT_OPEN_MIN.as_millis() as u64);
     check(&document, "CreateHunt/properties/open_ms/maximum", limits::HUNT_OPEN_MAX.as_millis() as u64);
+    check(&document, "CreateWorld/properties/name/maxLength", limits::WORLD_NAME_BYTES_MAX);
+    check(&document, "CreateWorld/properties/width/minimum", Rules::SIDE_MIN);
+    check(&document, "CreateWorld/properties/height/maximum", Rules::SIDE_MAX);
+    check(&document, "CreateWorld/properties/tree_permille/maximum", Rules::TREE_PERMILLE_MAX);
+    check(&document, "CreateWorld/properties/width/default", Rules::default().size.width);
+    check(&document, "CreateWorld/properties/tree_permille/default", Rules::default().tree_permille);
+    check(&document, "CreateWorld/properties/move_min_ms/default", Rules::default().move_min.as_millis() as u64);
+    check(&document, "CreateWorld/properties/open_ms/maximum", limits::HUNT_OPEN_MAX.as_millis() as u64);
+    check(&document, "SowLife/properties/cells/maxItems", 2 * limits::WORLD_SOWN_MAX);
     check(&document, "CreateTicket/properties/party/maxItems", limits::PARTY_MAX - 1);
     check(&document, "CreateTicket/properties/players/minimum", limits::TICKET_PLAYERS_MIN);
     check(&document, "CreateTicket/properties/players/maximum", limits::TICKET_PLAYERS_MAX);

@@ -10,4 +10,6 @@ mod client;
 mod conversation;
 mod ends;
 mod example;
+mod life;
+mod making;
 mod reads;

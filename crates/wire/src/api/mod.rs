@@ -40,6 +40,6 @@ pub use stories::{
     StorySettings, StoryStanding, StoryState, TellSentence,
 };
 pub use worlds::{
-    SetActors, WorldActors, WorldCell, WorldDensity, WorldHeap, WorldItem, WorldMoveTime, WorldRound, WorldScore,
-    WorldSection, WorldStats, WorldView,
+    CreateLife, CreateWorld, SetActors, SowLife, SownLife, WorldActors, WorldCell, WorldDensity, WorldHeap, WorldItem,
+    WorldMoveTime, WorldRound, WorldScore, WorldSection, WorldStats, WorldView,
 };

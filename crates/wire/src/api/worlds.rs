@@ -39,6 +39,72 @@ pub struct WorldView {
     pub address: Option<String>,
 }
 
+/// A world to be made; what is left out has its default.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateWorld {
+    /// What it is called: small letters, digits and hyphens; unique.
+    #[schema(min_length = 1, max_length = 64, example = "meadow")]
+    pub name: String,
+    /// Columns of its grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 1000, minimum = 8, maximum = 4096)]
+    pub width: Option<i64>,
+    /// Rows of its grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 1000, minimum = 8, maximum = 4096)]
+    pub height: Option<i64>,
+    /// Cells of a thousand that are trees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 50, minimum = 0, maximum = 700)]
+    pub tree_permille: Option<i64>,
+    /// Whether several movers may stand on a cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = true)]
+    pub is_shared: Option<bool>,
+    /// Shortest time between two steps of a mover at a steady rate; 0: as fast as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 50, minimum = 0, maximum = 60_000)]
+    pub move_min_ms: Option<i64>,
+    /// Bacteria that live by Life's rules on cells without trees and movers; none when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<CreateLife>,
+    /// How long it is open from now; when absent, it stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 60_000, maximum = 86_400_000)]
+    pub open_ms: Option<i64>,
+}
+
+/// How bacteria are to live in a world.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateLife {
+    /// From one generation to the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 1000, minimum = 50, maximum = 3_600_000)]
+    pub generation_ms: Option<i64>,
+    /// Cells of a thousand that are alive at first, where no tree stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(default = 0, minimum = 0, maximum = 1000)]
+    pub start_permille: Option<i64>,
+}
+
+/// Where bacteria are to be put.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SowLife {
+    /// The cells: x and y in turn.
+    #[schema(min_items = 2, max_items = 8192, example = json!([1, 0, 2, 1, 0, 2, 1, 2, 2, 2]))]
+    pub cells: Vec<u16>,
+}
+
+/// What was sown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SownLife {
+    /// Cells with a bacterium now, of those that were asked for: others have a tree or a mover, or are not on the grid.
+    pub sown: usize,
+}
+
 /// What lies and stands in a rectangle of a world, a moment ago.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorldSection {

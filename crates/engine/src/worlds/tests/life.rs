@@ -29,7 +29,7 @@ fn a_glider_crosses_the_map_among_movers() {
             seats.push((come(&mut world, &walker(Some(place))).seat, 1));
         }
     }
-    world.tick(START_US, &mut Vec::new());
+    world.grow(START_US);
     for generation in 1..=4 * 170 {
         let mut batch: Vec<Input> = Vec::new();
         for (seat, seq) in &mut seats {
@@ -41,7 +41,7 @@ fn a_glider_crosses_the_map_among_movers() {
             }
         }
         apply(&mut world, &batch);
-        world.tick(START_US + generation * 100_000, &mut Vec::new());
+        world.grow(START_US + generation * 100_000);
     }
     let alive: BTreeSet<Cell> = world.life.as_ref().unwrap().alive().iter().collect();
     assert_eq!(alive, glider.iter().map(|at| cell(at.x + 170, at.y + 170)).collect());
@@ -52,8 +52,8 @@ fn nothing_lives_under_feet() {
     let mut world = world(lively(20, 20), 4);
     let seat = come(&mut world, &walker(Some(cell(5, 5)))).seat;
     assert_eq!(world.sow(&[cell(4, 4), cell(5, 4), cell(6, 4), cell(5, 5), cell(25, 5)]), 3);
-    world.tick(START_US, &mut Vec::new());
-    world.tick(START_US + 100_000, &mut Vec::new());
+    world.grow(START_US);
+    world.grow(START_US + 100_000);
     let alive: Vec<Cell> = world.life.as_ref().unwrap().alive().iter().collect();
     assert_eq!(alive, [cell(5, 3), cell(5, 4)], "the third would be born where somebody stands");
     ask(&mut world, seat, 1, What::Step(Step::N));

@@ -37,7 +37,7 @@ proptest! {
             match deed {
                 0..=8 => world.apply(&[input(seat, next[*who], What::Step(Step::from_code(*deed).unwrap()))], START_US, &mut out),
                 9 | 10 => world.apply(&[input(seat, next[*who], if *deed == 9 { What::Dig } else { What::Grab })], START_US, &mut out),
-                11 => world.tick(START_US, &mut Vec::new()),
+                11 => { world.tick(START_US, &mut Vec::new()); world.grow(START_US); }
                 _ => if let Some(pending) = world.take_claims() {
                     rows.extend(pending.rows.clone());
                     world.committed(pending.version(), START_US, &mut out).unwrap();

@@ -234,7 +234,7 @@ proptest! {
                 10 => { save(&mut world, START_US); }
                 11 => { let came = come(&mut world, &walker(None)).seat; next.insert(came, 1); seats.push(came); }
                 12 if seats.len() > 2 && seat != own => { world.leave(seat); seats.retain(|other| *other != seat); }
-                _ => world.tick(now_us, &mut Vec::new()),
+                _ => { world.tick(now_us, &mut Vec::new()); world.grow(now_us); }
             }
             if is_looking {
                 look(&mut world, own, &mut client);

@@ -1,10 +1,11 @@
 //! What may be chosen about a hunt that somebody makes.
 
 use super::refusal::HuntRefusal;
+use crate::gateway::chosen::{chosen, chosen_ms, laid_out, open};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::hunts::Wanted;
 use engine::ids::{PlayerId, WorldName};
-use engine::limits::{HUNT_CELLS_MAX, HUNT_OPEN_MAX, HUNT_OPEN_MIN, HUNT_PLAYERS_MAX};
+use engine::limits::{HUNT_CELLS_MAX, HUNT_PLAYERS_MAX};
 use engine::rows::Admission;
 use engine::time::UnixMs;
 use rules::world::{HuntSettings, Settings, Size};
@@ -28,7 +29,7 @@ pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiR
         name: asked.name.as_deref().map(name).transpose()?,
         settings: settings(asked)?,
         creator: Some(creator),
-        ends_at: now.after(open(asked.open_ms)?),
+        ends_at: now.after(asked.open_ms.map_or(Ok(OPEN), open)?),
         admission: admission(asked.admission.as_deref())?,
         players_max: players_max(asked.players_max)?,
     })
@@ -55,22 +56,13 @@ fn players_max(asked: Option<i64>) -> ApiResult<u32> {
         .ok_or_else(|| ApiError::bad_value("/players_max", format!("players_max must be from 1 to {HUNT_PLAYERS_MAX}")))
 }
 
-fn open(asked_ms: Option<i64>) -> ApiResult<Duration> {
-    let Some(asked_ms) = asked_ms else { return Ok(OPEN) };
-    let span = u64::try_from(asked_ms).ok().map(Duration::from_millis);
-    span.filter(|span| (HUNT_OPEN_MIN..=HUNT_OPEN_MAX).contains(span)).ok_or_else(|| {
-        let (least, most) = (HUNT_OPEN_MIN.as_millis(), HUNT_OPEN_MAX.as_millis());
-        ApiError::bad_value("/open_ms", format!("open_ms must be from {least} to {most}"))
-    })
-}
-
 fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
     let usual = HuntSettings::default();
     let hunt = HuntSettings {
         chests: chosen(asked.chests, CHESTS),
         power_ups: chosen(asked.power_ups, POWER_UPS),
         points_max: chosen(asked.points_max, usual.points_max),
-        round: asked.round_ms.map_or(usual.round, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0))),
+        round: chosen_ms(asked.round_ms, usual.round),
         rounds: chosen(asked.rounds, usual.rounds),
         ..usual
     };
@@ -78,10 +70,7 @@ fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
     let usual = Settings::default();
     let tree_permille = chosen(asked.tree_permille, usual.tree_permille);
     let settings = Settings { size, tree_permille, hunt: Some(hunt), ..usual };
-    let mistakes = settings.mistakes();
-    let Some(first) = mistakes.first() else { return fits(settings) };
-    let reasons = mistakes.iter().map(|wrong| format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max));
-    Err(ApiError::bad_value(format!("/{}", first.field), reasons.collect::<Vec<_>>().join("; ")))
+    fits(laid_out(settings)?)
 }
 
 /// Anybody may make hunts, and each that is played takes memory by its cells.
@@ -94,21 +83,4 @@ fn fits(settings: Settings) -> ApiResult<Settings> {
     let why =
         format!("width times height is {cells}; a hunt has at most {HUNT_CELLS_MAX} cells, such as 1000 times 1000");
     Err(ApiError::bad_value("/width", why))
-}
-
-/// A number that has no room, as one that is beyond every limit: it is refused as that.
-fn chosen<T: TryFrom<i64> + Bounded>(asked: Option<i64>, usual: T) -> T {
-    asked.map_or(usual, |asked| T::try_from(asked).unwrap_or(T::MOST))
-}
-
-trait Bounded {
-    const MOST: Self;
-}
-
-impl Bounded for u16 {
-    const MOST: Self = u16::MAX;
-}
-
-impl Bounded for u32 {
-    const MOST: Self = u32::MAX;
 }

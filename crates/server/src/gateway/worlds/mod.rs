@@ -3,13 +3,14 @@
 //! timer, no channel.
 //!
 //! `ears` hears what comes, `say` puts what a world tells into frames, `line` writes it; `opening` brings a mover in and `live` is
-//! its connection's life. `read` and `actors` are for those who do not move. Who may move where, `crate::worlds` and the engine decide.
+//! its connection's life. `read`, `make` and `actors` are for those who do not move. Who may move where, `crate::worlds` and the engine decide.
 
 mod actors;
 mod ears;
 mod line;
 mod linger;
 mod live;
+mod make;
 mod opening;
 mod pace;
 mod parting;
@@ -34,7 +35,11 @@ use utoipa_axum::routes;
 use wire::world::Framing;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(socket::open_socket)).merge(read::routes()).merge(actors::routes())
+    OpenApiRouter::new()
+        .routes(routes!(socket::open_socket))
+        .merge(read::routes())
+        .merge(actors::routes())
+        .merge(make::routes())
 }
 
 /// Speaks frames on a connection that does not speak HTTP.

@@ -90,7 +90,7 @@ impl RegionQuery {
     (status = 200, description = "What lies and stands there.", body = WorldSection),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_section(
     State(app): State<App>,
@@ -117,7 +117,7 @@ struct BinQuery {
     (status = 200, description = "Movers by bin.", body = WorldDensity),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_density(
     State(app): State<App>,
@@ -135,7 +135,7 @@ async fn get_density(
     (status = 200, description = "Movers, inputs, claims, the round, and the house's actors.", body = WorldStats),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_stats(State(app): State<App>, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldStats>> {
     let (door, picture) = picture(&app, &name).await?;
@@ -150,10 +150,13 @@ pub(super) async fn named(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
 
 /// A world in memory and its picture; a world that sleeps is left asleep.
 async fn picture(app: &App, name: &WorldName) -> ApiResult<(Door, Arc<Picture>)> {
-    if let Some(door) = app.worlds.here(name)
-        && let Some(picture) = door.picture().await
-    {
-        return Ok((door, picture));
+    if let Some(door) = app.worlds.here(name) {
+        if let Some(picture) = door.picture().await {
+            return Ok((door, picture));
+        }
+        if app.worlds.here(name).is_some() {
+            return Err(VisitError::Busy.into());
+        }
     }
     let entry = named(app, name.clone()).await?;
     Err(match entry.owner.filter(|_| app.worlds.here(name).is_none()) {

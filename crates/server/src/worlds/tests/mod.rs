@@ -5,4 +5,7 @@ mod claims;
 mod ear;
 mod house;
 mod lives;
+mod pictures;
+mod telling;
+mod turns;
 mod views;

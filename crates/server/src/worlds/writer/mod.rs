@@ -6,6 +6,7 @@
 
 pub(super) mod crews;
 mod obey;
+mod rhythm;
 mod saving;
 
 use super::door::{Inside, Order};
@@ -17,8 +18,9 @@ use super::posts::Posts;
 use super::teller::Pen;
 use crate::lease::Lease;
 use crews::Crews;
-use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_ROUND_MIN, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
+use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
 use engine::worlds::{Answer, Input, News, Seat, World};
+use rhythm::Rhythm;
 use saving::Saving;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -69,6 +71,7 @@ pub(super) struct Writer<O: Outside> {
     course: Course,
     /// The epoch of our clock.
     began: Instant,
+    rhythm: Rhythm,
     /// When this round began.
     round: Instant,
     /// When the world ticked last.
@@ -120,6 +123,7 @@ impl<O: Outside> Writer<O> {
             news: Vec::new(),
             course: Course::Serving,
             began,
+            rhythm: Rhythm::new(began),
             round: began,
             ticked: began,
             now_us: 0,
@@ -152,16 +156,16 @@ impl<O: Outside> Writer<O> {
         self.end(snapshot);
     }
 
-    /// Waits for something to do, and takes what there is. Who comes one after the other is served together: rounds have a least
-    /// length.
+    /// Waits for something to do, and takes what there is.
     fn take(&mut self) {
-        let pause = WORLD_ROUND_MIN.saturating_sub(self.round.elapsed());
+        let pause = self.rhythm.pause(Instant::now());
         if !pause.is_zero() {
             std::thread::sleep(pause);
         }
         let until = self.wake_at();
         self.inside.mailbox.tray.take(&mut self.inputs, &mut self.orders, Some(until));
         self.round = Instant::now();
+        self.rhythm.begin(self.round);
         // The wall clock may be set back; the world's time goes on.
         self.now_us = self.now_us.max(self.outside.now_us());
         if !self.lease.holds() {
@@ -204,6 +208,10 @@ impl<O: Outside> Writer<O> {
             if let Some((line, post)) = self.posts.drop_seat(seat) {
                 self.pen.end(line, &post.outlet, Ending::Gone);
             }
+        }
+        let begun = Instant::now();
+        if self.world.grow(self.now_us) {
+            self.inside.metrics.worlds().generation.observe(begun.elapsed());
         }
     }
 

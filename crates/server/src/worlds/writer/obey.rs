@@ -29,6 +29,8 @@ impl<O: Outside> Writer<O> {
             Order::Dismiss(seat) => self.dismiss(seat),
             Order::Claimed(outcome) => self.claims_saved(outcome),
             Order::Kept(outcome) => self.snapshot_saved(outcome),
+            // Who does not wait for it any more has his bacteria all the same.
+            Order::Sow { cells, reply } => drop(reply.send(self.world.sow(&cells))),
             Order::Look => self.exposure.look(self.round),
             Order::Leaving => self.leave(),
             Order::Drop(why) => self.course = Course::Lost(why),

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# The trial hunt-ladder at a size: hunters over as many shards as the file limit makes necessary, level by level, moves and digs over
+# them, no views. Each level goes on with the connections of the level before and opens those that are missing.
+# Needs, for a million: 16 GiB of memory that is free, 53 shards and as many generator processes, about six minutes.
+# TMPDIR=/dev/shm keeps the shards' data files in memory.
+# usage: bench/hunt-ladder.sh [low] [middle] [high] [requests a second] [seconds a level] [connections a second]
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+low=${1:-100000} middle=${2:-500000} high=${3:-1000000} requests=${4:-10000} seconds=${5:-30} open=${6:-4500}
+files=$(ulimit -Hn)
+[ "$files" != unlimited ] || files=1048576
+per_shard=$((files > 20000 ? 19000 : files - 1000))
+shards=$(((high + per_shard - 1) / per_shard))
+# One alone would be no shard, but a plain server.
+shards=$((shards < 2 ? 2 : shards))
+keepalive_s=300
+ulimit -n "$files"
+room_for_connections "$high" "$keepalive_s"
+needed_kib=$((high * 12 + shards * 2 * 48 * 1024))
+free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+[ "$free_kib" -ge "$needed_kib" ] ||
+    { echo "This needs about $((needed_kib / 1024)) MiB, and $((free_kib / 1024)) MiB are free: ask for fewer connections." >&2; exit 1; }
+port=$(ports_in_a_row $((shards + 1)))
+
+trial hunt-ladder --set "port=$port" --set "first=$((port + 1))" --set "last=$((port + shards))" --set "shards=$shards" \
+    --set "low=$low" --set "middle=$middle" --set "high=$high" --set "turns=$((requests / 2))" --set "open=$open" \
+    --set "length=${seconds}s" --set "keepalive_ms=$((keepalive_s * 1000))"
+python3 - "$record" "$shards" <<'PYTHON'
+import json, sys
+
+run = json.load(open(f"{sys.argv[1]}/run.json"))
+looks = [json.loads(line) for line in open(f"{sys.argv[1]}/timeline.jsonl")]
+looks = [look for look in looks if look["kind"] == "pulse" and "server" in look["processes"]]
+idle = looks[0]["processes"]["server"]["pss_bytes"]
+MIB = 2**20
+print(f"{sys.argv[2]} shards, with their supervisor: {idle / MIB:,.0f} MiB (PSS) idle")
+print("| connections | the missing opened in, s | closed or dropped | turns of two requests | errors | a turn p50, ms | p99, ms | PSS of all shards, MiB | bytes a connection |")
+print("|---|---|---|---|---|---|---|---|---|")
+for part in run["parts"]:
+    held, late = part["connections"], part["latency_ms"]
+    during = [look["processes"]["server"]["pss_bytes"] for look in looks
+              if part["start_s"] <= look["t_s"] <= part["start_s"] + part["length_s"]]
+    full = sorted(during)[len(during) // 2] if during else float("nan")
+    stand = held.get("kept", 0) + held["opened"]
+    each = (full - idle) / stand if stand else float("nan")
+    print(f"| {stand:,} of {held['planned']:,} | {held['opening_s'] or float('nan'):.1f} | {held['closed'] + held['dropped']:,} | "
+          f"{part['count']:,} | {part['errors']:,} | {late['p50']} | {late['p99']} | {full / MIB:,.0f} | {each:,.0f} |")
+PYTHON
+echo
+verdict

@@ -1,0 +1,112 @@
+//! Worlds that an operator makes, and bacteria that are put into them. Hunts are made by those who play them: see `hunts`.
+
+use super::read::named;
+use super::show;
+use crate::app::App;
+use crate::gateway::auth::Operator;
+use crate::gateway::chosen::{chosen, chosen_ms, laid_out, open};
+use crate::gateway::extract::{Id, Json};
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::worlds::{self, SowError, VisitError};
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::WorldName;
+use engine::limits::WORLD_SOWN_MAX;
+use engine::rows::{WorldKind, WorldRow};
+use rules::world::{Cell, LifeSettings, Settings, Sharing, Size};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+use wire::api::{CreateLife, CreateWorld, SowLife, SownLife, WorldView};
+use wire::problem::Problem;
+
+pub(super) fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new().routes(routes!(create_world)).routes(routes!(sow_life))
+}
+
+/// Make a world
+///
+/// A grid to walk on, for everybody: `/api/worlds/{name}/socket` leads into it. It stays, unless it is said how long it is open.
+#[utoipa::path(post, path = "/api/worlds", tag = "worlds", security(("bearer" = []), ("cookie" = [])), request_body = CreateWorld, responses(
+    (status = 201, description = "The world.", body = WorldView, headers(("Location" = String, description = "Where the world is"))),
+    (status = 409, description = "`duplicate_name`; `too_many`: of the house's", body = Problem, content_type = "application/problem+json"),
+))]
+async fn create_world(
+    State(app): State<App>,
+    _: Operator,
+    Json(asked): Json<CreateWorld>,
+) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<WorldView>)> {
+    let row = wanted(&app, &asked)?;
+    let ensure = WorldCommand::Ensure { row: row.clone(), members: Vec::new() };
+    match app.store.commit(Command::World(ensure)).await? {
+        Outcome::WorldIs(known) if known.id == row.id => {}
+        Outcome::WorldIs(_) => return Err(ApiError::DuplicateName(Thing::World)),
+        refusal => return Err(ApiError::refused(&refusal, Thing::World)),
+    }
+    let place = format!("/api/worlds/{}", row.name);
+    let view = show::world(&app, named(&app, row.name).await?)?;
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(view)))
+}
+
+/// Put bacteria into a world
+///
+/// They live and die by Life's rules from the next generation on. Where trees or movers stand nothing is put.
+#[utoipa::path(post, path = "/api/worlds/{world}/life", tag = "worlds", security(("bearer" = []), ("cookie" = [])),
+    params(("world" = String, Path)), request_body = SowLife, responses(
+    (status = 200, description = "How many were put.", body = SownLife),
+    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`no_life`: the world was made without", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`, `world_busy`, `draining`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn sow_life(
+    State(app): State<App>,
+    _: Operator,
+    Id(name): Id<WorldName>,
+    Json(asked): Json<SowLife>,
+) -> ApiResult<Answer<SownLife>> {
+    let cells = cells(&asked.cells)?;
+    let door = app.worlds.visit(&name).await?;
+    match door.sow(cells).await {
+        Ok(sown) => Ok(Answer(SownLife { sown })),
+        Err(SowError::NoLife) => Err(ApiError::NoLife),
+        Err(SowError::NotTaken(_)) => Err(VisitError::Busy.into()),
+    }
+}
+
+fn wanted(app: &App, asked: &CreateWorld) -> ApiResult<WorldRow> {
+    let name: WorldName =
+        asked.name.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))?;
+    let open = asked.open_ms.map(open).transpose()?;
+    let row = worlds::row(app, name, WorldKind::World, &settings(asked)?);
+    Ok(WorldRow { ends_at: open.map(|span| row.created_at.after(span)), ..row })
+}
+
+fn settings(asked: &CreateWorld) -> ApiResult<Settings> {
+    let usual = Settings::default();
+    laid_out(Settings {
+        size: Size { width: chosen(asked.width, usual.size.width), height: chosen(asked.height, usual.size.height) },
+        tree_permille: chosen(asked.tree_permille, usual.tree_permille),
+        sharing: if asked.is_shared == Some(false) { Sharing::One } else { Sharing::Many },
+        life: asked.life.as_ref().map(life),
+        hunt: None,
+        move_min: chosen_ms(asked.move_min_ms, usual.move_min),
+    })
+}
+
+fn life(asked: &CreateLife) -> LifeSettings {
+    let usual = LifeSettings::default();
+    LifeSettings {
+        generation: chosen_ms(asked.generation_ms, usual.generation),
+        start_permille: chosen(asked.start_permille, usual.start_permille),
+    }
+}
+
+fn cells(numbers: &[u16]) -> ApiResult<Vec<Cell>> {
+    let (pairs, rest) = numbers.as_chunks::<2>();
+    if !rest.is_empty() || !(1..=WORLD_SOWN_MAX).contains(&pairs.len()) {
+        let why = format!("cells must be x and y in turn, of 1 to {WORLD_SOWN_MAX} cells");
+        return Err(ApiError::bad_value("/cells", why));
+    }
+    Ok(pairs.iter().map(|[x, y]| Cell { x: *x, y: *y }).collect())
+}

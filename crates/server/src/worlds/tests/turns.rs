@@ -1,0 +1,57 @@
+//! When viewers have their turn: no burst of views stands between two moves, and nobody has more or fewer than he asked for.
+
+use super::super::posts::Posts;
+use super::ear::Ear;
+use engine::worlds::{MoverId, Seat};
+use std::collections::BTreeMap;
+
+const VIEWERS: u32 = 1_000;
+const SLICE_US: u64 = 2_000;
+/// Turns are looked for a little after whole slices, so that hardly one is due at the very microsecond.
+const OFFSET_US: u64 = 777;
+
+/// So many viewers who come in the same moment.
+fn all_at_once(count: u32, per_s: u8) -> Posts {
+    let mut posts = Posts::new(0);
+    for slot in 0..count {
+        let (hold, _) = posts.take(Seat { slot, id: MoverId(slot + 1) }, Ear::new());
+        let line = posts.line_of(hold).unwrap();
+        posts.watch(line, Some(per_s), 0);
+    }
+    posts
+}
+
+/// Whose turn it is until `now_us`, once for every turn.
+fn turns(posts: &mut Posts, now_us: u64) -> Vec<u32> {
+    std::iter::from_fn(|| posts.next_turn(now_us).map(|(line, _)| line)).collect()
+}
+
+#[test]
+fn viewers_who_come_at_once_are_spread_over_the_tick() {
+    let mut posts = all_at_once(VIEWERS, 5);
+    assert_eq!(turns(&mut posts, 0).len(), VIEWERS as usize, "everybody sees something at once");
+    for slice in 0..500 {
+        let served = turns(&mut posts, slice * SLICE_US + OFFSET_US).len();
+        assert!(served <= 2 * VIEWERS as usize / 100, "{served} in one of the hundred slices of a tick");
+    }
+}
+
+#[track_caller]
+fn check(per_s: u8) {
+    let mut posts = all_at_once(100, per_s);
+    turns(&mut posts, 0);
+    let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
+    for slice in 0..1_000 {
+        for line in turns(&mut posts, slice * SLICE_US + OFFSET_US) {
+            *seen.entry(line).or_default() += 1;
+        }
+    }
+    let want = 2 * usize::from(per_s);
+    assert_eq!(seen.len(), 100);
+    assert!(seen.values().all(|count| (want - 1..=want + 1).contains(count)), "{per_s} a second: {seen:?}");
+}
+
+#[test]
+fn everybody_has_as_many_views_as_asked_for() {
+    [1, 2, 5, 20, 60].into_iter().for_each(check);
+}
