@@ -15,54 +15,16 @@ shards=$(((connections + per_shard - 1) / per_shard))
 shards=$((shards < 2 ? 2 : shards))
 ulimit -n "$files"
 
-at_least() { # name of the setting, value: raised where it is lower
-    local path=/proc/sys/${1//./\/} now
-    [ -e "$path" ] || return 0
-    now=$(awk '{ print $NF }' "$path")
-    [ "$now" -ge "$2" ] && return
-    { echo "$2" >"$path"; } 2>/dev/null && return
-    echo "$1 is $now, and this needs $2: set it, or ask for fewer connections." >&2
-    return 1
-}
-# Both ends of each connection, and some.
-at_least fs.file-max $((connections * 2 + 100000))
-at_least net.core.somaxconn 4096
-at_least net.ipv4.tcp_max_syn_backlog 8192
-at_least net.netfilter.nf_conntrack_max $((connections * 2 + 100000))
-# Pages of 4 KiB that sockets may take: 4 KiB for both ends of a connection leaves room.
-pages=$((connections + 262144))
-if [ "$(awk '{ print $3 }' /proc/sys/net/ipv4/tcp_mem)" -lt "$pages" ]; then
-    { echo "$((pages / 2)) $((pages * 3 / 4)) $pages" >/proc/sys/net/ipv4/tcp_mem; } 2>/dev/null ||
-        { echo "net.ipv4.tcp_mem allows fewer than $pages pages: set it, or ask for fewer connections." >&2; exit 1; }
-fi
 # Questions of keepalive at 300 s go out in bursts of sixteen seconds (docs/world.md, "Very many connections").
 keepalive_s=300
-at_least net.core.netdev_max_backlog $((connections / keepalive_s * 16 / $(nproc) + 10000))
+room_for_connections "$connections" "$keepalive_s"
 # The kernel's sockets, the servers' and the lab's memory for a connection; and for each process.
 needed_kib=$((connections * 12 + shards * 2 * 48 * 1024))
 free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
 [ "$free_kib" -ge "$needed_kib" ] ||
     { echo "This needs about $((needed_kib / 1024)) MiB, and $((free_kib / 1024)) MiB are free: ask for fewer connections." >&2; exit 1; }
 
-# Ports that no connection may be given meanwhile.
-port=$(python3 - "$shards" <<'PYTHON'
-import socket, sys
-
-low = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
-shards, first = int(sys.argv[1]), 10000
-while first + shards < low:
-    try:
-        for port in range(first, first + shards + 1):
-            with socket.socket() as held:
-                held.bind(("127.0.0.1", port))
-        print(first)
-        break
-    except OSError:
-        first = port + 1
-else:
-    sys.exit("No run of ports is free for the shards.")
-PYTHON
-)
+port=$(ports_in_a_row $((shards + 1)))
 
 cat >"$work/million.toml" <<TOML
 format  = 1
