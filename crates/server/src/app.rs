@@ -185,3 +185,27 @@ impl Drain {
         sleep(jitter(DRAIN_JITTER_MAX)).await;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::future::join_all;
+    use std::time::Duration;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter() {
+        let drain = Drain::default();
+        let (begun, clients) = (Instant::now(), (0..8).map(|_| drain.clone()));
+        let sent_away = clients.map(|drain| async move {
+            drain.sends_away().await;
+            begun.elapsed()
+        });
+        drain.begin();
+        let after = join_all(sent_away).await;
+        // An alarm rings at the next whole millisecond.
+        let longest = DRAIN_JITTER_MAX + Duration::from_millis(1);
+        assert!(after.iter().all(|after| *after <= longest), "{after:?}");
+        assert!(after.iter().any(|other| *other != after[0]), "{after:?}");
+    }
+}

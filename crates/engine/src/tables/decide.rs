@@ -279,8 +279,11 @@ impl<'a> Scene<'a> {
             let ms = |span: &Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
             return Err(Refusal::Countdown { min_ms: ms(allowed.start()), max_ms: ms(allowed.end()) });
         }
-        may_change(&game.players[0], true)?;
         let chosen = (!takes.is_zero()).then(|| Duration::from_millis(takes.as_millis() as u64));
+        if game.countdown.is_none() && game.countdown_chosen == chosen {
+            return Ok(Vec::new());
+        }
+        may_change(&game.players[0], true)?;
         let takes = chosen.unwrap_or(self.state.settings.countdown);
         let countdown = game.countdown.map(|_| self.now.after(takes));
         Ok(vec![Entry::CountdownSet { chosen, countdown }])

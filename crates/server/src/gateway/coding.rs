@@ -4,6 +4,7 @@
 //!
 //! The connection below decodes chunks, and refuses what does not end in them. Knows no routes.
 
+use super::host::refuse_unnamed;
 use super::problem::{ApiError, ApiResult};
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -28,9 +29,10 @@ pub(super) fn refuse_other_than_chunked(headers: &HeaderMap) -> ApiResult<()> {
     if chunked == 1 { Ok(()) } else { Err(ApiError::BadFraming) }
 }
 
-/// A layer for the whole router.
+/// A layer for the whole router: what can be told of a request's head alone.
 pub(super) async fn refuse(request: Request, next: Next) -> Response {
-    match refuse_other_than_chunked(request.headers()) {
+    let refused = refuse_unnamed(request.extensions()).and_then(|()| refuse_other_than_chunked(request.headers()));
+    match refused {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }

@@ -4,6 +4,7 @@
 //! There is one way for each route: what is answered here is in no router.
 
 use super::coding::refuse_other_than_chunked;
+use super::host::mark_unnamed;
 use super::limits::{Answering as AtDesk, Desk};
 use super::listener::{Answer, BUFFER_BYTES_MAX, Line, RequestBody};
 use super::{router, worlds};
@@ -80,7 +81,11 @@ impl Answer for Front {
     type Body = AnswerBody;
     type Answering<B: RequestBody> = Answering<B>;
 
-    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Answering<B> {
+    fn answer<B: RequestBody>(&self, client: SocketAddr, mut request: Request<B>) -> Answering<B> {
+        // The router refuses it, in one way for all.
+        if mark_unnamed(&mut request) {
+            return Answering::Routed(Answer::answer(&self.router, client, request));
+        }
         self.call(client, request)
     }
 

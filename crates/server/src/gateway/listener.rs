@@ -120,7 +120,7 @@ pub trait Answer: Send + Sync + 'static {
     /// Answers a client's request. It cannot fail: what goes wrong is an answer, too.
     fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Self::Answering<B>;
 
-    /// Takes a connection over whose first byte begins no request of HTTP; gives it back if nobody here speaks anything else.
+    /// Takes a connection over that does not begin with a request of HTTP; gives it back if nobody here speaks anything else.
     fn take_over(&self, line: Line) -> Option<Line> {
         Some(line)
     }
@@ -131,7 +131,7 @@ pub trait Answer: Send + Sync + 'static {
     }
 }
 
-/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice), or an empty line's before it.
+/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice).
 const METHOD_BYTE_MIN: u8 = b'A';
 
 /// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
@@ -313,8 +313,12 @@ impl<A: Answer> House<A> {
             Noted { answering: self.answers.answer(client, request), shared: noting, persistence }
         });
         let io = TokioIo::new(Tracked::new(line, shared.clone()));
-        let connection =
-            http1::Builder::new().max_buf_size(BUFFER_BYTES_MAX).serve_connection(io, handler).with_upgrades();
+        // Whoever ends his side of the connection counts as gone here, as while he waits (docs/decisions/0018).
+        let connection = http1::Builder::new()
+            .half_close(false)
+            .max_buf_size(BUFFER_BYTES_MAX)
+            .serve_connection(io, handler)
+            .with_upgrades();
         let mut connection = Some(connection);
         let mut watch = Watch::new(self.limits, shared.clone(), self.stage.clone());
         poll_fn(|context| {
@@ -345,10 +349,16 @@ impl<A: Answer> House<A> {
     }
 }
 
-/// Whether the first byte of a connection begins something else than a request. It stays to be read.
+/// Whether the first bytes of a connection begin something else than a request. They stay to be read.
 async fn is_other(stream: &TcpStream) -> bool {
-    let mut first = [0];
-    matches!(stream.peek(&mut first).await, Ok(1)) && first[0] < METHOD_BYTE_MIN
+    let mut first = [0; 3];
+    let seen = stream.peek(&mut first).await.unwrap_or_default();
+    match first[..seen] {
+        // An empty line before a request (RFC 9112, section 2.2). No frame: one of 13 bytes holds no member of 65.
+        [b'\r', b'\n', letter] if letter >= METHOD_BYTE_MIN => false,
+        [byte, ..] => byte < METHOD_BYTE_MIN,
+        [] => false,
+    }
 }
 
 /// The connection behind an upgrade, without the library that it was made with, and with what that had read ahead.

@@ -19,6 +19,7 @@ mod games;
 pub mod guests;
 pub(crate) mod hangup;
 mod home;
+mod host;
 mod hunts;
 mod idempotency;
 mod limits;

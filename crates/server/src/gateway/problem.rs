@@ -158,6 +158,9 @@ pub enum ApiError {
     /// Nobody can tell where the body ends.
     #[error("the header Transfer-Encoding must name chunked, and that once")]
     BadFraming,
+    /// Nobody can tell which site is asked.
+    #[error("the request must name its host, in one header Host")]
+    BadHost,
     /// The body did not arrive.
     #[error("the body could not be read to its end: the connection broke or was too slow")]
     BodyUnreadable,
@@ -370,6 +373,7 @@ impl ApiError {
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
             Self::UnknownCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
             Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
+            Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
             Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
             Self::BadJson(_) => (StatusCode::BAD_REQUEST, "bad_json"),
             Self::BadShape(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_shape"),

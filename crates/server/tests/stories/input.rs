@@ -4,9 +4,14 @@ use crate::house::House;
 use crate::lines::listen;
 use crate::play::{Person, Stage, Story};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 
+/// What is waited for and has not come after this time does not come any more.
+const PATIENCE: Duration = Duration::from_secs(60);
 const NOBODYS: &str = "0190b5a4-7c1e-7000-8000-000000000001";
 
 #[tokio::test]
@@ -200,4 +205,53 @@ async fn guests() {
     let refused = house.call("POST /api/stories/guests").by("").json(&unknown).check("422 bad_shape").await;
     let detail = refused.body["detail"].as_str().unwrap();
     assert!(detail.contains("`nmae`, expected `name`"), "{detail}");
+}
+
+/// What this says at a real door: the statuses and codes of all answers, up to the end of the connection.
+async fn answers(door: SocketAddr, bytes: &str) -> Vec<String> {
+    let mut connection = TcpStream::connect(door).await.unwrap();
+    connection.write_all(bytes.as_bytes()).await.unwrap();
+    let mut heard = Vec::new();
+    timeout(PATIENCE, connection.read_to_end(&mut heard)).await.expect("the connection ends").unwrap();
+    let text = String::from_utf8(heard).unwrap();
+    let code = |body: &str| body.split("\"code\":\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned);
+    let answer = |text: &str| format!("{} {}", &text[..3], code(text).unwrap_or_default()).trim().to_owned();
+    text.split("HTTP/1.1 ").skip(1).map(answer).collect()
+}
+
+/// Heads that a proxy before us may read in another way than we do. None is taken for two requests or for none; what is refused
+/// is not waited for.
+#[tokio::test]
+async fn heads_that_could_be_read_in_two_ways() {
+    let story = Story::at(Stage::Told).await;
+    let seq = story.state("").await["seq"].as_u64().unwrap();
+    let (feed, door) =
+        (format!("/api/stories/tables/{}/feed?after={seq}&wait=10ms", story.table), listen(&story.house).await);
+    let last = "GET /api/stories/lobby HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
+    let rows: [(&str, &[&str]); 16] = [
+        ("Host: here\r\n\r\n", &["200", "200"]),
+        ("Host: here\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n", &["200", "200"]),
+        ("Host: here\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &["200", "200"]),
+        ("Host: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nGET\r\n0\r\n\r\n", &["200", "200"]),
+        ("Host: here\r\nContent-Length: 5\r\n\r\nGET /", &["200", "200"]),
+        ("\r\n", &["400 bad_host", "200"]),
+        ("Host: here\r\nHost: there\r\n\r\n", &["400 bad_host", "200"]),
+        ("Host: here\r\nHost: here\r\n\r\n", &["400 bad_host", "200"]),
+        ("Host: here\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nGET /", &["400"]),
+        ("Host: here\r\nContent-Length: 0, 0\r\n\r\n", &["400"]),
+        ("Host: here\r\nContent-Length: +0\r\n\r\n", &["400"]),
+        ("Host: here\r\nTransfer-Encoding: xchunked\r\n\r\n", &["400"]),
+        ("Host: here\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", &["501 unknown_coding"]),
+        ("Host: here\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n", &["400"]),
+        ("Host: here\r\nX: a\r\n b\r\n\r\n", &["400"]),
+        ("Host: here\r\nX: a\0b\r\n\r\n", &["400"]),
+    ];
+    for (head, want) in rows {
+        let have = answers(door, &format!("GET {feed} HTTP/1.1\r\n{head}{last}")).await;
+        assert_eq!(have, want, "{head:?}");
+    }
+    let absolute = format!("GET http://here{feed} HTTP/1.1\r\nHost: here\r\n\r\n{last}");
+    assert_eq!(answers(door, &absolute).await, ["200", "200"]);
+    // An empty line may come before a request (RFC 9112, section 2.2), here, where frames of worlds may come as well.
+    assert_eq!(answers(door, &format!("\r\n{last}")).await, ["200"]);
 }

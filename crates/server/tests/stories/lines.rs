@@ -2,14 +2,16 @@
 
 use crate::house::House;
 use futures_util::StreamExt;
+use serde_json::Value;
 use server::gateway::listener::{self, Limits};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
-use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::{WebSocketStream, client_async};
 
 /// What is waited for and has not come after this time does not come any more.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -26,33 +28,64 @@ pub(crate) async fn listen(house: &House) -> SocketAddr {
     address
 }
 
-/// What a stream of server-sent events says, up to the event of this number.
-pub(crate) async fn stream(address: SocketAddr, path: &str, token: &str, until: u64) -> String {
-    let mut connection = TcpStream::connect(address).await.unwrap();
-    let by = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
-    let head = format!("GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{by}\r\n");
-    connection.write_all(head.as_bytes()).await.unwrap();
-    let (mut text, mut piece) = (String::new(), [0; 4_096]);
-    while !text.contains(&format!("\nid: {until}\n")) || !text.ends_with("\n\n") && !text.ends_with("\n\n\r\n") {
-        let count = timeout(PATIENCE, connection.read(&mut piece)).await.expect("the stream goes on").unwrap();
-        assert!(count > 0, "the stream has ended: {text}");
-        text.push_str(std::str::from_utf8(&piece[..count]).unwrap());
-    }
-    text
+/// A stream of server-sent events.
+pub(crate) struct Stream {
+    connection: TcpStream,
+    heard: String,
+    /// What was given of it.
+    given: usize,
 }
 
-/// What a socket says, up to the message that leads to this number.
-pub(crate) async fn socket(address: SocketAddr, path: &str, token: &str, until: u64) -> String {
-    let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
-    if !token.is_empty() {
-        request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+impl Stream {
+    pub(crate) async fn open(address: SocketAddr, path: &str, token: &str) -> Self {
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        let by = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+        let head = format!("GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{by}\r\n");
+        connection.write_all(head.as_bytes()).await.unwrap();
+        Self { connection, heard: String::new(), given: 0 }
     }
-    let (mut socket, _) = client_async(request, TcpStream::connect(address).await.unwrap()).await.unwrap();
-    loop {
-        let message = timeout(PATIENCE, socket.next()).await.expect("the socket goes on").unwrap().unwrap();
-        let text = message.into_text().unwrap().to_string();
-        if text.contains(&format!("\"seq\":{until},")) || text.contains(&format!("\"seq\":{until}}}")) {
-            return text;
+
+    /// What it says that was not given yet, up to the event of this number.
+    pub(crate) async fn until(&mut self, number: u64) -> String {
+        let mut piece = [0; 4_096];
+        let is_there = |heard: &str| {
+            heard.contains(&format!("\nid: {number}\n")) && (heard.ends_with("\n\n") || heard.ends_with("\n\n\r\n"))
+        };
+        while !is_there(&self.heard) {
+            let read = self.connection.read(&mut piece);
+            let count = timeout(PATIENCE, read).await.expect("the stream goes on").unwrap();
+            assert!(count > 0, "the stream has ended: {}", self.heard);
+            self.heard.push_str(std::str::from_utf8(&piece[..count]).unwrap());
+        }
+        let new = self.heard[self.given..].to_owned();
+        self.given = self.heard.len();
+        new
+    }
+}
+
+/// A WebSocket.
+pub(crate) struct Socket(WebSocketStream<TcpStream>);
+
+impl Socket {
+    pub(crate) async fn open(address: SocketAddr, path: &str, token: &str) -> Self {
+        let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
+        if !token.is_empty() {
+            request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        }
+        Self(client_async(request, TcpStream::connect(address).await.unwrap()).await.unwrap().0)
+    }
+
+    /// What it says next, up to the message that leads to this number: a document a line, as a stream has them.
+    pub(crate) async fn until(&mut self, number: u64) -> String {
+        let mut heard = String::new();
+        loop {
+            let message = timeout(PATIENCE, self.0.next()).await.expect("the socket goes on").unwrap().unwrap();
+            let Message::Text(text) = message else { continue };
+            heard.push_str(&format!("data: {text}\n"));
+            let leads: Value = serde_json::from_str(&text).unwrap();
+            if leads["seq"] == number {
+                return heard;
+            }
         }
     }
 }

@@ -8,6 +8,7 @@
 mod house;
 
 mod crowds;
+mod documented;
 mod enter;
 mod input;
 mod lines;
@@ -15,6 +16,8 @@ mod lists;
 mod oracle;
 mod play;
 mod races;
+mod refusals;
 mod rights;
 mod secrets;
 mod statements;
+mod watch;

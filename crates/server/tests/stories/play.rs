@@ -1,6 +1,6 @@
 //! A table with everybody around it whom a table can have around it, brought to any point of a game.
 
-use crate::house::{Call, House};
+use crate::house::{Call, House, Reply};
 use serde_json::{Value, json};
 
 /// Somebody with a guest's token.
@@ -85,16 +85,19 @@ pub(crate) struct Story {
 }
 
 impl Story {
-    /// A game at this stage.
+    /// A game at this stage, which stays there however slow the machine is.
     pub(crate) async fn at(stage: Stage) -> Self {
-        let story = Self::open(House::open().await, &json!({})).await;
+        let a_day = json!({ "settings": { "countdown_ms": 86_400_000 } });
+        let story = Self::open(House::open().await, &a_day).await;
         for (reached, step) in Stage::ALL.into_iter().enumerate().skip(1) {
             if reached > Stage::ALL.iter().position(|known| *known == stage).unwrap() {
                 break;
             }
             match step {
                 Stage::Canceled => {}
-                step => story.go_on_to(step).await,
+                step => {
+                    story.go_on_to(step).await;
+                }
             }
             if stage == Stage::Canceled && step == Stage::Told {
                 story.post(&story.ann, "leave", None).check("200").await;
@@ -122,36 +125,27 @@ impl Story {
         story
     }
 
-    /// The one step that leads to this stage.
-    pub(crate) async fn go_on_to(&self, stage: Stage) {
+    /// The one step that leads to this stage: who was answered what.
+    pub(crate) async fn go_on_to(&self, stage: Stage) -> Vec<(&Person, Reply)> {
         let (ann, ben, cam) = (&self.ann, &self.ben, &self.cam);
-        match stage {
-            Stage::Opened | Stage::Canceled => {}
-            Stage::Chosen => self.show(ann, "card", self.hand(ann).await[0]).await,
+        let cards = match stage {
+            Stage::Opened | Stage::Canceled => return Vec::new(),
             Stage::Told => {
-                self.post(ann, "sentence", Some(json!({ "sentence": "So far away" }))).check("200").await;
+                let told = self.post(ann, "sentence", Some(json!({ "sentence": "So far away" })));
+                return vec![(ann, told.check("200").await)];
             }
-            Stage::Picked => {
-                for player in [ben, cam] {
-                    self.show(player, "pick", self.hand(player).await[1]).await;
-                }
-            }
-            Stage::Voting => {
-                self.post(ann, "voting", None).check("200").await;
-            }
-            Stage::Voted => {
-                let winner = self.card_of(ann).await;
-                self.show(ben, "vote", winner).await;
-                self.show(cam, "vote", self.card_of(ben).await).await;
-            }
-            Stage::Complete => {
-                self.post(ann, "complete", None).check("200").await;
-            }
+            Stage::Voting => return vec![(ann, self.post(ann, "voting", None).check("200").await)],
+            Stage::Complete => return vec![(ann, self.post(ann, "complete", None).check("200").await)],
+            Stage::Chosen => vec![(ann, "card", self.hand(ann).await[0])],
+            Stage::Picked => vec![(ben, "pick", self.hand(ben).await[1]), (cam, "pick", self.hand(cam).await[1])],
+            Stage::Voted => vec![(ben, "vote", self.card_of(ann).await), (cam, "vote", self.card_of(ben).await)],
+        };
+        let mut answered = Vec::new();
+        for (who, action, card) in cards {
+            let shown = self.post(who, action, Some(json!({ "card": card })));
+            answered.push((who, shown.check("200").await));
         }
-    }
-
-    async fn show(&self, who: &Person, action: &str, card: u64) {
-        self.post(who, action, Some(json!({ "card": card }))).check("200").await;
+        answered
     }
 
     /// A request to do something in the game.

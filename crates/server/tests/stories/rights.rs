@@ -1,6 +1,7 @@
 //! Who may do what, and when: every action in every stage of a game by everybody, against a table written by hand. Whatever is
 //! refused has changed nothing.
 
+use crate::documented;
 use crate::house::Call;
 use crate::play::{Role, Stage, Story};
 use serde_json::{Value, json};
@@ -80,7 +81,8 @@ impl Cards {
     }
 }
 
-fn request(story: &Story, action: &str, role: Role, cards: &Cards) -> Call {
+/// The request, and the line that it asks.
+fn request(story: &Story, action: &str, role: Role, cards: &Cards) -> (String, Call) {
     let (game, table) = (&story.game, &story.table);
     let body = match action {
         "card" => json!({ "card": cards.anns }),
@@ -99,7 +101,8 @@ fn request(story: &Story, action: &str, role: Role, cards: &Cards) -> Call {
         "next game" => "POST /api/stories/games".to_owned(),
         action => format!("POST /api/stories/games/{game}/{action}"),
     };
-    story.house.call(&line).by(story.token(role)).json(&body)
+    let call = story.house.call(&line).by(story.token(role)).json(&body);
+    (line, call)
 }
 
 /// Everything about the game that its players can see, but who is there.
@@ -128,10 +131,15 @@ async fn check(stage: Stage) {
                 let fresh = Story::at(stage).await;
                 let cards = Cards::of(&fresh).await;
                 println!("{what}");
-                request(&fresh, rights.action, role, &cards).check(want.trim()).await;
+                request(&fresh, rights.action, role, &cards).1.check(want.trim()).await;
             } else {
                 println!("{what}");
-                request(&story, rights.action, role, &cards).check(&want).await;
+                let (line, call) = request(&story, rights.action, role, &cards);
+                let refused = call.check(&want).await;
+                // What every route may answer for want of a token is said of all.
+                if role != Role::Visitor {
+                    documented::check(&line, &refused);
+                }
                 assert_eq!(seen(&story).await, before, "{what} has changed something");
             }
         }

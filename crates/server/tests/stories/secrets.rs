@@ -1,116 +1,19 @@
 //! Who sees what: whole games with every role looking at everything after every step, and every byte that leaves judged by the
-//! oracle: answers, refusals, polls that were held, streams, figures and log lines.
+//! oracle: answers to actions and to questions, refusals, polls, streams and sockets that were held, figures and log lines.
 
 use crate::house::House;
-use crate::lines;
-use crate::oracle::Viewer;
-use crate::play::{Person, Stage, Story};
+use crate::play::{Stage, Story};
+use crate::watch::{Watched, viewers};
 use serde_json::{Value, json};
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
-use tokio::task::JoinHandle;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Words that stand in no log line: texts that players wrote, and names.
+/// Texts that players write.
 const SENTENCE: &str = "So far away";
 const CHAT: &str = "Quetzalcoatlus";
-
-/// Everybody who looks: their token, their id, and whether they may see everything.
-fn viewers(story: &Story) -> [(String, String, bool); 6] {
-    let of = |person: &Person, is_storyteller| (person.token.clone(), person.id.clone(), is_storyteller);
-    [
-        of(&story.ann, true),
-        of(&story.ben, false),
-        of(&story.cam, false),
-        of(&story.dan, false),
-        of(&story.fay, false),
-        (String::new(), String::new(), false),
-    ]
-}
-
-/// A story under watch: what was judged, what leaked.
-struct Watched {
-    story: Story,
-    door: SocketAddr,
-    judged: usize,
-    leaks: Vec<String>,
-}
-
-impl Watched {
-    fn judge(&mut self, stage: Stage, id: &str, is_storyteller: bool, whence: &str, text: &str) {
-        let found = Viewer { id, is_storyteller, stage }.leaks(text);
-        self.judged += 1;
-        self.leaks.extend(found.into_iter().map(|leak| format!("{whence} at {stage:?}: {leak}")));
-    }
-
-    /// One step, with a poll of everybody's held across it; then everybody looks at everything, and tries what they may not.
-    async fn step(&mut self, to: Stage) {
-        let held = self.hold_polls().await;
-        self.story.go_on_to(to).await;
-        for ((_, id, is_storyteller), poll) in viewers(&self.story).iter().zip(held) {
-            let text = poll.await.unwrap();
-            self.judge(to, id, *is_storyteller, "a held poll", &text);
-        }
-        self.look(to).await;
-    }
-
-    async fn hold_polls(&self) -> Vec<JoinHandle<String>> {
-        let mut held = Vec::new();
-        for (token, _, _) in viewers(&self.story) {
-            let table = format!("/api/stories/tables/{}", self.story.table);
-            let seq = self.story.house.call(&format!("GET {table}")).by(&token).check("200").await.body["seq"].clone();
-            let poll = self.story.house.call(&format!("GET {table}/feed?after={seq}&wait=30s")).by(&token);
-            held.push(tokio::spawn(async move {
-                let reply = poll.check("200").await;
-                assert_ne!(reply.body["events"], json!([]), "every step tells everybody something");
-                String::from_utf8(reply.bytes.to_vec()).unwrap()
-            }));
-        }
-        held
-    }
-
-    async fn look(&mut self, stage: Stage) {
-        let (game, table) = (self.story.game.clone(), self.story.table.clone());
-        let mut lines = vec![
-            format!("GET /api/stories/games/{game}"),
-            format!("GET /api/stories/games/{game}/history"),
-            format!("GET /api/stories/tables/{table}"),
-            format!("GET /api/stories/tables/{table}/feed"),
-            format!("GET /api/stories/tables/{table}/feed?after=0&wait=0s"),
-            format!("GET /api/stories/tables/{table}/feed?after=999&wait=0s"),
-            "GET /api/stories/my-games".to_owned(),
-            "GET /api/stories/my-games?state=ended".to_owned(),
-            "GET /api/stories/lobby".to_owned(),
-            "GET /api/stories/history".to_owned(),
-            format!("POST /api/stories/games/{game}/join"),
-            format!("POST /api/stories/games/{game}/voting"),
-            format!("POST /api/stories/games/{game}/complete"),
-        ];
-        for person in [&self.story.ann, &self.story.ben, &self.story.cam] {
-            lines.push(format!("GET /api/stories/players/{}", person.id));
-        }
-        for (token, id, is_storyteller) in viewers(&self.story) {
-            for line in &lines {
-                // Only refusals are wanted of actions: they would bring the game further.
-                if line.starts_with("POST") && (is_storyteller || line.ends_with("join") && id != self.story.ben.id) {
-                    continue;
-                }
-                let reply = self.story.house.call(line).by(&token).send().await;
-                let text = String::from_utf8(reply.bytes.to_vec()).unwrap();
-                self.judge(stage, &id, is_storyteller, line, &text);
-            }
-            let table = format!("/api/stories/tables/{table}");
-            let seq = self.story.house.call(&format!("GET {table}")).by(&token).check("200").await.body["seq"].as_u64();
-            for cursor in ["?after=0", ""] {
-                let text = lines::stream(self.door, &format!("{table}/feed{cursor}"), &token, seq.unwrap()).await;
-                self.judge(stage, &id, is_storyteller, "a stream", &text);
-                let text = lines::socket(self.door, &format!("{table}/socket{cursor}"), &token, seq.unwrap()).await;
-                self.judge(stage, &id, is_storyteller, "a socket", &text);
-            }
-        }
-    }
-}
+/// What they are called.
+const NAMES: [&str; 6] = ["Ann", "Ben", "Cam", "Dan", "Eve", "Fay"];
 
 /// What every log line of this process says, at the finest level.
 fn log() -> &'static Arc<Mutex<Vec<u8>>> {
@@ -158,25 +61,33 @@ fn check_operators(what: &str, text: &str, story: &Story) {
         let line = text.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{what} says {secret}");
     }
+    let says_a_name =
+        |line: &&str| line.split(|letter: char| !letter.is_alphanumeric()).any(|word| NAMES.contains(&word));
+    assert_eq!(text.lines().find(says_a_name), None, "{what} names somebody");
 }
 
-async fn play(stages: &[Stage]) -> Watched {
-    let log = log();
-    let story = Story::open(House::open().await, &json!({})).await;
-    let door = lines::listen(&story.house).await;
-    let mut watched = Watched { story, door, judged: 0, leaks: Vec::new() };
-    let chat = format!("POST /api/stories/tables/{}/chat", watched.story.table);
-    let said = watched.story.house.call(&chat).by(&watched.story.ben.token).json(&json!({ "text": CHAT }));
-    said.check("200").await;
-    watched.look(Stage::Opened).await;
+/// The game through these stages; then operators look.
+async fn go_through(watched: &mut Watched, stages: &[Stage]) {
     for stage in stages {
         watched.step(*stage).await;
     }
-    let logged = String::from_utf8(log.lock().unwrap().clone()).unwrap();
+    let logged = String::from_utf8(log().lock().unwrap().clone()).unwrap();
     assert!(logged.contains("request done"), "the log is heard");
     check_operators("the log", &logged, &watched.story);
     let figures = watched.story.house.call("GET /metrics").by("").check("200").await;
     check_operators("/metrics", std::str::from_utf8(&figures.bytes).unwrap(), &watched.story);
+}
+
+/// A game through these stages.
+async fn play(stages: &[Stage]) -> Watched {
+    let _ = log();
+    let mut watched = Watched::begin(Story::open(House::open().await, &json!({})).await).await;
+    let chat = format!("POST {}/chat", watched.table());
+    let said = watched.story.house.call(&chat).by(&watched.story.ben.token).json(&json!({ "text": CHAT }));
+    let (said, ben) = (said.check("200").await, watched.story.ben.id.clone());
+    watched.judge_reply(Stage::Opened, &ben, false, "chat", &said);
+    watched.look(Stage::Opened).await;
+    go_through(&mut watched, stages).await;
     watched
 }
 
@@ -186,6 +97,20 @@ async fn a_whole_game_tells_nobody_what_they_must_not_know() {
     let watched = play(&[Chosen, Told, Picked, Voting, Voted, Complete]).await;
     assert_eq!(watched.leaks, [""; 0]);
     assert!(watched.judged > 500, "only {} texts were judged", watched.judged);
+}
+
+/// Who told the last story, and saw everything then, plays like everybody else now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_next_game_tells_the_last_storyteller_no_more_than_others() {
+    use Stage::{Chosen, Complete, Picked, Told, Voted, Voting};
+    let stages = [Chosen, Told, Picked, Voting, Voted, Complete];
+    let watched = play(&stages).await;
+    let (first, judged) = (watched.story.ann.id.clone(), watched.judged);
+    let mut watched = watched.next_game().await;
+    assert_ne!(watched.story.ann.id, first, "somebody else tells");
+    go_through(&mut watched, &stages).await;
+    assert_eq!(watched.leaks, [""; 0]);
+    assert!(watched.judged > 2 * judged - 50, "{} texts were judged", watched.judged);
 }
 
 /// A game that ends without a result tells nobody more than they knew.
@@ -199,10 +124,9 @@ async fn a_canceled_game_tells_nobody_anything() {
         for line in ["games/{game}", "games/{game}/history", "tables/{table}", "tables/{table}/feed?after=0&wait=0s"] {
             let line = line.replace("{game}", &watched.story.game).replace("{table}", &watched.story.table);
             let reply = watched.story.house.call(&format!("GET /api/stories/{line}")).by(&token).send().await;
-            let text = String::from_utf8(reply.bytes.to_vec()).unwrap();
             // Ann has left: she may know her own cards, and those whom she saw while she told.
             if id != watched.story.ann.id {
-                watched.judge(Picked, &id, false, &line, &text);
+                watched.judge_reply(Picked, &id, false, &line, &reply);
             }
         }
     }

@@ -123,6 +123,26 @@ fn a_countdown_may_be_chosen_for_a_phase() {
     assert_eq!(desk.game(None).countdown, Some(desk.now.after(7 * SECOND)));
 }
 
+/// What is so already is nothing to write, unless it begins anew.
+#[test]
+fn a_countdown_of_the_same_length_is_no_change_while_none_runs() {
+    let mut desk = Desk::up_to_invitation();
+    let mut check = |takes: Duration, writes: bool| {
+        let before = desk.table.seq(None);
+        desk.act(player(0), &Action::SetCountdown(takes)).unwrap();
+        assert_eq!(desk.table.seq(None) > before, writes, "{takes:?}");
+    };
+    check(Duration::ZERO, false);
+    check(5 * SECOND, true);
+    check(5 * SECOND, false);
+    check(Duration::ZERO, true);
+    let mut desk = three_picks();
+    desk.act(player(0), &Action::SetCountdown(5 * SECOND)).unwrap();
+    desk.wait(SECOND);
+    desk.act(player(0), &Action::SetCountdown(5 * SECOND)).unwrap();
+    assert_eq!(desk.game(None).countdown, Some(desk.now.after(5 * SECOND)), "it runs, and starts again");
+}
+
 #[test]
 fn a_countdown_stops_when_too_few_picks_are_left() {
     let mut desk = three_picks();

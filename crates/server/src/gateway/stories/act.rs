@@ -64,7 +64,7 @@ async fn join(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId>) -> A
     (status = 403, description = "`not_a_member`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`game_not_live`: it is not the table's game", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`leave_too_soon`: in ten seconds at the latest", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`leave_too_soon`: in ten seconds at the latest; or a rate limit", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn leave(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId>) -> ApiResult<Answer<StoryState>> {
     act(&app, game, &sitter, Action::Leave).await
@@ -72,12 +72,12 @@ async fn leave(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId>) -> 
 
 /// Choose the card that the story is about
 ///
-/// **Who:** the storyteller. **When:** in `create`; again as often as wanted until the sentence is told.
+/// **Who:** the storyteller. **When:** in `create`; another at most 64 times, until the sentence is told.
 #[utoipa::path(post, path = "/api/stories/games/{game}/card", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_in_hand`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn choose_card(
     State(app): State<App>,
@@ -115,7 +115,7 @@ async fn tell_sentence(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`too_many_invited`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`too_many_invited`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn invite(
     State(app): State<App>,
@@ -128,13 +128,13 @@ async fn invite(
 
 /// Pick a card that might be meant
 ///
-/// **Who:** players of the game but the storyteller. **When:** in `invitation`; again as often as wanted until voting begins. With enough
+/// **Who:** players of the game but the storyteller. **When:** in `invitation`; another at most 64 times, until voting begins. With enough
 /// picks a countdown begins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/pick", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
     (status = 403, description = "`not_a_player`, `storyteller_may_not_pick`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_in_hand`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`not_in_hand`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn pick(
     State(app): State<App>,
@@ -160,13 +160,13 @@ async fn open_voting(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId
 
 /// Vote for the card that may be the storyteller's
 ///
-/// **Who:** players of the game but the storyteller. **When:** in `vote`; again as often as wanted until the votes are counted. Not for
+/// **Who:** players of the game but the storyteller. **When:** in `vote`; another at most 64 times, until the votes are counted. Not for
 /// one's own card. With enough votes a countdown begins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/vote", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
     (status = 403, description = "`not_a_player`, `storyteller_may_not_vote`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`not_on_board`, `own_card`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`not_on_board`, `own_card`, `too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn vote(
     State(app): State<App>,
@@ -198,7 +198,7 @@ async fn complete(State(app): State<App>, sitter: Sitter, Id(game): Id<GameId>) 
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn set_countdown(
     State(app): State<App>,
@@ -218,7 +218,7 @@ async fn set_countdown(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`game_not_live`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`too_many_changes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn set_bots(
     State(app): State<App>,

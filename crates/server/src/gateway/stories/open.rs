@@ -35,6 +35,8 @@ type Created = (StatusCode, [(HeaderName, String); 1], Answer<StoryState>);
         (status = 201, description = "The game, as its storyteller sees it.", body = StoryState, headers(("Location" = String, description = "Where the game is"))),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`game_live`: the table's game goes on; `not_your_turn`: the table waits for another player to tell the next story.", body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "`idempotency_key_reused`: the key came with another request before; or the body is JSON of another shape: a member is missing or has another type.", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_tables`: the caller has opened as many as may be in memory, and some game must end first; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn create_game(State(app): State<App>, sitter: Sitter, request: RawJson) -> ApiResult<Created> {

@@ -6,6 +6,7 @@ use crate::gateway::ops::measure;
 use axum::extract::Query;
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response as Answered;
+use engine::limits::DRAIN_JITTER_MAX;
 use serde::Deserialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -196,6 +197,34 @@ async fn nothing_is_left_of_a_client_that_goes() {
     assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "0");
 }
 
+/// A client that ends its side of the connection may still listen, or be gone: both look the same from here. It counts as gone,
+/// whatever it waits for (docs/decisions/0018).
+async fn check_half_closed(request: &str, heard: &str) {
+    let mut held = Held::new(PATIENT).await;
+    let mut client = held.house.send(request).await;
+    let wakes = held.parked(1).await;
+    client.shutdown().await.unwrap();
+    timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
+    let text = rest(client).await;
+    assert!(text.starts_with(heard) && text.is_empty() == heard.is_empty(), "{request:?}: {text:?}");
+    held.is("gauntlet_http_connections ", "0").await;
+    assert_eq!(held.house.sample("gauntlet_http_parked_left_total "), "1", "{request:?}");
+    assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "0", "{request:?}");
+}
+
+#[tokio::test]
+async fn who_ends_his_side_of_the_connection_has_gone() {
+    check_half_closed(POLL, "").await;
+    check_half_closed(&[POLL, FAST].concat(), "").await;
+    check_half_closed(STREAM, "HTTP/1.1 200 OK\r\n").await;
+    // Nor is anybody answered later who does not wait on purpose.
+    let house = Open::new(PATIENT).await;
+    let mut client = house.send(SLOW).await;
+    house.began.notified().await;
+    client.shutdown().await.unwrap();
+    assert_eq!(rest(client).await, "");
+}
+
 #[tokio::test]
 async fn what_is_sent_before_and_behind_a_poll_is_answered_in_order() {
     let mut held = Held::new(PATIENT).await;
@@ -353,6 +382,49 @@ async fn a_drain_sends_away_whoever_waits() {
         wakes.closed().await;
     }
     timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+}
+
+/// Waits for nothing, and says when it is sent away.
+struct Patient(UnboundedSender<Instant>);
+
+impl Parked for Patient {
+    fn poll_answer(&mut self, _: &mut Context<'_>) -> Poll<Response<Bytes>> {
+        Poll::Pending
+    }
+
+    fn give_up(&mut self, why: GiveUp) -> Response<Bytes> {
+        assert_eq!(why, GiveUp::Drain);
+        self.0.send(Instant::now()).unwrap();
+        said("come again")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sent_away, mut instants) = unbounded_channel();
+    let poll = move |Pass(pass): Pass| async move {
+        park_or_wait(pass, Instant::now() + NEVER, Patient(sent_away.clone())).await
+    };
+    let mut house = Open::with(address, listener, PATIENT, |_| Router::new().route("/poll", get(poll)));
+    let mut clients = Vec::new();
+    for _ in 0..PATIENT.connections_max {
+        clients.push(house.send(POLL).await);
+    }
+    while house.sample("gauntlet_http_parked ") != PATIENT.connections_max.to_string() {
+        tokio::task::yield_now().await;
+    }
+    let begun = Instant::now();
+    house.leave();
+    let mut after = Vec::new();
+    for _ in &clients {
+        after.push(instants.recv().await.unwrap() - begun);
+    }
+    // An alarm rings at the next whole millisecond.
+    let longest = DRAIN_JITTER_MAX + Duration::from_millis(1);
+    assert!(after.iter().all(|after| *after <= longest), "{after:?}");
+    assert!(after.iter().any(|other| *other != after[0]), "{after:?}");
 }
 
 #[tokio::test]

@@ -83,8 +83,8 @@ struct FeedQuery {
         (status = 200, description = "What happened; without `after` a `StoryState`.", body = StoryFeed),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 410, description = "`cursor_too_old`: begin again from the view in it", body = StoryFeedTooOld, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_waiters`: of this player, or from this address", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_waiters`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or there is too much to do. Try again after `Retry-After`.", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn get_feed(
@@ -113,11 +113,15 @@ async fn get_feed(
     }
 }
 
-/// Whether the client wants events rather than one answer.
+/// Whether the client wants events rather than one answer. A weight of 0 says that it does not (RFC 9110, section 12.4.2).
 pub(in crate::gateway) fn asks_for_stream(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
-    let essence = |range: &str| range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    accepts.flat_map(|value| value.split(',')).any(|range| essence(range) == stream::EVENT_STREAM)
+    accepts.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let is_it = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case(stream::EVENT_STREAM));
+        let weight = parts.find_map(|parameter| parameter.strip_prefix(['q', 'Q'])?.strip_prefix('='));
+        is_it && weight.and_then(|weight| weight.parse::<f32>().ok()) != Some(0.0)
+    })
 }
 
 /// How long a poll is to wait: a whole number with `ms`, `s` or `m`.

@@ -40,6 +40,9 @@ fn check_accept(accept: &str, want: bool) {
 fn a_stream_is_given_to_whoever_asks_for_one() {
     check_accept("text/event-stream", true);
     check_accept("application/json, Text/Event-Stream;q=0.9", true);
+    check_accept("text/event-stream;q=0", false);
+    check_accept("application/json, text/event-stream ; Q=0.000", false);
+    check_accept("text/event-stream;q=0, text/event-stream", true);
     check_accept("*/*", false);
     check_accept("text/event-streams", false);
     assert!(!asks_for_stream(&HeaderMap::new()));

@@ -1,0 +1,165 @@
+//! Refusals that need more of a history than a stage and a role (`rights`): each over HTTP, with the code that the document names,
+//! and nothing changed.
+
+use crate::documented;
+use crate::house::{House, Reply};
+use crate::play::{Person, Stage, Story};
+use engine::limits::{STORY_CHANGES_MAX, STORY_INVITED_MAX, STORY_LEAVES_FREE};
+use serde_json::{Value, json};
+use server::config::Config;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use tokio::time::timeout;
+
+/// What is waited for and has not come after this time does not come any more.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The game as everybody at the table sees it, but who is there.
+async fn seen(story: &Story) -> Vec<Value> {
+    let mut views = Vec::new();
+    for person in [&story.ann, &story.ben, &story.cam, &story.eve] {
+        let mut view = story.state(&person.token).await;
+        view.as_object_mut().unwrap().remove("presence");
+        views.push(view);
+    }
+    views
+}
+
+/// This action is refused like this, as documented, and nothing has changed.
+async fn check(story: &Story, who: &Person, action: &str, body: Option<Value>, want: &str) -> Reply {
+    let before = seen(story).await;
+    let reply = story.post(who, action, body).check(want).await;
+    documented::check(&format!("POST /api/stories/games/{}/{action}", story.game), &reply);
+    assert_eq!(seen(story).await, before, "{action}: {want}");
+    reply
+}
+
+/// Whoever does this and that in turn does so as often as wanted, and then no more; what is so may still be said again.
+async fn exhaust(story: &Story, who: &Person, action: &str, bodies: [Value; 2], want: usize) {
+    let mut done = 0;
+    while done <= want && story.post(who, action, Some(bodies[done % 2].clone())).send().await.status == 200 {
+        done += 1;
+    }
+    assert_eq!(done, want, "{action}");
+    check(story, who, action, Some(bodies[done % 2].clone()), "409 too_many_changes").await;
+    story.post(who, action, Some(bodies[(done + 1) % 2].clone())).check("200").await;
+}
+
+#[tokio::test]
+async fn nobody_changes_his_mind_for_ever() {
+    let changes = usize::from(STORY_CHANGES_MAX);
+    // The first card is no change; that Dan was invited is one.
+    for (stage, action, want) in [(Stage::Opened, "card", changes), (Stage::Told, "pick", changes + 1)] {
+        let story = Story::at(stage).await;
+        let who = if action == "card" { &story.ann } else { &story.ben };
+        let hand = story.hand(who).await;
+        exhaust(&story, who, action, [0, 1].map(|place| json!({ "card": hand[place] })), want).await;
+    }
+    let story = Story::at(Stage::Voting).await;
+    let others = [story.card_of(&story.ann).await, story.card_of(&story.cam).await];
+    exhaust(&story, &story.ben, "vote", others.map(|card| json!({ "card": card })), changes + 1).await;
+    // What a storyteller sets is counted together.
+    let story = Story::at(Stage::Told).await;
+    let countdowns = [40_000, 50_000].map(|ms| json!({ "countdown_ms": ms }));
+    exhaust(&story, &story.ann, "countdown", countdowns, changes - 1).await;
+    for (action, body) in [("bots", json!({ "are_on": true })), ("invite", json!({ "players": [story.eve.id] }))] {
+        check(&story, &story.ann, action, Some(body), "409 too_many_changes").await;
+    }
+}
+
+#[tokio::test]
+async fn no_more_are_invited_than_may_wait() {
+    let story = Story::at(Stage::Told).await;
+    let stranger = |number: usize| format!("0190b5a4-7c1e-7000-8000-{number:012x}");
+    // Dan is the first.
+    let others: Vec<_> = (1..STORY_INVITED_MAX).map(stranger).collect();
+    story.post(&story.ann, "invite", Some(json!({ "players": others }))).check("200").await;
+    let one_more = json!({ "players": [stranger(STORY_INVITED_MAX)] });
+    check(&story, &story.ann, "invite", Some(one_more), "409 too_many_invited").await;
+}
+
+#[tokio::test]
+async fn who_has_just_sat_down_where_many_left_stays_for_a_moment() {
+    let story = Story::at(Stage::Told).await;
+    for _ in 0..STORY_LEAVES_FREE {
+        story.post(&story.eve, "join", None).check("200").await;
+        story.post(&story.eve, "leave", None).check("200").await;
+    }
+    story.post(&story.eve, "join", None).check("200").await;
+    let refused = check(&story, &story.eve, "leave", None, "429 leave_too_soon").await;
+    assert!(refused.headers.contains_key("retry-after"));
+}
+
+#[tokio::test]
+async fn the_next_story_is_told_by_whoever_was_named() {
+    let story = Story::at(Stage::Voted).await;
+    // Cam is the only one who is there when the game ends.
+    let feed = format!("GET /api/stories/tables/{}/feed?after=0", story.table);
+    story.house.call(&feed).by(&story.cam.token).check("200").await;
+    story.go_on_to(Stage::Complete).await;
+    let before = seen(&story).await;
+    assert_eq!(before[0]["next_storyteller"]["player"], json!(story.cam.id));
+    let line = "POST /api/stories/games";
+    let next = |who: &Person| story.house.call(line).by(&who.token).json(&json!({ "table": story.table }));
+    documented::check(line, &next(&story.ben).check("409 not_your_turn").await);
+    assert_eq!(seen(&story).await, before);
+    next(&story.cam).check("201").await;
+}
+
+/// An opening for which there is no room: its code, and nothing is opened.
+async fn check_no_room(configure: fn(&mut Config), is_by_another: bool, want: &str) {
+    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    let (ann, ben) = (Person::come(&house, "Ann").await, Person::come(&house, "Ben").await);
+    let line = "POST /api/stories/games";
+    let open = |who: &Person| house.call(line).by(&who.token).json(&json!({}));
+    open(&ann).check("201").await;
+    let refused = open(if is_by_another { &ben } else { &ann }).check(want).await;
+    assert!(refused.headers.contains_key("retry-after"));
+    documented::check(line, &refused);
+    let lobby = house.call("GET /api/stories/lobby").by("").check("200").await.body;
+    assert_eq!(lobby.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn there_is_room_for_so_many_tables() {
+    check_no_room(|config| config.stories_tables_per_player_max = 1, false, "429 too_many_tables").await;
+    check_no_room(|config| config.stories_tables_max = 1, true, "503 too_many_tables").await;
+}
+
+/// Sends this until it is refused for want of a node.
+async fn check_leaving(story: &Story, line: &str, body: Option<Value>) {
+    let refused = async {
+        loop {
+            let call = story.house.call(line).by(&story.ann.token);
+            let reply = match &body {
+                Some(body) => call.json(body).send().await,
+                None => call.send().await,
+            };
+            if reply.status == 503 {
+                return reply;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    let refused = timeout(PATIENCE, refused).await.unwrap_or_else(|_| panic!("{line} is answered for ever"));
+    assert!(refused.headers.contains_key("retry-after"), "{line}");
+    documented::check(line, &refused);
+}
+
+#[tokio::test]
+async fn a_node_that_leaves_says_so() {
+    let story = Story::at(Stage::Told).await;
+    story.house.app.drain.begin();
+    let (game, table) = (&story.game, &story.table);
+    for (line, body) in [
+        ("POST /api/stories/games".to_owned(), Some(json!({}))),
+        (format!("POST /api/stories/games/{game}/join"), None),
+        (format!("GET /api/stories/games/{game}"), None),
+        (format!("GET /api/stories/tables/{table}"), None),
+        (format!("GET /api/stories/tables/{table}/feed?after=0"), None),
+        (format!("GET /api/stories/tables/{table}/feed?after=99&wait=10m"), None),
+    ] {
+        check_leaving(&story, &line, body).await;
+    }
+}
