@@ -51,6 +51,9 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     until("all are ready", || (status(&server, "/readyz") == "200").then_some(()));
     assert!((1..=3).all(|number| folder.path().join(format!("d/games-shard-{number}.db")).exists()));
 
+    // Whoever opens the supervisor's address in a browser is sent where the games are.
+    assert_eq!([status(&server, "/"), status(&server, "/world")], ["307", "307"]);
+
     let homes = until("every shard has a plaza", || {
         let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
         let plazas = worlds.as_array().unwrap().iter().filter(|world| world["name"] == "plaza");
