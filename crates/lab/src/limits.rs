@@ -302,8 +302,18 @@ pub const SPARE_BUFFER_BYTES_MAX: usize = 64 * 1024;
 /// How long news of started work may wait to travel with others.
 pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
 
-/// From one look at the gauges of a worker process to the next.
+/// From one look at the gauges of a worker process to the next, where there are few of them.
 pub const GAUGES_EVERY: Duration = Duration::from_millis(50);
+
+/// Worker processes from which on each looks less often, so that their looks together stay as many.
+pub const GAUGES_PROCESSES: u32 = 8;
+
+/// From one look to the next at most: a second on the timeline has two of each process.
+pub const GAUGES_EVERY_MAX: Duration = Duration::from_millis(500);
+
+/// Within which part of a second, counted from its end, workers hand over what they saw in it: one after the other, because a
+/// hundred who did so at once would take the processors from everybody for that long.
+pub const PAGES_SPREAD: Duration = Duration::from_millis(500);
 
 /// How long a worker process may take to end when its line has ended, before it is killed.
 pub const LEAVE_WITHIN: Duration = Duration::from_secs(3);

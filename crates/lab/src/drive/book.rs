@@ -1,6 +1,6 @@
 //! A worker's own book: what ended in this second, by part and operation. Histograms are used again from second to
-//! second; a copy leaves when the second is over. No lock, no channel and no memory for a single exchange. Refuses to
-//! know what the figures will say.
+//! second; a copy leaves when the second is over and the worker's turn has come. No lock, no channel and no memory for
+//! a single exchange. Refuses to know what the figures will say.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::failure::Failure;
-use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
+use crate::limits::{ERROR_GROUPS_MAX, PAGES_SPREAD, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
 use crate::record::{Cell, Class, ErrorNote, HeldCell, Interval, Op, Pushed, Sample, histogram};
 
 /// What one worker saw in the second that is going on.
@@ -16,8 +16,14 @@ use crate::record::{Cell, Class, ErrorNote, HeldCell, Interval, Op, Pushed, Samp
 pub(crate) struct Book {
     page: Interval,
     lag_us: Histogram<u64>,
+    /// How long after the end of a second its page leaves.
+    delay: Duration,
+    /// Pages of seconds that are over, the oldest first.
+    closed: VecDeque<Interval>,
     /// Cells of earlier seconds, emptied.
     spare: Vec<Cell>,
+    /// A histogram of lag of an earlier second, emptied.
+    spare_lag_us: Option<Histogram<u64>>,
     /// The cell that was written to last: most often the next one as well.
     last: usize,
     /// Frames that were pushed in this second, by kind; each kind keeps its place and its memory.
@@ -26,18 +32,21 @@ pub(crate) struct Book {
     rows: bool,
     /// Whether the page says anything yet.
     dirty: bool,
-    /// Pages that nobody has taken yet.
+    /// Pages whose turn has come and that nobody has taken yet.
     full: VecDeque<Interval>,
 }
 
 impl Book {
-    /// An empty book.
-    pub(crate) fn new(worker: u32, rows: bool) -> Self {
+    /// An empty book of one of so many workers.
+    pub(crate) fn new(worker: u32, of: u32, rows: bool) -> Self {
         let page = Interval { worker, ..Interval::default() };
         Self {
             page,
             lag_us: histogram(),
+            delay: PAGES_SPREAD * worker / of.max(1),
+            closed: VecDeque::new(),
             spare: Vec::new(),
+            spare_lag_us: None,
             last: 0,
             pushes: Vec::new(),
             rows,
@@ -46,17 +55,25 @@ impl Book {
         }
     }
 
-    /// The end of the page's second, if it says anything that somebody waits for.
+    /// When the next page leaves, if one says anything that somebody waits for.
     pub(crate) fn due(&self) -> Option<Duration> {
-        self.dirty.then(|| Duration::from_secs(self.page.second + 1))
+        let second = self.closed.front().map(|page| page.second).or(self.dirty.then_some(self.page.second));
+        second.map(|second| self.leaves_at(second))
     }
 
-    /// Turns the page when its second is over.
+    fn leaves_at(&self, second: u64) -> Duration {
+        Duration::from_secs(second + 1) + self.delay
+    }
+
+    /// Turns the page when its second is over, and takes out those whose turn to leave has come.
     pub(crate) fn turn(&mut self, now: Duration) {
         let second = now.as_secs();
         if second > self.page.second {
-            self.tear();
+            self.close();
             self.page.second = second;
+        }
+        while self.closed.front().is_some_and(|page| self.leaves_at(page.second) <= now) {
+            self.take_out_first();
         }
     }
 
@@ -65,26 +82,46 @@ impl Book {
         self.full.pop_front()
     }
 
-    /// Takes out what the page says so far: it is full.
+    /// Takes out everything that was said so far, whosever turn it is.
     pub(crate) fn tear(&mut self) {
+        self.close();
+        while !self.closed.is_empty() {
+            self.take_out_first();
+        }
+    }
+
+    /// Begins an empty page of the same second. Nothing is copied: this happens in all workers at once.
+    fn close(&mut self) {
         if !std::mem::take(&mut self.dirty) {
             return;
         }
         let empty = Interval { second: self.page.second, worker: self.page.worker, ..Interval::default() };
-        let cells = std::mem::take(&mut self.page.cells);
-        let mut full = std::mem::replace(&mut self.page, empty);
-        full.cells = cells.clone();
-        full.lag_us = (!self.lag_us.is_empty()).then(|| self.lag_us.clone());
-        self.lag_us.reset();
-        full.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
+        let mut page = std::mem::replace(&mut self.page, empty);
+        if !self.lag_us.is_empty() {
+            let fresh = self.spare_lag_us.take().unwrap_or_else(histogram);
+            page.lag_us = Some(std::mem::replace(&mut self.lag_us, fresh));
+        }
+        page.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
         self.pushes.iter_mut().for_each(forget);
+        self.closed.push_back(page);
+    }
+
+    /// A copy of the oldest page leaves; its memory stays for later ones.
+    fn take_out_first(&mut self) {
+        let Some(mut page) = self.closed.pop_front() else { return };
+        let (cells, lag_us) = (std::mem::take(&mut page.cells), page.lag_us.take());
+        (page.cells, page.lag_us) = (cells.clone(), lag_us.clone());
+        self.full.push_back(page);
         for mut cell in cells {
             if self.spare.len() < SPARE_CELLS_MAX {
                 wipe(&mut cell);
                 self.spare.push(cell);
             }
         }
-        self.full.push_back(full);
+        if let Some(mut lag_us) = lag_us {
+            lag_us.reset();
+            self.spare_lag_us = Some(lag_us);
+        }
     }
 
     /// Takes a sample, on the page of the second in which it ended.
@@ -300,16 +337,21 @@ mod tests {
 
     #[test]
     fn a_page_tells_its_second_and_the_next_one_begins_empty() {
-        let mut book = Book::new(3, true);
+        let mut book = Book::new(3, 5, true);
         book.sample(7, &sample(None, 150, Class::Ok));
         book.sample(7, &sample(Some(1), 160, Class::Denied));
         book.sample(8, &sample(None, 400, Class::Error(Trouble::Status)));
         book.sample(7, &sample(None, 170, Class::Ok));
-        assert_eq!(book.due(), Some(Duration::from_secs(1)));
+        // The second, and three fifths of half of one: the other workers have their turns before and after.
+        assert_eq!(book.due(), Some(Duration::from_millis(1300)));
         book.turn(Duration::from_millis(999));
         assert!(book.full().is_none());
         // A later sample belongs to a later page.
         book.sample(7, &sample(None, 1200, Class::Ok));
+        book.turn(Duration::from_millis(1299));
+        assert_eq!((book.due(), book.full().is_none()), (Some(Duration::from_millis(1300)), true));
+        book.turn(Duration::from_millis(1300));
+        assert_eq!(book.due(), Some(Duration::from_millis(2300)));
         let page = book.full().unwrap();
         let cells: Vec<_> = page.cells.iter().map(counts).collect();
         assert_eq!(cells, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
@@ -318,10 +360,10 @@ mod tests {
         assert_eq!((page.second, page.worker, page.lag_us.unwrap().len()), (0, 3, 3));
         assert_eq!(String::from_utf8(page.rows).unwrap().lines().count(), 4);
 
-        book.turn(Duration::from_secs(2));
+        book.turn(Duration::from_millis(2300));
         assert_eq!(book.full().map(|page| (page.second, page.cells.len())), Some((1, 1)));
         book.turn(Duration::from_secs(3));
-        assert!(book.full().is_none());
+        assert!(book.full().is_none() && book.due().is_none());
         book.sample(9, &sample(None, 3100, Class::Ok));
         book.tear();
         let page = book.full().unwrap();
@@ -330,11 +372,18 @@ mod tests {
         assert_eq!((page.cells[0].latency_us.len(), page.lag_us.unwrap().len()), (1, 1));
         book.tear();
         assert!(book.full().is_none());
+        // Whoever cannot wait is told everything, in order.
+        book.sample(9, &sample(None, 4100, Class::Ok));
+        book.sample(9, &sample(None, 5100, Class::Ok));
+        book.tear();
+        let seconds: Vec<_> =
+            std::iter::from_fn(|| book.full()).map(|page| (page.second, page.lag_us.is_some())).collect();
+        assert_eq!(seconds, [(4, true), (5, true)]);
     }
 
     #[test]
     fn what_was_waited_for_has_no_latency() {
-        let mut book = Book::new(0, false);
+        let mut book = Book::new(0, 1, false);
         let waited = |wake| Sample { waits: true, wake, ..sample(Some(1), 150, Class::Ok) };
         book.sample(0, &waited(Some(Duration::from_millis(3))));
         book.sample(0, &waited(None));
@@ -354,7 +403,7 @@ mod tests {
 
     #[test]
     fn pushes_are_counted_by_kind_and_each_second_begins_empty() {
-        let mut book = Book::new(0, false);
+        let mut book = Book::new(0, 1, false);
         book.pushed(1, 300, Some(Duration::from_millis(20)));
         book.pushed(1, 100, None);
         book.tear();
@@ -371,7 +420,7 @@ mod tests {
 
     #[test]
     fn held_connections_are_counted_by_part_and_are_no_requests() {
-        let mut book = Book::new(0, false);
+        let mut book = Book::new(0, 1, false);
         book.opened(2, Duration::from_millis(7));
         book.unopened(3);
         book.gone(2, true);
@@ -395,7 +444,7 @@ mod tests {
 
     #[test]
     fn errors_are_grouped_and_their_groups_bounded() {
-        let mut book = Book::new(0, false);
+        let mut book = Book::new(0, 1, false);
         for step in 0..ERROR_GROUPS_MAX + 5 {
             book.error(0, step, &Failure::new(Trouble::Closed, "x".repeat(5000)));
         }

@@ -6,12 +6,13 @@ use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::crew::{Crew, Order, Report};
+use super::crew::{Crew, Order, Report, Segment};
 use super::frames::{self, Commission, Word};
-use crate::limits::GAUGES_EVERY;
+use crate::limits::{GAUGES_EVERY, GAUGES_EVERY_MAX, GAUGES_PROCESSES};
 use crate::preflight::raise_open_files;
 
 /// The line to the lab, for everybody in this process who has something to say.
@@ -36,6 +37,7 @@ fn work() -> io::Result<()> {
     let _ = raise_open_files();
     let Some(commission) = frames::read::<Commission>(&mut orders)? else { return Ok(()) };
     let started = commission.into_setting().map_err(io::Error::other);
+    let every = started.as_ref().map_or(GAUGES_EVERY, |setting| gauges_every(setting.segment));
     let (crew, reports) = match started.and_then(|setting| Crew::start(Arc::new(setting), 0)) {
         Ok(started) => started,
         Err(error) => return say(&line, &Word::Refused(error.to_string())),
@@ -44,7 +46,7 @@ fn work() -> io::Result<()> {
     let crew = Arc::new(crew);
     let (told, shown) = ((line.clone(), crew.clone()), (line, crew.clone()));
     std::thread::spawn(move || tell(&told.0, &told.1, reports));
-    std::thread::spawn(move || show(&shown.0, &shown.1));
+    std::thread::spawn(move || show(&shown.0, &shown.1, every));
     while let Some(order) = frames::read::<Order>(&mut orders)? {
         crew.order(&order);
     }
@@ -64,13 +66,45 @@ fn tell(line: &Line, crew: &Crew, mut reports: UnboundedReceiver<Report>) {
     }
 }
 
-/// Shows the gauges once in a while.
-fn show(line: &Line, crew: &Crew) {
-    while say(line, &Word::Gauges(crew.read_dials())).is_ok() {
-        std::thread::sleep(GAUGES_EVERY);
+/// Shows the gauges once in a while, when they have changed.
+fn show(line: &Line, crew: &Crew, every: Duration) {
+    let mut said = None;
+    loop {
+        let dials = crew.read_dials();
+        if said != Some(dials) && say(line, &Word::Gauges(dials)).is_err() {
+            return;
+        }
+        said = Some(dials);
+        std::thread::sleep(every);
     }
+}
+
+/// Where many processes show their gauges, each does it less often: every look wakes a thread here and one in the lab.
+fn gauges_every(segment: Segment) -> Duration {
+    let processes = segment.of.div_ceil(segment.count.max(1));
+    (GAUGES_EVERY * processes.div_ceil(GAUGES_PROCESSES).max(1)).min(GAUGES_EVERY_MAX)
 }
 
 fn say(line: &Line, word: &Word) -> io::Result<()> {
     frames::write(&mut *line.lock().unwrap_or_else(PoisonError::into_inner), word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(count: u32, of: u32, want_ms: u64) {
+        assert_eq!(gauges_every(Segment { first: 0, count, of }), Duration::from_millis(want_ms), "{count} of {of}");
+    }
+
+    #[test]
+    fn many_processes_look_less_often() {
+        check(1, 2, 50);
+        check(2, 16, 50);
+        check(1, 9, 100);
+        check(1, 53, 350);
+        check(1, 5_000, 500);
+        check(0, 0, 50);
+    }
 }

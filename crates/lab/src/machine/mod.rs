@@ -16,7 +16,7 @@ pub use disk::{free_bytes, fsync_ms_p50};
 pub use host::{Host, HostFigures, local_ports};
 pub use process::{Usage, identity, name_of, pss_bytes, usage};
 pub use tree::{Processes, Row};
-pub(crate) use tree::{pss_of, usage_of};
+pub(crate) use tree::{pss_of, usages};
 
 /// What figures depend on besides the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

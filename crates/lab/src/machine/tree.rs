@@ -89,9 +89,9 @@ impl FromIterator<Row> for Processes {
     }
 }
 
-/// What these processes use together, as far as they live.
-pub(crate) fn usage_of(pids: &BTreeSet<u32>) -> Option<Usage> {
-    pids.iter().filter_map(|pid| usage(*pid)).reduce(Usage::and)
+/// What each of these processes uses, as far as they live.
+pub(crate) fn usages(pids: &BTreeSet<u32>) -> BTreeMap<u32, Usage> {
+    pids.iter().filter_map(|pid| Some((*pid, usage(*pid)?))).collect()
 }
 
 /// Their proportional set size; none if one of them keeps it to itself.
@@ -144,7 +144,7 @@ mod tests {
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let child: u32 = line.trim().parse().unwrap();
         let found = Processes::scan().descendants(shell.id());
-        let (both, alone) = (usage_of(&found).unwrap(), usage(shell.id()).unwrap());
+        let (both, alone) = (usages(&found).into_values().reduce(Usage::and).unwrap(), usage(shell.id()).unwrap());
         let pss = pss_of(&found);
         rustix::process::kill_process(
             rustix::process::Pid::from_raw(child as i32).unwrap(),

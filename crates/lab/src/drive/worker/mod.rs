@@ -131,7 +131,7 @@ impl Worker {
             routes: Routes::new(hosts(&setting).map_err(io::Error::other)?, setting.sources.clone(), number),
             timers: BinaryHeap::new(),
             lingering: VecDeque::new(),
-            book: Book::new(number, setting.samples),
+            book: Book::new(number, of, setting.samples),
             news: Vec::new(),
             news_due: None,
             overs: Vec::new(),
