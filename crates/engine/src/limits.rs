@@ -304,6 +304,14 @@ pub const WORLD_ROUND_MIN: Duration = Duration::from_micros(500);
 pub const WORLD_ROUNDS_AT_ONCE: u32 = 4;
 /// Views that a writer cuts before moves have their turn again: a few milliseconds' worth at most.
 pub const WORLD_VIEWS_AT_ONCE: usize = 256;
+/// Lines of movers that hear news before answers have their turn again: a millisecond's worth.
+pub const WORLD_NEWS_AT_ONCE: u32 = 64;
+/// How many times as long as a portion of news took, nobody is told news: nine tenths of their time tellers have for what somebody
+/// waits for.
+pub const WORLD_NEWS_REST: u32 = 9;
+/// For how long at most a portion of news is waited for, and for how long at most the next one then waits: a world that is full hears
+/// news slowly, but hears it.
+pub const WORLD_NEWS_PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Threads that tell movers what became of them.
 pub const WORLD_TELLERS_MAX: usize = 64;
 /// Notes of a round that the writer tells itself: a few tens of microseconds, which is what waking a teller costs.

@@ -23,6 +23,8 @@ pub(super) struct Post {
     pub(super) outlet: Arc<dyn Outlet>,
     /// Turns since the last view at which none was cut.
     pub(super) skipped: u32,
+    /// The number below which he has heard all news.
+    pub(super) heard: u64,
     turn: Option<Turn>,
 }
 
@@ -80,8 +82,8 @@ impl Posts {
         self.viewers
     }
 
-    /// Gives a mover an outlet; the one that it had comes back with its line.
-    pub(super) fn take(&mut self, seat: Seat, outlet: Arc<dyn Outlet>) -> (Hold, Option<(u32, Post)>) {
+    /// Gives a mover an outlet that has heard all news below a number; the one that it had comes back with its line.
+    pub(super) fn take(&mut self, seat: Seat, outlet: Arc<dyn Outlet>, heard: u64) -> (Hold, Option<(u32, Post)>) {
         let before = self.line(seat).and_then(|line| self.clear(line).map(|post| (line, post)));
         self.holds = self.holds.wrapping_add(1);
         let hold = Hold { seat, number: self.holds };
@@ -89,7 +91,7 @@ impl Posts {
             self.places.push(Place::default());
             u32::try_from(self.places.len() - 1).expect("connections are fewer than 32-bit numbers")
         });
-        self.places[line as usize].post = Some(Post { hold, outlet, skipped: 0, turn: None });
+        self.places[line as usize].post = Some(Post { hold, outlet, skipped: 0, heard, turn: None });
         let slot = seat.slot as usize;
         if self.line_by_slot.len() <= slot {
             self.line_by_slot.resize(slot + 1, NONE);
@@ -125,6 +127,17 @@ impl Posts {
         }
     }
 
+    /// This line has heard all news below a number. Below which it had before, if anybody has it.
+    pub(super) fn hear(&mut self, line: u32, heard: u64) -> Option<u64> {
+        let post = self.places.get_mut(line as usize)?.post.as_mut()?;
+        Some(std::mem::replace(&mut post.heard, heard))
+    }
+
+    /// Lines that somebody has or may get: all are below this number.
+    pub(super) fn lines(&self) -> u32 {
+        self.places.len() as u32
+    }
+
     /// The line of a mover, if it has an outlet.
     pub(super) fn line(&self, seat: Seat) -> Option<u32> {
         let line = *self.line_by_slot.get(seat.slot as usize)?;
@@ -139,11 +152,6 @@ impl Posts {
     /// Who has this line.
     pub(super) fn post(&self, line: u32) -> Option<&Post> {
         self.places.get(line as usize)?.post.as_ref()
-    }
-
-    /// Everybody, with his line.
-    pub(super) fn all(&self) -> impl Iterator<Item = (u32, &Post)> {
-        self.places.iter().enumerate().filter_map(|(line, place)| Some((line as u32, place.post.as_ref()?)))
     }
 
     /// A mover wants so many views a second from now on, the first at once; or none.

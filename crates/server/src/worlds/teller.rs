@@ -8,7 +8,7 @@
 use super::outlet::{Ending, Outlet, Tiding};
 use super::tray::Tray;
 use crate::metrics::Metrics;
-use engine::limits::{WORLD_TOLD_AT_ONCE_MAX, WORLD_UNTOLD_MAX};
+use engine::limits::{WORLD_NEWS_AT_ONCE, WORLD_TOLD_AT_ONCE_MAX, WORLD_UNTOLD_MAX};
 use engine::worlds::{Answer, News, ViewDelta};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -89,6 +89,11 @@ impl Tellers {
         self.0.tellers.iter().any(|teller| teller.untold.load(Ordering::Relaxed) > WORLD_UNTOLD_MAX)
     }
 
+    /// Whether hardly anything waits to be told.
+    fn are_ready(&self) -> bool {
+        self.0.tellers.iter().all(|teller| teller.untold.load(Ordering::Relaxed) < WORLD_NEWS_AT_ONCE as usize)
+    }
+
     /// A writer's side.
     pub(super) fn pen(&self) -> Pen {
         let sheaves = self.0.tellers.iter().map(|teller| teller.spare()).collect();
@@ -129,7 +134,7 @@ impl Pen {
         true
     }
 
-    /// Tells news that all get.
+    /// Tells news.
     pub(super) fn news(&mut self, line: u32, outlet: &Arc<dyn Outlet>, news: &Arc<News>) {
         self.note(line, outlet, Note::News(news.clone()));
     }
@@ -137,6 +142,11 @@ impl Pen {
     /// Tells that nothing follows.
     pub(super) fn end(&mut self, line: u32, outlet: &Arc<dyn Outlet>, why: Ending) {
         self.note(line, outlet, Note::End(why));
+    }
+
+    /// Whether hardly anything of what was handed over waits to be told.
+    pub(super) fn is_ready(&self) -> bool {
+        self.tellers.are_ready()
     }
 
     /// Whether the teller of this outlet has so much to tell that another view would only wait.

@@ -81,6 +81,11 @@ impl House {
         Self::furnished(true, false)
     }
 
+    /// The same with a hunt.
+    pub(super) fn own_hunt() -> Arc<Self> {
+        Self::furnished(true, true)
+    }
+
     fn furnished(is_own: bool, is_hunt: bool) -> Arc<Self> {
         let house = Self::made(is_own);
         house.make(WorldId(7), name(), is_hunt, None);

@@ -5,6 +5,7 @@ mod claims;
 mod ear;
 mod house;
 mod lives;
+mod news;
 mod pictures;
 mod telling;
 mod turns;

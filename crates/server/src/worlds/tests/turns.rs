@@ -14,7 +14,7 @@ const OFFSET_US: u64 = 777;
 fn all_at_once(count: u32, per_s: u8) -> Posts {
     let mut posts = Posts::new(0);
     for slot in 0..count {
-        let (hold, _) = posts.take(Seat { slot, id: MoverId(slot + 1) }, Ear::new());
+        let (hold, _) = posts.take(Seat { slot, id: MoverId(slot + 1) }, Ear::new(), 0);
         let line = posts.line_of(hold).unwrap();
         posts.watch(line, Some(per_s), 0);
     }

@@ -4,6 +4,7 @@
 //! Save, then tell: a claim is held by the world until its commit is heard of here. When that fails, or somebody else has the
 //! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved.
 
+mod bulletin;
 pub(super) mod crews;
 mod obey;
 mod rhythm;
@@ -17,6 +18,7 @@ use super::pictures::Exposure;
 use super::posts::Posts;
 use super::teller::Pen;
 use crate::lease::Lease;
+use bulletin::Bulletin;
 use crews::Crews;
 use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
 use engine::worlds::{Answer, Input, News, Seat, World};
@@ -68,6 +70,7 @@ pub(super) struct Writer<O: Outside> {
     orders: Vec<Order>,
     answers: Vec<Answer>,
     news: Vec<News>,
+    bulletin: Bulletin<Arc<News>>,
     course: Course,
     /// The epoch of our clock.
     began: Instant,
@@ -121,6 +124,7 @@ impl<O: Outside> Writer<O> {
             orders: Vec::new(),
             answers: Vec::new(),
             news: Vec::new(),
+            bulletin: Bulletin::new(began),
             course: Course::Serving,
             began,
             rhythm: Rhythm::new(began),
@@ -179,7 +183,9 @@ impl<O: Outside> Writer<O> {
         let own = self.world.next_due().map(|due_us| {
             self.round + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
         });
-        let dues = [turn, own, self.exposure.due(), self.saving.due(self.world.has_changed()), Some(self.idle.look_at)];
+        let news = self.bulletin.due(self.round);
+        let dues =
+            [turn, own, news, self.exposure.due(), self.saving.due(self.world.has_changed()), Some(self.idle.look_at)];
         dues.into_iter().flatten().min().unwrap_or(self.idle.look_at)
     }
 
@@ -221,22 +227,22 @@ impl<O: Outside> Writer<O> {
             if self.crews.answer(&answer) {
                 continue;
             }
-            if let Some(line) = self.posts.line(answer.seat)
-                && let Some(post) = self.posts.post(line)
-            {
-                self.pen.answer(line, &post.outlet, answer);
+            if let Some(line) = self.posts.line(answer.seat) {
+                catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen);
+                if let Some(post) = self.posts.post(line) {
+                    self.pen.answer(line, &post.outlet, answer);
+                }
             }
         }
     }
 
-    /// What everybody is told.
+    /// What everybody is told, a portion at a time.
     fn tell_news(&mut self) {
         self.world.take_news(&mut self.news);
-        for news in self.news.drain(..) {
-            let news = Arc::new(news);
-            for (line, post) in self.posts.all() {
-                self.pen.news(line, &post.outlet, &news);
-            }
+        self.news.drain(..).for_each(|news| self.bulletin.publish(Arc::new(news)));
+        if let Some(portion) = self.bulletin.portion(self.posts.lines(), self.pen.is_ready(), self.round) {
+            portion.clone().for_each(|line| catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen));
+            self.bulletin.handed(&portion, self.round);
         }
     }
 
@@ -253,6 +259,8 @@ impl<O: Outside> Writer<O> {
                 self.posts.skip(line);
                 continue;
             }
+            catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen);
+            let Some(post) = self.posts.post(line) else { continue };
             let (seat, skipped) = (post.hold.seat, post.skipped);
             let (world, now_us) = (&mut self.world, self.now_us);
             let is_told = self.pen.view(line, &post.outlet, |delta| {
@@ -328,8 +336,11 @@ impl<O: Outside> Writer<O> {
     fn say_goodbye(&mut self, why: Ending) {
         self.inside.mailbox.close(why);
         self.inside.pictures.end();
-        for (line, post) in self.posts.all() {
-            self.pen.end(line, &post.outlet, why);
+        for line in 0..self.posts.lines() {
+            catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen);
+            if let Some(post) = self.posts.post(line) {
+                self.pen.end(line, &post.outlet, why);
+            }
         }
         self.pen.flush();
         self.crews.end(why);
@@ -338,6 +349,14 @@ impl<O: Outside> Writer<O> {
         self.orders.clear();
         self.inside.mailbox.tray.take(&mut self.inputs, &mut self.orders, None);
         self.orders.clear();
+    }
+}
+
+/// Tells somebody the news that he has not heard.
+fn catch_up(line: u32, posts: &mut Posts, bulletin: &Bulletin<Arc<News>>, pen: &mut Pen) {
+    let Some(heard) = posts.hear(line, bulletin.end()) else { return };
+    if let Some(post) = posts.post(line) {
+        bulletin.unheard(heard).for_each(|news| pen.news(line, &post.outlet, news));
     }
 }
 

@@ -43,7 +43,7 @@ impl<O: Outside> Writer<O> {
             Ok(registered) => registered,
             Err(refusal) => return drop(reply.send(Err(RegisterError::Refused(refusal)))),
         };
-        let (hold, before) = self.posts.take(registered.seat, outlet);
+        let (hold, before) = self.posts.take(registered.seat, outlet, self.bulletin.end());
         if let Some((line, before)) = before {
             self.pen.end(line, &before.outlet, Ending::Replaced);
         }

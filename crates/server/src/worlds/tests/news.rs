@@ -1,0 +1,45 @@
+//! News that everybody in a world is told: a portion at a time, and before anything that follows from them.
+
+use super::ear::{Ear, Heard};
+use super::house::{House, Node, walker};
+use engine::worlds::News;
+use futures_util::future::join_all;
+use rules::world::{Cell, HuntSettings, Step};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// More than a few portions' worth.
+const HUNTERS: usize = 300;
+
+fn is_end(heard: &Heard) -> bool {
+    matches!(heard, Heard::News(News::Ended { .. }))
+}
+
+async fn hears_the_end(ear: &Arc<Ear>) {
+    ear.wait("the end of a round", |heard| is_end(heard).then_some(())).await;
+}
+
+#[tokio::test]
+async fn nobody_learns_from_an_answer_what_the_news_was_to_say() {
+    let house = House::own_hunt();
+    let node = Node::start(&house, "a");
+    let mut hunters = Vec::new();
+    for _ in 0..HUNTERS {
+        hunters.push(node.come(walker(Cell { x: 5, y: 5 })).await);
+    }
+    hunters[0].ear.wait("a round", |heard| matches!(heard, Heard::News(News::Began(_))).then_some(())).await;
+    house.pass(HuntSettings::default().round + Duration::from_secs(1));
+    hears_the_end(&hunters[0].ear).await;
+    // The last ones are told later; but whoever asks is told at once, and first.
+    let asked = hunters.iter_mut().rev().take(HUNTERS / 4).map(|hunter| async move {
+        assert!(hunter.step(Step::Stay).await.is_ok());
+        let all = hunter.ear.all();
+        let answered = all.iter().position(|heard| matches!(heard, Heard::Answer(_)));
+        assert!(all.iter().position(is_end) < answered && all.iter().any(is_end), "{all:?}");
+    });
+    join_all(asked).await;
+    for hunter in &hunters {
+        hears_the_end(&hunter.ear).await;
+        assert_eq!(hunter.ear.all().iter().filter(|heard| is_end(heard)).count(), 1);
+    }
+}
