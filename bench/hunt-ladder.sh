@@ -7,20 +7,8 @@
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 low=${1:-100000} middle=${2:-500000} high=${3:-1000000} requests=${4:-10000} seconds=${5:-30} open=${6:-4500}
-files=$(ulimit -Hn)
-[ "$files" != unlimited ] || files=1048576
-per_shard=$((files > 20000 ? 19000 : files - 1000))
-shards=$(((high + per_shard - 1) / per_shard))
-# One alone would be no shard, but a plain server.
-shards=$((shards < 2 ? 2 : shards))
 keepalive_s=300
-ulimit -n "$files"
-room_for_connections "$high" "$keepalive_s"
-needed_kib=$((high * 12 + shards * 2 * 48 * 1024))
-free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
-[ "$free_kib" -ge "$needed_kib" ] ||
-    { echo "This needs about $((needed_kib / 1024)) MiB, and $((free_kib / 1024)) MiB are free: ask for fewer connections." >&2; exit 1; }
-port=$(ports_in_a_row $((shards + 1)))
+shards_for "$high" "$keepalive_s"
 
 trial hunt-ladder --set "port=$port" --set "first=$((port + 1))" --set "last=$((port + shards))" --set "shards=$shards" \
     --set "low=$low" --set "middle=$middle" --set "high=$high" --set "turns=$((requests / 2))" --set "open=$open" \

@@ -7,24 +7,9 @@
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 connections=${1:-1000000} requests=${2:-10000} seconds=${3:-60} open=${4:-5000}
-files=$(ulimit -Hn)
-[ "$files" != unlimited ] || files=1048576
-per_shard=$((files > 20000 ? 19000 : files - 1000))
-shards=$(((connections + per_shard - 1) / per_shard))
-# One alone would be no shard, but a plain server.
-shards=$((shards < 2 ? 2 : shards))
-ulimit -n "$files"
-
 # Questions of keepalive at 300 s go out in bursts of sixteen seconds (docs/world.md, "Very many connections").
 keepalive_s=300
-room_for_connections "$connections" "$keepalive_s"
-# The kernel's sockets, the servers' and the lab's memory for a connection; and for each process.
-needed_kib=$((connections * 12 + shards * 2 * 48 * 1024))
-free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
-[ "$free_kib" -ge "$needed_kib" ] ||
-    { echo "This needs about $((needed_kib / 1024)) MiB, and $((free_kib / 1024)) MiB are free: ask for fewer connections." >&2; exit 1; }
-
-port=$(ports_in_a_row $((shards + 1)))
+shards_for "$connections" "$keepalive_s"
 
 cat >"$work/million.toml" <<TOML
 format  = 1

@@ -125,6 +125,28 @@ print(*(f"{(b - a) / hz / took:.3f}" for a, b in zip(before, after)))
 PYTHON
 }
 
+# Lays out shards for so many hunters: how many of them in $shards, each with $per_shard connections at most, and the supervisor's $port,
+# behind which theirs follow. Raises the limit of open files, and refuses what the machine has no memory for.
+shards_for() { # connections, seconds of silence before keepalive asks
+    local files needed_kib free_kib
+    files=$(ulimit -Hn)
+    [ "$files" != unlimited ] || files=1048576
+    per_shard=$((files > 20000 ? 19000 : files - 1000))
+    shards=$((($1 + per_shard - 1) / per_shard))
+    # One alone would be no shard, but a plain server.
+    shards=$((shards < 2 ? 2 : shards))
+    ulimit -n "$files"
+    room_for_connections "$1" "$2"
+    # The kernel's sockets, the servers' and the lab's memory for a connection; and for each process.
+    needed_kib=$(($1 * 12 + shards * 2 * 48 * 1024))
+    free_kib=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)
+    [ "$free_kib" -ge "$needed_kib" ] || {
+        echo "This needs about $((needed_kib / 1024)) MiB, and $((free_kib / 1024)) MiB are free: ask for fewer connections." >&2
+        return 1
+    }
+    port=$(ports_in_a_row $((shards + 1)))
+}
+
 # Settings of the kernel that would stop so many connections of this machine to itself short: raised where that is allowed, named
 # where it is not (docs/world.md, "Very many connections").
 room_for_connections() { # connections, seconds of silence before keepalive asks
