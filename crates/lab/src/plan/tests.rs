@@ -59,6 +59,25 @@ fn hold(connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, last
     Load::Hold { connections, opening, rate_per_s, lasting: ms(lasting_ms) }
 }
 
+impl Leg {
+    /// One that tests of workers drive: the first part of all, from the first moment, an arrival at a time.
+    pub(crate) fn sole(schedule: Schedule) -> Self {
+        Self {
+            phase: 0,
+            journey: 0,
+            part: 0,
+            start: Duration::ZERO,
+            schedule,
+            in_flight_max: 1,
+            reconnect: Reconnect::Never,
+            opening: None,
+            keeps: None,
+            leaves: false,
+            seed: 1,
+        }
+    }
+}
+
 /// Milliseconds from the start of the phase, and parts.
 #[track_caller]
 fn check(load: Load, expected: &[(u64, u32)]) {

@@ -277,25 +277,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::scenario::{Reconnect, mix};
+    use crate::scenario::mix;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
-        let (start, reconnect) = (SECOND, Reconnect::Never);
-        Leg {
-            phase: 0,
-            journey: 0,
-            part: 4,
-            start,
-            schedule,
-            in_flight_max,
-            reconnect,
-            opening: None,
-            keeps: None,
-            leaves: false,
-            seed: 1,
-        }
+        Leg { part: 4, start: SECOND, in_flight_max, ..Leg::sole(schedule) }
     }
 
     fn bursts(batch: u64, times: u64) -> Schedule {

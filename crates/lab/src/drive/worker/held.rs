@@ -390,28 +390,13 @@ mod tests {
     use super::*;
     use crate::drive::slab::Slab;
     use crate::limits::OPENING_AT_ONCE;
-    use crate::scenario::Reconnect;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     fn held(connections: u64, rate_per_s: Option<f64>, worker: u32, of: u32) -> Held {
         let opening = crate::scenario::Opening::default();
         let schedule = Schedule::Hold { connections, opening, rate_per_s, lasting: SECOND };
-        let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-        let leg = Leg {
-            phase: 0,
-            journey: 0,
-            part: 0,
-            start,
-            schedule,
-            in_flight_max: 1,
-            reconnect,
-            opening: None,
-            keeps: None,
-            leaves: false,
-            seed: 1,
-        };
-        Held::new(&leg, Seat { worker, of }).unwrap()
+        Held::new(&Leg::sole(schedule), Seat { worker, of }).unwrap()
     }
 
     fn key() -> Key {

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use super::*;
 use crate::drive::crew::Segment;
 use crate::plan::{Leg, Schedule};
-use crate::scenario::{Document, Each, Reconnect, Scenario};
+use crate::scenario::{Document, Each, Scenario};
 use held::Held;
 
 const SCENARIO: &str = r#"
@@ -74,21 +74,7 @@ fn worker(address: SocketAddr) -> (Worker, mpsc::Sender<Order>) {
 
 /// Turns until nothing is left to do.
 fn drive(worker: &mut Worker, orders: &mpsc::Sender<Order>, schedule: Schedule) {
-    let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-    let leg = Leg {
-        phase: 0,
-        journey: 0,
-        part: 0,
-        start,
-        schedule,
-        in_flight_max: 1,
-        reconnect,
-        opening: None,
-        keeps: None,
-        leaves: false,
-        seed: 1,
-    };
-    orders.send(Order::Leg(leg)).unwrap();
+    orders.send(Order::Leg(Leg::sole(schedule))).unwrap();
     worker.bell().ring();
     while worker.courses.is_empty() || !worker.active.is_empty() {
         worker.turn().unwrap();
