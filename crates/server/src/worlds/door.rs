@@ -6,6 +6,7 @@ use super::outlet::{Ending, Outlet};
 use super::pictures::Pictures;
 use super::teller::Tellers;
 use super::tray::{Put, Refused, Tray};
+use crate::lease::Lease;
 use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
@@ -41,6 +42,8 @@ pub(super) struct Inside {
     pub(super) facts: Facts,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) pictures: Arc<Pictures>,
+    /// Under which the world is here.
+    pub(super) lease: Lease,
     pub(super) tellers: Tellers,
     pub(super) metrics: Arc<Metrics>,
     pub(super) now_us: Box<dyn Fn() -> i64 + Send + Sync>,
@@ -232,8 +235,12 @@ impl Door {
         sown.await.map_err(|_| SendError::Gone(self.inside.mailbox.ending()).into())
     }
 
-    /// The world as it was at most a tick ago, or when somebody last looked; `None` when it has left memory.
+    /// The world as it was at most a tick ago, or when somebody last looked; `None` when it has left memory, or may be another
+    /// node's by now.
     pub async fn picture(&self) -> Option<Arc<Picture>> {
+        if !self.inside.lease.holds() {
+            return None;
+        }
         self.inside.pictures.get(|| self.inside.mailbox.tray.order(Order::Look).is_ok()).await
     }
 

@@ -235,8 +235,8 @@ impl<O: Outside> Life<O> {
         self.owned.insert(name.clone(), epoch);
         let thread = std::thread::Builder::new().name(format!("world-{name}"));
         let started = self.shared.tellers().and_then(|tellers| {
-            thread.spawn(move || match make(&outside, &claimed, &shared, tellers) {
-                Ok((world, inside)) => serve(outside, world, inside, epoch, lease, shared, runtime),
+            thread.spawn(move || match make(&outside, &claimed, &shared, lease, tellers) {
+                Ok((world, inside)) => serve(outside, world, inside, epoch, shared, runtime),
                 Err(why) => {
                     let _ = shared.to_life.send(Message::Ready { name: claimed.row.name.clone(), ready: Err(why) });
                     let (name, snapshot) = (claimed.row.name, None);
@@ -407,6 +407,7 @@ fn make<O: Outside>(
     outside: &O,
     claimed: &ClaimedWorld,
     shared: &Arc<Shared>,
+    lease: Lease,
     tellers: super::teller::Tellers,
 ) -> Result<(World, Arc<Inside>), VisitError> {
     let row = &claimed.row;
@@ -423,6 +424,7 @@ fn make<O: Outside>(
         facts,
         mailbox: Arc::new(Mailbox::new(shared.settings.mailbox_max)),
         pictures: Arc::new(Pictures::default()),
+        lease,
         tellers,
         metrics: shared.metrics.clone(),
         now_us: {
@@ -434,15 +436,7 @@ fn make<O: Outside>(
 }
 
 /// Runs a world's writer to its end, on this thread.
-fn serve<O: Outside>(
-    outside: O,
-    world: World,
-    inside: Arc<Inside>,
-    epoch: u32,
-    lease: Lease,
-    shared: Arc<Shared>,
-    runtime: Handle,
-) {
+fn serve<O: Outside>(outside: O, world: World, inside: Arc<Inside>, epoch: u32, shared: Arc<Shared>, runtime: Handle) {
     let (name, life, settings) = (inside.facts.name.clone(), shared.to_life.clone(), shared.settings);
     let door = Door { inside: inside.clone() };
     let _ = life.send(Message::Ready { name: name.clone(), ready: Ok(door) });
@@ -450,6 +444,6 @@ fn serve<O: Outside>(
     let retire = Box::new(move || shared.retire(&name, 1));
     let (snapshot_every, idle) = (settings.snapshot_every, settings.idle);
     let mailbox = inside.mailbox.clone();
-    let charge = Charge { outside, world, epoch, lease, inside, life, runtime, snapshot_every, idle, retire };
+    let charge = Charge { outside, world, epoch, inside, life, runtime, snapshot_every, idle, retire };
     lending::serve(&mailbox, Box::new(Writer::new(charge)));
 }

@@ -8,6 +8,7 @@ mod lending;
 mod lives;
 mod news;
 mod pictures;
+mod stalls;
 mod telling;
 mod turns;
 mod views;

@@ -3,7 +3,8 @@
 //! claims to the store; it never waits for any of them.
 //!
 //! Save, then tell: a claim is held by the world until its commit is heard of here. When that fails, or somebody else has the
-//! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved.
+//! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved, and nothing is shown
+//! by who is not sure of owning the world. A process may stand still between any two lines, for longer than its lease.
 
 mod bulletin;
 pub(super) mod crews;
@@ -19,7 +20,6 @@ use super::outside::Outside;
 use super::pictures::Exposure;
 use super::posts::Posts;
 use super::teller::Pen;
-use crate::lease::Lease;
 use bulletin::Bulletin;
 use crews::Crews;
 use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
@@ -36,7 +36,6 @@ pub(super) struct Charge<O> {
     pub(super) outside: O,
     pub(super) world: World,
     pub(super) epoch: u32,
-    pub(super) lease: Lease,
     pub(super) inside: Arc<Inside>,
     pub(super) life: UnboundedSender<Message>,
     pub(super) runtime: Handle,
@@ -62,7 +61,6 @@ pub(super) struct Writer<O: Outside> {
     outside: O,
     world: World,
     inside: Arc<Inside>,
-    lease: Lease,
     posts: Posts,
     crews: Crews,
     pen: Pen,
@@ -119,7 +117,6 @@ impl<O: Outside> Writer<O> {
             outside: charge.outside,
             world: charge.world,
             inside: charge.inside,
-            lease: charge.lease,
             posts: Posts::new(0),
             crews: Crews::default(),
             pen,
@@ -156,9 +153,14 @@ impl<O: Outside> Writer<O> {
         self.rhythm.begin(self.round);
         // The wall clock may be set back; the world's time goes on.
         self.now_us = self.now_us.max(self.outside.now_us());
-        if !self.lease.holds() {
+    }
+
+    /// Whether somebody else may have the world by now, or nobody knows what is so: then nothing more is heard or shown here.
+    fn has_lost(&mut self) -> bool {
+        if !self.inside.lease.holds() && !matches!(self.course, Course::Lost(_)) {
             self.course = Course::Lost(Ending::WorldMoved);
         }
+        matches!(self.course, Course::Lost(_))
     }
 
     /// When there is something to do by itself.
@@ -327,12 +329,18 @@ impl<O: Outside> Writer<O> {
             }
         }
         self.pen.flush();
-        self.crews.end(why);
-        // Who asked to come in is told with the drop of what he asked.
+        // What was taken out and not heard, and what nobody will take out any more.
         self.inputs.clear();
-        self.orders.clear();
+        let mut unheard = std::mem::take(&mut self.orders);
         self.inside.mailbox.tray.take_now(&mut self.inputs, &mut self.orders);
-        self.orders.clear();
+        unheard.append(&mut self.orders);
+        for order in unheard {
+            // A crew waits for a word; whoever else asked for something is told with the drop of what he asked.
+            if let Order::Crew(desk) = order {
+                self.crews.seat(desk);
+            }
+        }
+        self.crews.end(why);
     }
 }
 
@@ -351,9 +359,15 @@ impl<O: Outside> Rounds for Writer<O> {
             return false;
         }
         self.take();
+        if self.has_lost() {
+            return false;
+        }
         self.apply();
         self.obey();
         self.tick();
+        if self.has_lost() {
+            return false;
+        }
         self.save_claims();
         self.tell_answers();
         self.tell_news();
