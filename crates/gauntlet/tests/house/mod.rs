@@ -6,6 +6,7 @@
 
 pub(crate) mod bots;
 pub(crate) mod games;
+pub(crate) mod hunter;
 pub(crate) mod line;
 pub(crate) mod viewer;
 

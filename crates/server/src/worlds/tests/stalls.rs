@@ -53,7 +53,9 @@ impl Stalled {
         let (registered, place) = door.register(walker(MIDDLE), trap.clone()).await.unwrap();
         let what = What::Step(Step::Stay);
         let input = Input { seat: place.seat(), seq: registered.next_seq, tag: 0, at_us: door.now_us(), what };
-        door.send(&mut vec![input]).unwrap();
+        // On a thread of its own: who brings a few inputs to a writer that sleeps may have to do its round.
+        let sender = door.clone();
+        std::thread::spawn(move || sender.send(&mut vec![input]));
         until("the writer stands still", || trap.is_sprung.load(Ordering::Acquire)).await;
         Self { door, release, _place: place }
     }

@@ -1,0 +1,386 @@
+//! Two servers on one PostgreSQL, and a hunt that one of them has: it is killed, or stopped for longer than its lease and let go
+//! again. The other one goes on with what was told, each claim once; who is not sure of owning the hunt shows nothing.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::hunter::{Frames, Hunter, Taken, at, hello, looking};
+use house::{Folder, Server, as_url, until};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use store::testing::Cluster;
+use wire::world::{Asked, Dig, Error, Item, ItemKind, Move, Register, Said, Step};
+
+const RICH: &str = "rich";
+const CHESTS: usize = 80;
+const POWER_UPS: usize = 24;
+
+/// Two servers on one database, and a hunt. Everything ends in the order in which it stands here.
+struct Nodes {
+    a: Server,
+    b: Server,
+    _cluster: Cluster,
+    _folder: Folder,
+}
+
+/// Servers that keep what is soft so often.
+fn two_nodes(snapshot_ms: u32) -> Nodes {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let url = as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[worlds]\nsnapshot_ms = {snapshot_ms}\n"));
+    let (a, b) = (folder.host(""), folder.host(""));
+    let hunt = json!({"name": RICH, "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,
+        "chests": CHESTS, "power_ups": POWER_UPS, "points_max": 10, "rounds": 1, "round_ms": 3_600_000});
+    a.ask("POST /api/hunts", &hunt);
+    Nodes { a, b, _cluster: cluster, _folder: folder }
+}
+
+/// What lies in the hunt and nobody has taken: chests first.
+struct Ground(Vec<Item>);
+
+impl Ground {
+    /// As a scout sees it who brings the hunt into this server's memory, and goes.
+    fn of(server: &Server) -> Self {
+        let mut scout = Hunter::enter(server.address(), looking(at(RICH, (10, 10))));
+        let mut items = scout.see_items(CHESTS + POWER_UPS);
+        scout.leave();
+        items.sort_by_key(|item| item.kind);
+        Self(items)
+    }
+
+    fn chest(&mut self) -> (u32, u32) {
+        let item = self.0.remove(0);
+        assert_eq!(item.kind, i32::from(ItemKind::Chest));
+        (item.x, item.y)
+    }
+
+    fn power_up(&mut self) -> Item {
+        let item = self.0.pop().unwrap();
+        assert_ne!(item.kind, i32::from(ItemKind::Chest));
+        item
+    }
+}
+
+/// Somebody with a name that the house knows.
+struct Guest {
+    id: String,
+    token: String,
+    hunter: Hunter,
+    taken: Vec<Taken>,
+}
+
+impl Guest {
+    fn enter(server: &Server, name: &str, cell: (u32, u32)) -> Self {
+        let guest = server.ask("POST /api/stories/guests", &json!({ "name": name }));
+        let text = |field: &str| guest[field].as_str().unwrap().to_owned();
+        let (id, token) = (text("player"), text("token"));
+        let hunter = Hunter::enter(server.address(), Register { token: token.clone(), ..at(RICH, cell) });
+        Self { id, token, hunter, taken: Vec::new() }
+    }
+
+    /// How it comes back.
+    fn again(&self) -> Register {
+        let register = Register { token: self.token.clone(), resume: self.hunter.resume(), ..Register::default() };
+        Register { world: RICH.to_owned(), at: at(RICH, self.hunter.cell()).at, ..register }
+    }
+
+    fn take(&mut self, kind: i32) {
+        let taken = self.hunter.take(kind);
+        self.taken.push(taken);
+    }
+
+    fn points(&self) -> u32 {
+        self.taken.iter().map(Taken::points).sum()
+    }
+}
+
+/// Comes in once the server has the hunt; until then it says where the hunt is, or that it is about to have it.
+fn come_back(server: &Server, register: &Register, owner: SocketAddr) -> Hunter {
+    until("the hunt is taken over", || match Hunter::try_enter(server.address(), register.clone()) {
+        Ok(hunter) => Some(hunter),
+        Err(error) => {
+            let is_known = error.code == "busy" || error.code == "elsewhere" && error.address == owner.to_string();
+            assert!(is_known, "{error:?}");
+            None
+        }
+    })
+}
+
+/// The hunt is another server's, and everybody is told whose.
+#[track_caller]
+fn check_elsewhere(server: &Server, owner: SocketAddr) {
+    let refused = Hunter::try_enter(server.address(), at(RICH, (0, 0))).err().unwrap();
+    let Error { code, close, address, .. } = refused;
+    assert_eq!((code.as_str(), close, address), ("elsewhere", 1012, owner.to_string()));
+    let read = server.call("GET /api/worlds/rich/sections", &Value::Null);
+    assert_eq!((read.status, &read.body["code"]), (503, &json!("world_elsewhere")));
+    let shown = server.ask("GET /api/worlds/rich", &Value::Null);
+    assert_eq!((&shown["is_here"], &shown["address"]), (&json!(false), &json!(owner.to_string())));
+}
+
+fn stats(server: &Server) -> Value {
+    server.ask("GET /api/worlds/rich/stats", &Value::Null)
+}
+
+fn figure(server: &Server, name: &str) -> u64 {
+    let page = server.get("/metrics", "");
+    page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap_or_default()
+}
+
+/// Walks to and fro until two more snapshots were made: the first of them is kept by then, with what was before.
+fn wait_for_snapshot(server: &Server, walker: &mut Hunter) {
+    let written = || figure(server, "gauntlet_world_snapshot_bytes_total");
+    for _ in 0..2 {
+        let before = written();
+        until("a snapshot", || {
+            walker.step(Step::E);
+            walker.step(Step::W);
+            (written() > before).then_some(())
+        });
+    }
+}
+
+/// What was counted of all hunts, once nothing is behind.
+fn counted(server: &Server) -> Value {
+    until("every claim is counted", || {
+        let statistics = server.ask("GET /api/hunts/statistics", &Value::Null);
+        (statistics["claims_behind"] == 0).then_some(statistics)
+    })
+}
+
+/// Everything that was told is counted once, for everybody together and for each guest.
+#[track_caller]
+fn check_counted(server: &Server, told: &[Taken], guests: &[&Guest]) {
+    let counted = counted(server);
+    let chests = told.iter().filter(|taken| matches!(taken.told, Said::Dug(_))).count();
+    let points: u32 = told.iter().map(Taken::points).sum();
+    let want = (json!(chests), json!(told.len() - chests), json!(points));
+    let have = (&counted["chests"], &counted["power_ups"], &counted["points"]);
+    assert_eq!(have, (&want.0, &want.1, &want.2));
+    let rows = server.ask("GET /api/hunters?limit=100", &Value::Null);
+    let rows = rows.as_array().unwrap().iter();
+    let have: BTreeMap<_, _> = rows.map(|row| (row["player"].as_str().unwrap(), row["points"].clone())).collect();
+    let want = guests.iter().map(|guest| (guest.id.as_str(), json!(guest.points()))).collect();
+    assert_eq!(have, want);
+}
+
+/// What was taken is taken: also for whoever comes there first.
+#[track_caller]
+fn check_taken(server: &Server, taken: &Taken) {
+    let mut thief = Hunter::enter(server.address(), at(RICH, taken.cell));
+    assert_eq!(thief.cell(), taken.cell);
+    let kind = if matches!(taken.told, Said::Dug(_)) { ItemKind::Chest } else { ItemKind::Magnet };
+    let asked = thief.taking(kind.into());
+    match thief.ask(&asked) {
+        Said::Refused(refused) if refused.code == "taken" => thief.leave(),
+        other => panic!("{taken:?} was taken again: {other:?}"),
+    }
+}
+
+/// Takes a mover up who was told of everything that he took; what he took last he may ask for again.
+#[track_caller]
+fn check_resumed(guest: &mut Guest, mut hunter: Hunter) {
+    let (before, now) = (&guest.hunter, hunter.registered);
+    assert!(now.is_resumed && now.id == before.registered.id, "{now:?}");
+    assert_eq!(now.score, guest.points());
+    assert!(before.trail.contains(&hunter.cell()), "{:?} is not on {:?}", hunter.cell(), before.trail);
+    assert_eq!(now.next_seq, before.seq, "what he took last was his last input");
+    let last = guest.taken.last().unwrap();
+    assert_eq!(hunter.ask(&last.asked), last.told, "the first answer again");
+    // Older ones are not kept, nor heard again.
+    match hunter.ask(&guest.taken[0].asked) {
+        Said::Refused(refused) => {
+            assert_eq!((refused.code.as_str(), refused.expected_seq), ("out_of_order", now.next_seq));
+        }
+        other => panic!("{other:?}"),
+    }
+    guest.hunter = hunter;
+}
+
+/// Takes up a mover whose dig was on its way: he has it, or digs it now.
+fn settle(guest: &mut Guest, mut hunter: Hunter, asked: &Asked) {
+    let told = match hunter.ask(asked) {
+        Said::Refused(refused) => {
+            assert_eq!(refused.code, "out_of_order");
+            hunter.ask(&Asked::Dig(Dig { seq: refused.expected_seq }))
+        }
+        told => told,
+    };
+    assert!(matches!(told, Said::Dug(_)), "{told:?}");
+    if let Some(first) = guest.taken.first() {
+        assert_eq!(told, first.told, "what was told before the kill");
+    } else {
+        guest.taken.push(Taken { cell: hunter.cell(), asked: asked.clone(), told });
+    }
+    guest.hunter = hunter;
+}
+
+#[test]
+fn a_hunt_whose_node_is_killed_goes_on_at_the_other_with_every_claim_once() {
+    check_kill(3_600_000);
+}
+
+#[test]
+fn a_hunt_whose_node_is_killed_goes_on_from_its_snapshot() {
+    check_kill(100);
+}
+
+fn check_kill(snapshot_ms: u32) {
+    let Nodes { a, b, _cluster, _folder } = two_nodes(snapshot_ms);
+    let has_snapshots = snapshot_ms < 1_000;
+    let mut ground = Ground::of(&a);
+    let mut walker = Hunter::enter(a.address(), at(RICH, (10, 10)));
+    check_elsewhere(&b, a.address());
+
+    // Each has been told of everything; one of them will not come back.
+    let mut told: Vec<Guest> = ["ann", "ben", "cem", "dot"].map(|name| Guest::enter(&a, name, ground.chest())).into();
+    for guest in &mut told {
+        guest.take(ItemKind::Chest.into());
+        guest.hunter.walk(ground.chest());
+        guest.take(ItemKind::Chest.into());
+    }
+    if has_snapshots {
+        wait_for_snapshot(&a, &mut walker);
+    }
+    for guest in &mut told {
+        let power_up = ground.power_up();
+        guest.hunter.walk((power_up.x, power_up.y));
+        guest.take(power_up.kind);
+    }
+    // Of some of these nobody will know.
+    let mut digging: Vec<Guest> =
+        ["eli", "fay", "gus", "hal"].map(|name| Guest::enter(&a, name, ground.chest())).into();
+    let round = stats(&a)["round"]["until"].clone();
+    let owner = a.address();
+    let asked: Vec<Asked> = digging.iter_mut().map(|guest| guest.hunter.taking(ItemKind::Chest.into())).collect();
+    for (guest, asked) in digging.iter_mut().zip(&asked) {
+        guest.hunter.want(asked);
+    }
+    let first = digging[0].hunter.answer();
+    a.kill();
+    for (number, (guest, asked)) in digging.iter_mut().zip(&asked).enumerate() {
+        let last = guest.hunter.hear_out().into_iter().chain((number == 0).then(|| first.clone()));
+        let dug: Vec<Said> = last.filter(|said| matches!(said, Said::Dug(_))).collect();
+        assert!(dug.len() <= 1, "{dug:?}");
+        guest.taken =
+            dug.into_iter().map(|told| Taken { cell: guest.hunter.cell(), asked: asked.clone(), told }).collect();
+    }
+    assert_eq!(digging[0].taken.len(), 1);
+
+    let ghost = told.pop().unwrap();
+    for guest in &mut told {
+        let hunter = come_back(&b, &guest.again(), owner);
+        check_resumed(guest, hunter);
+    }
+    for (guest, asked) in digging.iter_mut().zip(&asked) {
+        let hunter = Hunter::enter(b.address(), guest.again());
+        settle(guest, hunter, asked);
+    }
+    let again = Register { resume: walker.resume(), ..at(RICH, walker.cell()) };
+    let again = Hunter::enter(b.address(), again);
+    assert_eq!(again.registered.is_resumed, has_snapshots, "positions are kept by snapshots alone");
+    assert_eq!(again.registered.id == walker.registered.id, has_snapshots, "and numbers are given once");
+    assert_eq!(stats(&b)["round"]["until"], round, "it is the same round");
+
+    // Everybody who did not come back is gone after his grace; what he took is his.
+    let present = told.len() + digging.len() + 1;
+    until("the ghosts are gone", || (stats(&b)["movers"] == json!(present)).then_some(()));
+    let back = Hunter::enter(b.address(), ghost.again());
+    assert_eq!((back.registered.is_resumed, back.registered.score), (false, ghost.points()));
+
+    let mut all: Vec<Taken> =
+        told.iter().chain(&digging).chain([&ghost]).flat_map(|guest| guest.taken.clone()).collect();
+    let cells: BTreeSet<_> = all.iter().map(|taken| taken.cell).collect();
+    assert_eq!(cells.len(), all.len(), "each was taken once");
+    all.iter().for_each(|taken| check_taken(&b, taken));
+    let guests: Vec<&Guest> = told.iter().chain(&digging).chain([&ghost]).collect();
+    check_counted(&b, &all, &guests);
+
+    // The others lie where they lay, and nothing else does.
+    assert_eq!(all.len() + ground.0.len(), CHESTS + POWER_UPS);
+    for item in &ground.0 {
+        let mut hunter = Hunter::enter(b.address(), at(RICH, (item.x, item.y)));
+        all.push(hunter.take(item.kind));
+        hunter.leave();
+    }
+    assert_eq!(stats(&b)["round"]["chests_left"], 0);
+    check_counted(&b, &all, &guests);
+}
+
+/// The state of a process: `T` is stopped.
+fn is_stopped(server: &Server) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
+    stat.rsplit(") ").next().is_some_and(|state| state.starts_with('T'))
+}
+
+#[test]
+fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another_has() {
+    let Nodes { a, mut b, _cluster, _folder } = two_nodes(100);
+    let mut ground = Ground::of(&a);
+    let mut ann = Guest::enter(&a, "ann", ground.chest());
+    ann.take(ItemKind::Chest.into());
+    let (contested, other) = (ground.chest(), ground.chest());
+    let mut ben = Guest::enter(&a, "ben", contested);
+    let mut watcher = Hunter::enter(a.address(), looking(at(RICH, (10, 10))));
+    wait_for_snapshot(&a, &mut ann.hunter);
+
+    a.signal(Signal::STOP);
+    until("the node is stopped", || is_stopped(&a).then_some(()));
+    for hunter in [&mut ann.hunter, &mut ben.hunter, &mut watcher] {
+        hunter.catch_up();
+    }
+    // What the stopped node will find when it goes on: moves, a dig, a newcomer and somebody who looks.
+    ben.hunter.want(&Asked::Dig(Dig { seq: ben.hunter.seq }));
+    ann.hunter.want(&Asked::Move(Move { seq: ann.hunter.seq, step: Step::N.into() }));
+    let mut late = Frames::open(a.address());
+    late.send(&[hello(), Asked::Register(looking(at(RICH, (5, 5))))]);
+    let mut reader = house::line::Line::open(a.address(), "");
+    reader.send("GET /api/worlds/rich/sections", "", &Value::Null);
+
+    come_back(&b, &at(RICH, (0, 0)), a.address()).leave();
+    let mut cem = Guest::enter(&b, "cem", contested);
+    cem.take(ItemKind::Chest.into());
+
+    a.signal(Signal::CONT);
+    for hunter in [&mut ann.hunter, &mut ben.hunter, &mut watcher] {
+        let heard = hunter.hear_out();
+        let [Said::Error(error)] = &heard[..] else { panic!("a node that was fenced told {heard:?}") };
+        assert_eq!((error.code.as_str(), error.close), ("world_moved", 1012));
+    }
+    let heard: Vec<Said> = std::iter::from_fn(|| late.next()).collect();
+    let [Said::Welcome(_), Said::Error(error)] = &heard[..] else { panic!("a newcomer was told {heard:?}") };
+    assert!(["world_moved", "elsewhere", "busy", "unavailable"].contains(&error.code.as_str()), "{error:?}");
+    assert_eq!(reader.answer().0.status, 503, "nobody reads what is another's");
+    until("it knows whose the hunt is", || {
+        let refused = Hunter::try_enter(a.address(), at(RICH, (0, 0))).err()?;
+        (refused.code == "elsewhere").then_some(())
+    });
+    check_elsewhere(&a, b.address());
+
+    // Everybody goes on where the hunt is; what the stopped node was told is not so.
+    let hunter = Hunter::enter(b.address(), ann.again());
+    let now = hunter.registered;
+    assert!(now.is_resumed && now.score == ann.points() && now.next_seq <= ann.hunter.seq, "{now:?}");
+    ann.hunter = hunter;
+    ann.hunter.walk(other);
+    ann.take(ItemKind::Chest.into());
+    let again = Register { resume: ben.hunter.resume(), token: ben.token.clone(), ..at(RICH, contested) };
+    ben.hunter = Hunter::enter(b.address(), again);
+    let asked = ben.hunter.taking(ItemKind::Chest.into());
+    match ben.hunter.ask(&asked) {
+        Said::Refused(refused) => assert_eq!(refused.code, "taken"),
+        told => panic!("{told:?}"),
+    }
+    let all: Vec<Taken> = ann.taken.iter().chain(&cem.taken).cloned().collect();
+    check_counted(&b, &all, &[&ann, &cem]);
+
+    // And back again, at once, when the other one leaves in order.
+    assert_eq!(b.leave(), Some(0));
+    let hunter = Hunter::enter(a.address(), ann.again());
+    assert!(hunter.registered.is_resumed && hunter.registered.score == ann.points(), "{:?}", hunter.registered);
+    all.iter().for_each(|taken| check_taken(&a, taken));
+    check_counted(&a, &all, &[&ann, &cem]);
+}
