@@ -44,6 +44,24 @@ fn urls() {
 }
 
 #[test]
+fn headlines() {
+    let good = "[headline]\ntook = { figure = \"create.ok\", of = \"games\" }\nlasted = { figure = \"create.latency_ms.p99\", of = \"ms, p99\" }\n";
+    let [took, lasted] = read(&beside(good), &[]).unwrap().headline.unwrap();
+    assert_eq!(
+        [took.figure, took.of, lasted.figure, lasted.of],
+        ["create.ok", "games", "create.latency_ms.p99", "ms, p99"]
+    );
+    assert_eq!(read(&beside(""), &[]).unwrap().headline, None);
+    check(
+        &good.replace("create.ok", "create.nope"),
+        &[
+            "line 18: `headline.took.figure` is a figure that this trial does not have: `create.nope`; `create` has answered_per_s, \
+           count, denied, errors, failed_ms, latency_ms, not_sent, ok, requests, retries, service_ms, throughput_per_s",
+        ],
+    );
+}
+
+#[test]
 fn tls() {
     let read = |keys: &str| {
         let target = read(&GOOD.replace("url = \"http://127.0.0.1:4000\"", keys), &[]).unwrap().target;
