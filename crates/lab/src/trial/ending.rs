@@ -250,7 +250,7 @@ fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<Stri
 
 /// What an interrupted run cannot say: whatever was still under way may have come to its end without the lab.
 fn cut_short(stage: &Stage) -> Option<String> {
-    let abandoned = stage.recorder.fold(|fold| fold.abandoned());
+    let abandoned = stage.recorder.fold(Fold::abandoned);
     let requests = (abandoned > 0).then(|| {
         let grace_s = number(Some(INTERRUPT_GRACE.as_secs_f64()));
         format!("{} arrivals were still under way {grace_s} s later and were given up", count(abandoned))

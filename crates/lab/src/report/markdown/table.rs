@@ -135,8 +135,8 @@ mod tests {
     #[test]
     fn every_row_of_every_part_says_what_it_is_of() {
         let table = made(4, &["", "gate", "limit", "value", "used"], &[&["ok", "turn.p99", "< 14.2", "2.84", "20 %"]]);
-        let expected = "|    | gate     | limit  |\n|----|----------|--------|\n| ok | turn.p99 | < 14.2 |\n\n\
-                        |    | gate     | value | used |\n|----|----------|-------|-----:|\n| ok | turn.p99 | 2.84  | 20 % |";
+        let expected = "|    | gate     | limit  | value |\n|----|----------|--------|-------|\n| ok | turn.p99 | < 14.2 | 2.84  |\n\n\
+                        |    | gate     | used |\n|----|----------|-----:|\n| ok | turn.p99 | 20 % |";
         check(&Table { named_by: 1, ..table }, 36, expected);
     }
 
