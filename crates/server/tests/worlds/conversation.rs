@@ -139,12 +139,12 @@ async fn what_is_shown_can_be_changed() {
     let (mut client, _) = Tcp::enter(open.address, at(30, 30)).await;
     let view = viewing(at(0, 0)).view;
     // Who names no rate is told which one is in force.
-    client.send(Asked::Watch(Watch { view: view.map(|view| wire::world::ViewOptions { per_s: 0, ..view }) })).await;
-    let in_force = view.map(|view| wire::world::ViewOptions { per_s: 5, ..view });
+    client.send(Asked::Watch(Watch { view: view.map(|view| ViewOptions { per_s: 0, ..view }) })).await;
+    let in_force = view.map(|view| ViewOptions { per_s: 5, ..view });
     assert_eq!(client.next().await, Some(Said::Watched(wire::world::Watched { view: in_force })));
     let Some(Said::View(shown)) = client.next().await else { panic!("a view follows") };
     assert!(shown.is_full && (shown.x, shown.y, shown.radius_x) == (30, 30, 5), "{shown:?}");
-    let wide = view.map(|view| wire::world::ViewOptions { radius_x: 1_000, ..view });
+    let wide = view.map(|view| ViewOptions { radius_x: 1_000, ..view });
     client.send(Asked::Watch(Watch { view: wide })).await;
     let refused =
         client.until(|said| if let Said::Refused(refused) = said { Some(refused.clone()) } else { None }).await;
@@ -161,5 +161,10 @@ async fn the_port_speaks_http_as_before() {
         client.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("alive\n"), "{answer}");
     }
-    assert_eq!(open.house.call("GET /api/worlds/meadow/socket").by("").send().await.status, 426);
+    let refused = open.house.call("GET /api/worlds/meadow/socket").by("").send().await;
+    let told = ["connection", "upgrade", "sec-websocket-version"].map(|name| &refused.headers[name]);
+    assert_eq!(
+        (refused.status.as_u16(), told.map(|value| value.to_str().unwrap())),
+        (426, ["upgrade", "websocket", "13"])
+    );
 }
