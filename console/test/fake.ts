@@ -37,6 +37,10 @@ export class FakeWorld {
   otherRefusal: typeof this.refusal = null;
   /** Sockets are not opened; whoever asks why is told to come later. */
   isShut = false;
+  /** Worlds that the first page of their list names. */
+  others: readonly string[] = ['plaza', 'hunt'];
+  /** The best of the round that runs. */
+  best: readonly { mover: number; name: string; score: number }[] = [];
   /** Steps are heard and neither done nor answered. */
   isDeaf = false;
   #id = 0;
@@ -99,7 +103,8 @@ export class FakeWorld {
 
   #json(url: URL): unknown {
     if (url.pathname === '/api/session') return { name: 'Amber Lynx' };
-    if (url.pathname === '/api/worlds') return [{ name: 'plaza', address: null }, { name: 'hunt', address: null }];
+    if (url.pathname === '/api/worlds') return this.others.map((name) => ({ name, address: null }));
+    if (url.pathname.endsWith('/stats')) return { best: this.best };
     if (url.pathname.endsWith('/density')) return this.#density(url.searchParams);
     return undefined;
   }

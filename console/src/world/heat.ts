@@ -13,8 +13,8 @@ export interface Density {
   readonly movers: number;
 }
 
-/** Where one mover stands on the scale, so that it differs from none. */
-const ONE = 0.25;
+/** Where one mover stands on the scale: bright enough that a single bin is found. */
+const ONE = 0.45;
 /** Steps from nothing to the most. */
 const SHADES = 256;
 

@@ -127,6 +127,14 @@ test('two servers that name each other do not send anybody in circles', async ()
   await phase('playing');
 });
 
+test('the list of worlds names the one that is played in, however long it is', async () => {
+  world.others = ['harbour', 'pond'];
+  await open();
+  const names = await page.locator('select option').allTextContents();
+  expect(names.map((name) => name.trim())).toEqual(['plaza', 'harbour', 'pond']);
+  expect(await page.locator('select option:checked').textContent()).toContain('plaza');
+});
+
 test('it says why it was refused, and where else one can go', async () => {
   world.refusal = { code: 'over', reason: 'This hunt is over.' };
   await world.playInto(page);
@@ -185,4 +193,29 @@ test.each([320, 390, 768])('nothing lies beside a screen of %i points', async (w
   expect(inner).toBe(outer);
   const stage = await page.locator('canvas').first().boundingBox();
   expect(stage?.height).toBeGreaterThan(300);
+});
+
+test('in a hunt the stage keeps more than half of a phone, whatever is told beside it', async () => {
+  world.best = Array.from({ length: 8 }, (_, place) => ({ mover: 100 + place, name: '', score: 50 - place }));
+  await page.setViewportSize({ width: 375, height: 700 });
+  await open();
+  own()?.socket?.send(JSON.stringify({ round: { number: 1, phase: 'running', until_ms: Date.now() + 60_000, chests_left: 9_550 } }));
+  await page.waitForSelector('text="The best so far"');
+  const [stage, map] = await Promise.all([0, 1].map((nth) => page.locator('canvas').nth(nth).boundingBox()));
+  expect(stage?.height).toBeGreaterThan(350);
+  expect(map && map.y + map.height).toBeLessThanOrEqual(700);
+});
+
+test('one mover alone is to be seen on the map', async () => {
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await open();
+  await page.waitForSelector('text="1 mover"');
+  const brightest = () =>
+    page.evaluate(() => {
+      const canvas = document.querySelectorAll('canvas')[1];
+      if (!canvas) return 0;
+      const bytes = canvas.getContext('2d')?.getImageData(canvas.width / 2 - 3, canvas.height / 2 - 3, 6, 6).data ?? [];
+      return Math.max(...Array.from({ length: bytes.length / 4 }, (_, at) => bytes[4 * at + 1] ?? 0));
+    });
+  await expect.poll(brightest, { timeout: 10_000 }).toBeGreaterThan(110);
 });
