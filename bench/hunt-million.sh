@@ -99,12 +99,17 @@ def open_files(pid):
     # Since Linux 6.2 the size of the directory. To list it makes an inode for each file: of a million, that is a core for seconds.
     return os.stat(f"/proc/{pid}/fd").st_size
 
+def cores_s(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 looks = []
 while os.path.exists(f"/proc/{supervisor}"):
     try:
         pids = shards()
         files = sum(map(open_files, pids))
-        looks.append([time.time(), len(pids), files, sum(map(pss_bytes, pids)), *kernel()])
+        looks.append([time.time(), len(pids), files, sum(map(pss_bytes, pids)), *kernel(), sum(map(cores_s, pids))])
     except (FileNotFoundError, ProcessLookupError, StopIteration):
         continue
     with open(path + ".new", "w") as file:
@@ -124,10 +129,10 @@ python3 - "$work/memory.json" "$connections" <<'PYTHON'
 import json, sys
 
 looks, wanted = json.load(open(sys.argv[1])), int(sys.argv[2])
-_, shards, files, idle, kernel_idle, slab_idle = looks[0]
-_, _, most, _, _, _ = max(looks, key=lambda look: look[2])
-full = [look for look in looks if look[2] >= most * 0.99]
-full = full[len(full) // 2]
+_, shards, files, idle, kernel_idle, slab_idle, _ = looks[0]
+most = max(look[2] for look in looks)
+looks = [look for look in looks if look[2] >= most * 0.99]
+full = looks[len(looks) // 2]
 held = full[2] - files
 MIB = 2**20
 print("| | shards | PSS of all, MiB | bytes a connection | TCP buffers, MiB | kernel's slabs, MiB |")
@@ -135,6 +140,9 @@ print("|---|---|---|---|---|---|")
 print(f"| idle | {shards} | {idle / MIB:,.0f} | | {kernel_idle / MIB:,.0f} | {slab_idle / MIB:,.0f} |")
 each = f"{(full[3] - idle) / held:,.0f}" if held else "-"
 print(f"| {held:,} connected | {full[1]} | {full[3] / MIB:,.0f} | {each} | {full[4] / MIB:,.0f} | {full[5] / MIB:,.0f} |")
+if len(looks) > 1:
+    cores = (looks[-1][6] - looks[0][6]) / (looks[-1][0] - looks[0][0])
+    print(f"\nAll shards together took {cores:.2f} of a core while everybody was connected.")
 if held < wanted * 0.99:
     print(f"\nIt stopped at {held:,} of {wanted:,}: see the errors below.")
 PYTHON

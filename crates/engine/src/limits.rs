@@ -277,6 +277,8 @@ pub const MOVE_BURST: u32 = 4;
 pub const MOVER_ANSWERS_KEPT: usize = 4;
 /// Movers that may come into a world between two snapshots: after a crash, their numbers go on so much further.
 pub const MOVER_IDS_GAP: u32 = 1 << 22;
+/// How late a round may begin and still count as the one that follows the last: beyond it, the hunt had waited for somebody to come.
+pub const ROUND_LATE_MAX: Duration = Duration::from_secs(5);
 /// Hunters whose scores the end of a round names, best first.
 pub const ROUND_SCORES_MAX: usize = 100;
 /// Hunters whose scores a picture of a world has, best first.

@@ -46,6 +46,8 @@ pub enum Purpose {
     WorldLife = 14,
     /// Where the chests and power-ups of a hunt lie, and what they are worth; the turn is the round.
     HuntItems = 15,
+    /// By how much a round that did not follow another one is longer; the turn is the round.
+    HuntPhase = 16,
 }
 
 /// Bytes 16..32 of every key: keeps our streams apart from any other use of the same seed.

@@ -6,12 +6,13 @@
 use super::facts::{Claim, Fact, Hunter, Scored};
 use super::profiles::HunterKey;
 use super::rounds::{News, RoundPhase, RoundShown};
-use crate::limits::ROUND_SCORES_MAX;
+use crate::limits::{ROUND_LATE_MAX, ROUND_SCORES_MAX};
 use crate::time::UnixMs;
-use rules::chance::Seed;
+use rules::chance::{Chance, Dice, Purpose, Seed};
 use rules::world::{Bits, Cell, HuntSettings, Item, MAGNET_REACH, Placed, Size, place};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What has become of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,11 +193,24 @@ impl Hunt {
         }
         match self.phase {
             RoundPhase::Waiting if is_anybody_here => {
-                Some(Fact::RoundBegan { number: self.number, at: now, until: now.after(self.settings.round) })
+                Some(Fact::RoundBegan { number: self.number, at: now, until: self.end_of_round_from(now) })
             }
             RoundPhase::Running => Some(self.end(now)),
             RoundPhase::Waiting | RoundPhase::Over => None,
         }
+    }
+
+    /// When a round ends that begins now. In a hunt that goes on for ever, a round that did not follow another one is longer by a part of a
+    /// round that the seed says: hunts into which everybody came at one moment do not end their rounds at one moment.
+    fn end_of_round_from(&self, now: UnixMs) -> UnixMs {
+        let end = now.after(self.settings.round);
+        let is_following = now <= self.until.after(ROUND_LATE_MAX);
+        if is_following || self.settings.rounds != 0 {
+            return end;
+        }
+        let part_max = u32::try_from(self.settings.round.as_millis()).unwrap_or(u32::MAX);
+        let part = Chance::new(self.seed, self.number, Purpose::HuntPhase).below(part_max);
+        end.after(Duration::from_millis(part.into()))
     }
 
     /// The end of the round. Claims that wait for their commit come before it in the log, so they count.

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use lab::machine::{pss_bytes, usage};
 use serde_json::{Value, json};
 use server::gateway::listener::{Answer, RequestBody};
@@ -56,7 +56,10 @@ impl Answer for Door {
     }
 }
 
-/// Every shard that serves, asked at once for the same thing; what did not answer well is `None`.
+/// Shards that are asked at once: all of fifty would make a queue of fifty in front of every processor, and whoever plays would wait in it.
+const ASKED_AT_ONCE: usize = 4;
+
+/// Every shard that serves, asked for the same thing; what did not answer well is `None`.
 async fn ask_all(house: &House, path: &str) -> Vec<(Shard, Option<Bytes>)> {
     let ask = async |shard: Shard| {
         let answer = match shard.pid {
@@ -65,7 +68,10 @@ async fn ask_all(house: &House, path: &str) -> Vec<(Shard, Option<Bytes>)> {
         };
         (shard, answer.filter(|(status, _)| status.is_success()).map(|(_, body)| body))
     };
-    join_all(house.shards().into_iter().map(ask)).await
+    let asking = stream::iter(house.shards().into_iter().map(ask)).buffer_unordered(ASKED_AT_ONCE);
+    let mut answers: Vec<_> = asking.collect().await;
+    answers.sort_unstable_by_key(|(shard, _)| shard.number);
+    answers
 }
 
 /// Ready is who can take in everybody that is sent here: all shards.

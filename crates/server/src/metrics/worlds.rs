@@ -14,6 +14,7 @@ figures! {
     inputs_refused: Counter = "gauntlet_world_inputs_refused_total",
         "Inputs that were not taken because too many waited.";
     batches: Counter = "gauntlet_world_batches_total", "Batches in which inputs were applied.";
+    rounds_aside: Counter = "gauntlet_world_rounds_aside_total", "Rounds of writers on the threads of those who brought the inputs.";
     mailbox: Sizes = "gauntlet_world_mailbox_inputs", "Inputs that a writer found in its mailbox, each time that it looked and found any.";
     apply: Histogram = "gauntlet_world_apply_seconds", "Time that a batch of inputs took to be applied, in seconds.";
     round: Histogram = "gauntlet_world_round_seconds",

@@ -1,14 +1,15 @@
 //! The way into one world: inputs go into its mailbox in batches, orders beside them, and nobody waits for the writer but who comes in.
 
 use super::actors::desk::Desk;
+use super::lending::{self, Bench};
 use super::outlet::{Ending, Outlet};
 use super::pictures::Pictures;
 use super::teller::Tellers;
-use super::tray::{Refused, Tray};
+use super::tray::{Put, Refused, Tray};
 use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
-use engine::limits::WORLD_ORDERS_MAX;
+use engine::limits::{WORLD_ORDERS_MAX, WORLD_TOLD_AT_ONCE_MAX};
 use engine::rows::WorldRow;
 use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
 use rules::world::{Cell, Settings};
@@ -48,6 +49,8 @@ pub(super) struct Inside {
 /// What a writer takes in.
 pub(super) struct Mailbox {
     pub(super) tray: Tray<Input, Order>,
+    /// Where the writer lies while its thread sleeps.
+    pub(super) bench: Bench,
     /// Why it was closed.
     ending: OnceLock<Ending>,
 }
@@ -142,29 +145,43 @@ impl Door {
         &self.inside.facts
     }
 
-    /// Puts inputs into the mailbox, in order; the list is empty afterwards. Answers come to the outlet of each input's seat.
+    /// Puts inputs into the mailbox, in order; the list is empty afterwards. Answers come to the outlet of each input's seat, perhaps
+    /// before this returns: a few inputs are decided here and now while the writer's thread sleeps.
     ///
     /// # Errors
     /// Why some were not taken; those stay in the list.
     pub fn send(&self, inputs: &mut Vec<Input>) -> Result<(), SendError> {
-        self.put(inputs).map(|_| ())
+        let mailbox = &self.inside.mailbox;
+        if self.put_by(inputs, |inputs| mailbox.tray.put_or_borrow(inputs, WORLD_TOLD_AT_ONCE_MAX))? == Put::Lent {
+            lending::round_aside(mailbox);
+        }
+        Ok(())
     }
 
-    /// The same, with how many wait then.
+    /// Puts inputs into the mailbox for the writer's thread; how many wait then.
+    ///
+    /// # Errors
+    /// As for [`Door::send`].
     pub(super) fn put(&self, inputs: &mut Vec<Input>) -> Result<usize, SendError> {
+        self.put_by(inputs, |inputs| self.inside.mailbox.tray.put(inputs))
+    }
+
+    fn put_by<R>(
+        &self,
+        inputs: &mut Vec<Input>,
+        put: impl FnOnce(&mut Vec<Input>) -> Result<R, Refused>,
+    ) -> Result<R, SendError> {
         if let Some(why) = self.inside.mailbox.ending.get() {
             return Err(SendError::Gone(*why));
         }
-        let put =
-            if self.inside.tellers.are_behind() { Err(Refused::Full) } else { self.inside.mailbox.tray.put(inputs) };
-        match put {
-            Ok(waiting) => Ok(waiting),
-            Err(Refused::Full) => {
+        let put = if self.inside.tellers.are_behind() { Err(Refused::Full) } else { put(inputs) };
+        put.map_err(|why| match why {
+            Refused::Full => {
                 self.inside.metrics.worlds().inputs_refused.add(inputs.len() as u64);
-                Err(SendError::Busy)
+                SendError::Busy
             }
-            Err(Refused::Closed) => Err(SendError::Gone(self.inside.mailbox.ending())),
-        }
+            Refused::Closed => SendError::Gone(self.inside.mailbox.ending()),
+        })
     }
 
     /// Now, on the clock of [`Input::at_us`].
@@ -248,7 +265,7 @@ impl Door {
 
 impl Mailbox {
     pub(super) fn new(inputs_max: usize) -> Self {
-        Self { tray: Tray::new(inputs_max), ending: OnceLock::new() }
+        Self { tray: Tray::new(inputs_max), bench: Bench::default(), ending: OnceLock::new() }
     }
 
     /// Refuses what comes from outside, and says why. The first reason stands.

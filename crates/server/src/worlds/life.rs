@@ -8,7 +8,7 @@ use super::outlet::Ending;
 use super::outside::Outside;
 use super::pictures::Pictures;
 use super::writer::{Charge, Writer};
-use super::{Shared, VisitError, Worlds};
+use super::{Shared, VisitError, Worlds, lending};
 use crate::app::Drain;
 use crate::lease::{self, Lease};
 use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
@@ -449,5 +449,7 @@ fn serve<O: Outside>(
     // The list's door and the writer's own inside; whatever is more is somebody's.
     let retire = Box::new(move || shared.retire(&name, 1));
     let (snapshot_every, idle) = (settings.snapshot_every, settings.idle);
-    Writer::new(Charge { outside, world, epoch, lease, inside, life, runtime, snapshot_every, idle, retire }).run();
+    let mailbox = inside.mailbox.clone();
+    let charge = Charge { outside, world, epoch, lease, inside, life, runtime, snapshot_every, idle, retire };
+    lending::serve(&mailbox, Box::new(Writer::new(charge)));
 }

@@ -1,13 +1,14 @@
 //! The worlds of this process: each has one writer, a thread behind a bounded mailbox of inputs in batches, and whoever moves in it
 //! talks to that mailbox: connections, actors, everybody alike.
 //!
-//! `life` owns them under one lease and brings them into memory for whoever visits; `writer` is the thread of one world; `teller`
-//! encodes and sends what writers hand over; `door` is the way in; `pictures` is what everybody else reads; `actors` are movers of our
+//! `life` owns them under one lease and brings them into memory for whoever visits; `writer` alone changes one world, and `lending` says on
+//! which thread; `teller` encodes and sends what writers hand over; `door` is the way in; `pictures` is what everybody else reads; `actors` are movers of our
 //! own. What a world may do, `engine::worlds` decides. A world that nobody visits is not in memory.
 
 pub mod actors;
 mod door;
 mod house;
+mod lending;
 mod life;
 mod outlet;
 mod outside;

@@ -1,11 +1,12 @@
 //! How threads hand things to each other in batches: two lists under a lock, exchanged for the taker's empty ones, and one wake-up
 //! however much was put in. A thing that is put in costs its copy and nothing else; nothing is allocated once the lists have grown.
 //!
-//! One lane is bounded, and says so when it is full; the other is for what comes seldom and must never be refused. Knows neither
+//! One lane is bounded, and says so when it is full; the other is for what comes seldom and must never be refused. While the taker
+//! sleeps, whoever puts a few things in may be lent its turn, and do at once what the taker would be woken for. Knows neither
 //! what the things are nor who hands them over.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Places that a list keeps when it is empty: what a burst took is given back.
 const KEPT: usize = 4_096;
@@ -29,15 +30,36 @@ pub(super) struct Tray<T, O> {
 struct Inside<T, O> {
     things: Vec<T>,
     orders: Vec<O>,
-    /// The taker waits for the bell.
-    is_waiting: bool,
+    turn: Turn,
     is_closed: bool,
+}
+
+/// Who may take things out. There is one turn, so that there is one taker at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// The taker has it.
+    Held,
+    /// The taker sleeps.
+    Asleep,
+    /// The taker has been woken, and will take.
+    Woken,
+    /// Somebody else has it while the taker sleeps; whether the taker asks for it meanwhile.
+    Lent { is_wanted: bool },
+}
+
+/// What became of things that were put in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// The taker has them, or soon will. So many wait.
+    Waiting(usize),
+    /// The taker sleeps, and whoever put them in has its turn until [`Tray::return_turn`].
+    Lent,
 }
 
 impl<T, O> Tray<T, O> {
     /// An empty tray with room for `max` things.
     pub(super) fn new(max: usize) -> Self {
-        let inside = Inside { things: Vec::new(), orders: Vec::new(), is_waiting: false, is_closed: false };
+        let inside = Inside { things: Vec::new(), orders: Vec::new(), turn: Turn::Held, is_closed: false };
         Self { inside: Mutex::new(inside), bell: Condvar::new(), max }
     }
 
@@ -47,15 +69,45 @@ impl<T, O> Tray<T, O> {
     /// Why anything was left.
     pub(super) fn put(&self, things: &mut Vec<T>) -> Result<usize, Refused> {
         let mut inside = self.lock();
+        let put = self.fill(&mut inside, things);
+        self.wake(inside);
+        put
+    }
+
+    /// The same; lends the turn to the caller if the taker sleeps and nothing waits but at most `few` things.
+    ///
+    /// # Errors
+    /// As for [`Tray::put`].
+    pub(super) fn put_or_borrow(&self, things: &mut Vec<T>, few: usize) -> Result<Put, Refused> {
+        let mut inside = self.lock();
+        let put = self.fill(&mut inside, things);
+        if put.is_ok() && inside.turn == Turn::Asleep && inside.orders.is_empty() && inside.things.len() <= few {
+            inside.turn = Turn::Lent { is_wanted: false };
+            return Ok(Put::Lent);
+        }
+        self.wake(inside);
+        put.map(Put::Waiting)
+    }
+
+    /// Gives back a turn that was lent. The taker sleeps on, unless there is something for it to do: something waits, it asked for its
+    /// turn meanwhile, or `is_to_wake`.
+    pub(super) fn return_turn(&self, is_to_wake: bool) {
+        let mut inside = self.lock();
+        let is_wanted = inside.turn != Turn::Lent { is_wanted: false };
+        inside.turn = Turn::Asleep;
+        if is_wanted || is_to_wake || inside.is_closed || inside.has_anything() {
+            self.wake(inside);
+        }
+    }
+
+    fn fill(&self, inside: &mut Inside<T, O>, things: &mut Vec<T>) -> Result<usize, Refused> {
         if inside.is_closed {
             return Err(Refused::Closed);
         }
         let room = self.max.saturating_sub(inside.things.len());
         let is_all = things.len() <= room;
         inside.things.extend(things.drain(..room.min(things.len())));
-        let waiting = inside.things.len();
-        self.wake(inside);
-        if is_all { Ok(waiting) } else { Err(Refused::Full) }
+        if is_all { Ok(inside.things.len()) } else { Err(Refused::Full) }
     }
 
     /// Puts in one order, always; gives it back when nobody takes anything any more.
@@ -85,24 +137,29 @@ impl<T, O> Tray<T, O> {
     /// open, or was not empty: more may come.
     pub(super) fn take(&self, things: &mut Vec<T>, orders: &mut Vec<O>, until: Option<Instant>) -> bool {
         let mut inside = self.lock();
-        while inside.things.is_empty() && inside.orders.is_empty() && !inside.is_closed {
-            inside.is_waiting = true;
-            let (woken, is_late) = self.wait(inside, until);
-            inside = woken;
-            inside.is_waiting = false;
-            if is_late {
-                // A quiet moment: what a burst took is given back.
-                shrink(&mut inside.things);
-                shrink(&mut inside.orders);
-                shrink(things);
-                shrink(orders);
-                break;
-            }
+        let mut is_late = false;
+        while inside.is_quiet() && !is_late {
+            (inside, is_late) = self.sleep(inside, until);
         }
-        debug_assert!(things.is_empty() && orders.is_empty(), "what was taken out before has been dealt with");
-        std::mem::swap(&mut inside.things, things);
-        std::mem::swap(&mut inside.orders, orders);
+        if is_late {
+            shrink(things);
+            shrink(orders);
+        }
+        inside.swap(things, orders);
         !inside.is_closed || !things.is_empty() || !orders.is_empty()
+    }
+
+    /// Waits like [`Tray::take`], or until it is woken for nothing, and takes nothing out.
+    pub(super) fn wait(&self, until: Instant) {
+        let inside = self.lock();
+        if inside.is_quiet() {
+            drop(self.sleep(inside, Some(until)));
+        }
+    }
+
+    /// Takes everything out that is there, into lists that are empty.
+    pub(super) fn take_now(&self, things: &mut Vec<T>, orders: &mut Vec<O>) {
+        self.lock().swap(things, orders);
     }
 
     /// Takes nothing more in, and wakes the taker.
@@ -117,41 +174,87 @@ impl<T, O> Tray<T, O> {
         self.lock().is_closed
     }
 
+    /// Whether the taker sleeps, and nobody has its turn.
+    #[cfg(test)]
+    pub(super) fn is_asleep(&self) -> bool {
+        self.lock().turn == Turn::Asleep
+    }
+
     /// Things that wait.
     pub(super) fn len(&self) -> usize {
         self.lock().things.len()
     }
 
-    fn wait<'a>(
-        &self,
-        inside: MutexGuard<'a, Inside<T, O>>,
-        until: Option<Instant>,
-    ) -> (MutexGuard<'a, Inside<T, O>>, bool) {
-        let Some(until) = until else {
-            return (self.bell.wait(inside).unwrap_or_else(PoisonError::into_inner), false);
+    /// Lets the turn lie, and sleeps until it is woken or until `until`; gives the turn, and whether it is late. A turn that is lent then is
+    /// waited for.
+    fn sleep<'a>(&'a self, mut inside: Guard<'a, T, O>, until: Option<Instant>) -> (Guard<'a, T, O>, bool) {
+        inside.turn = Turn::Asleep;
+        let is_late = loop {
+            let pause = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if pause == Some(Duration::ZERO) {
+                break true;
+            }
+            inside = self.wait_for_bell(inside, pause);
+            if inside.turn == Turn::Woken {
+                break false;
+            }
         };
-        let pause = until.saturating_duration_since(Instant::now());
-        if pause.is_zero() {
-            return (inside, true);
+        while let Turn::Lent { is_wanted } = &mut inside.turn {
+            *is_wanted = true;
+            inside = self.wait_for_bell(inside, None);
         }
-        let (inside, _) = self.bell.wait_timeout(inside, pause).unwrap_or_else(PoisonError::into_inner);
-        (inside, false)
+        inside.turn = Turn::Held;
+        if is_late {
+            // A quiet moment: what a burst took is given back.
+            shrink(&mut inside.things);
+            shrink(&mut inside.orders);
+        }
+        (inside, is_late)
+    }
+
+    fn wait_for_bell<'a>(&self, inside: Guard<'a, T, O>, pause: Option<Duration>) -> Guard<'a, T, O> {
+        match pause {
+            None => self.bell.wait(inside).unwrap_or_else(PoisonError::into_inner),
+            Some(pause) => self.bell.wait_timeout(inside, pause).unwrap_or_else(PoisonError::into_inner).0,
+        }
     }
 
     /// Rings once for everything that is put in until the taker wakes: a ring is a system call.
-    fn wake(&self, mut inside: MutexGuard<'_, Inside<T, O>>) {
-        let is_waiting = std::mem::take(&mut inside.is_waiting);
+    fn wake(&self, mut inside: Guard<'_, T, O>) {
+        let is_asleep = inside.turn == Turn::Asleep;
+        if is_asleep {
+            inside.turn = Turn::Woken;
+        }
         drop(inside);
-        if is_waiting {
+        if is_asleep {
             self.bell.notify_one();
         }
     }
 
     /// The lists are whole even if a holder of the lock panicked: each is changed by one call.
-    fn lock(&self) -> MutexGuard<'_, Inside<T, O>> {
+    fn lock(&self) -> Guard<'_, T, O> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl<T, O> Inside<T, O> {
+    fn has_anything(&self) -> bool {
+        !self.things.is_empty() || !self.orders.is_empty()
+    }
+
+    /// Whether a taker has nothing to take and something to wait for.
+    fn is_quiet(&self) -> bool {
+        !self.has_anything() && !self.is_closed
+    }
+
+    fn swap(&mut self, things: &mut Vec<T>, orders: &mut Vec<O>) {
+        debug_assert!(things.is_empty() && orders.is_empty(), "what was taken out before has been dealt with");
+        std::mem::swap(&mut self.things, things);
+        std::mem::swap(&mut self.orders, orders);
+    }
+}
+
+type Guard<'a, T, O> = MutexGuard<'a, Inside<T, O>>;
 
 fn shrink<T>(list: &mut Vec<T>) {
     if list.capacity() > KEPT {
@@ -163,6 +266,7 @@ fn shrink<T>(list: &mut Vec<T>) {
 mod tests {
     use super::*;
     use std::sync::Arc;
+    use std::thread::JoinHandle;
 
     /// What one take gives.
     fn taken(tray: &Tray<u32, &'static str>) -> (Vec<u32>, Vec<&'static str>) {
@@ -197,6 +301,85 @@ mod tests {
         assert_eq!(taken(&tray).0, [1]);
     }
 
+    /// Lets a thread take once; it is asleep when this returns. What it took.
+    fn taker(tray: &Arc<Tray<u32, &'static str>>, until: Option<Instant>) -> JoinHandle<Vec<u32>> {
+        let taking = tray.clone();
+        let taker = std::thread::spawn(move || {
+            let mut things = Vec::new();
+            taking.take(&mut things, &mut Vec::new(), until);
+            things
+        });
+        until_so(|| tray.is_asleep() || taker.is_finished());
+        taker
+    }
+
+    fn until_so(is_so: impl Fn() -> bool) {
+        while !is_so() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_turn_is_lent_for_a_few_things_while_the_taker_sleeps() {
+        let tray = Arc::new(Tray::new(9));
+        assert_eq!(tray.put_or_borrow(&mut vec![1], 2), Ok(Put::Waiting(1)), "the taker holds its turn");
+        assert_eq!(taken(&tray).0, [1]);
+        let sleeper = taker(&tray, None);
+        assert_eq!(tray.put_or_borrow(&mut vec![2, 3], 2), Ok(Put::Lent));
+        assert_eq!(tray.put_or_borrow(&mut vec![4], 2), Ok(Put::Waiting(3)), "there is one turn");
+        let (mut things, mut orders) = (Vec::new(), Vec::new());
+        tray.take_now(&mut things, &mut orders);
+        assert_eq!((things.as_slice(), orders.len()), ([2, 3, 4].as_slice(), 0));
+        tray.return_turn(false);
+        assert!(tray.is_asleep(), "nothing is left to do");
+        assert_eq!(tray.put_or_borrow(&mut vec![5, 6, 7], 2), Ok(Put::Waiting(3)), "more than a few wake the taker");
+        assert_eq!(sleeper.join().unwrap(), [5, 6, 7]);
+    }
+
+    #[test]
+    fn a_taker_is_woken_when_a_turn_comes_back_with_something_to_do() {
+        type Meanwhile = fn(&Tray<u32, &'static str>) -> bool;
+        let ways: [Meanwhile; 4] = [
+            |tray| tray.put(&mut vec![8]).is_err(),
+            |tray| tray.order("look").is_err(),
+            |tray| {
+                tray.close();
+                false
+            },
+            // Its owner says so; a taker who takes looks for something to take, so something is put in afterwards.
+            |_| true,
+        ];
+        for meanwhile in ways {
+            let tray = Arc::new(Tray::new(9));
+            let sleeper = taker(&tray, None);
+            assert_eq!(tray.put_or_borrow(&mut vec![1], 1), Ok(Put::Lent));
+            assert_eq!(taken(&tray).0, [1]);
+            let is_to_wake = meanwhile(&tray);
+            tray.return_turn(is_to_wake);
+            if is_to_wake {
+                until_so(|| tray.is_asleep());
+                assert_eq!(tray.put(&mut vec![8]), Ok(1));
+            }
+            sleeper.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_taker_whose_time_comes_waits_for_a_turn_that_is_lent() {
+        let (tray, sleeper) = loop {
+            let tray = Arc::new(Tray::new(9));
+            let sleeper = taker(&tray, Some(Instant::now() + Duration::from_millis(50)));
+            // Otherwise its time came before this.
+            if tray.put_or_borrow(&mut vec![1], 1) == Ok(Put::Lent) {
+                break (tray, sleeper);
+            }
+        };
+        until_so(|| tray.lock().turn == Turn::Lent { is_wanted: true });
+        assert_eq!(taken(&tray).0, [1]);
+        tray.return_turn(false);
+        assert!(sleeper.join().unwrap().is_empty(), "it was late, and nothing had come");
+    }
+
     #[test]
     fn a_taker_that_sleeps_is_woken_by_each_lane_and_by_the_end() {
         type Wake = fn(&Tray<u32, &'static str>);
@@ -207,15 +390,9 @@ mod tests {
         ];
         for wake in ways {
             let tray = Arc::new(Tray::new(3));
-            let taker = {
-                let tray = tray.clone();
-                std::thread::spawn(move || tray.take(&mut Vec::new(), &mut Vec::new(), None))
-            };
-            while !tray.lock().is_waiting {
-                std::thread::yield_now();
-            }
+            let sleeper = taker(&tray, None);
             wake(&tray);
-            taker.join().unwrap();
+            sleeper.join().unwrap();
         }
     }
 }

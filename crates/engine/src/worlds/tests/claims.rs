@@ -7,6 +7,7 @@ use crate::time::UnixMs;
 use crate::worlds::{Answer, Done, Fact, News, Refusal, RoundPhase, Seat, What, World};
 use proptest::prelude::*;
 use rules::world::{Cell, HuntSettings, Item, PowerUp, Settings, Step};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 fn cells_with(world: &World, is_wanted: impl Fn(Item) -> bool) -> Vec<Cell> {
@@ -140,6 +141,36 @@ fn a_magnet_reaches_the_nearest() {
     world.help(seat, PowerUp::Magnet, UnixMs(START_US / 1_000 + 1_000), START_US);
     assert_eq!(ask(&mut world, seat, 2, What::Dig), None);
     assert!(results(&save(&mut world, START_US), seat)[0].is_ok());
+}
+
+/// Hunts that are opened and entered in one moment: when the rounds of each end, in seconds, as they are told.
+fn ends_of_rounds(seed: u64, rounds: u32) -> Vec<i64> {
+    let hunting = HuntSettings { chests: 5, power_ups: 0, rounds, ..HuntSettings::default() };
+    let spans = HuntSettings { round: Duration::from_secs(60), pause: Duration::from_secs(10), ..hunting };
+    let mut world = world(Settings { hunt: Some(spans), ..meadow(20, 20) }, seed);
+    come(&mut world, &walker(None));
+    let mut now_us = START_US;
+    let mut ends = Vec::new();
+    while ends.len() < 3 {
+        world.tick(now_us, &mut Vec::new());
+        save(&mut world, now_us);
+        let Some(due_us) = world.next_due() else { break };
+        now_us = due_us;
+        ends.extend(world.round().filter(|round| round.phase == RoundPhase::Running).map(|_| now_us));
+    }
+    ends.into_iter().map(|end_us| (end_us - START_US) / 1_000_000).collect()
+}
+
+#[test]
+fn endless_hunts_that_begin_together_end_their_rounds_apart() {
+    let ends: Vec<_> = (0..40).map(|seed| ends_of_rounds(seed, 0)).collect();
+    for end in &ends {
+        assert!((60..120).contains(&end[0]), "{end:?}");
+        assert_eq!((end[1] - end[0], end[2] - end[1]), (70, 70), "rounds that follow have their length");
+    }
+    let at: BTreeSet<_> = ends.iter().map(|end| end[0] / 6).collect();
+    assert!(at.len() >= 8, "in most of the ten parts of a minute some end: {at:?}");
+    assert_eq!(ends_of_rounds(7, 3), [60, 130, 200], "hunts with an end have rounds of one length");
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub(super) struct House {
     random: AtomicUsize,
     /// Whether commits of claims are held back.
     held: watch::Sender<bool>,
+    /// Whether the next look at the clock breaks down.
+    is_clock_broken: AtomicBool,
     /// Whether the next lease is refused though the store knows of no end.
     is_renewal_refused: AtomicBool,
     pub(super) claims_asked: AtomicUsize,
@@ -63,6 +65,7 @@ impl House {
             troubles: Lock::default(),
             random: AtomicUsize::new(1),
             held: watch::channel(false).0,
+            is_clock_broken: AtomicBool::new(false),
             is_renewal_refused: AtomicBool::new(false),
             claims_asked: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
@@ -134,6 +137,11 @@ impl House {
     /// Refuses the next lease, as if its owner could not have it written in time.
     pub(super) fn refuse_renewal(&self) {
         self.is_renewal_refused.store(true, Ordering::Relaxed);
+    }
+
+    /// Lets the next look at the clock break down, whoever looks.
+    pub(super) fn break_clock(&self) {
+        self.is_clock_broken.store(true, Ordering::Relaxed);
     }
 
     /// Moves the clock on.
@@ -229,6 +237,7 @@ impl Outside for Touch {
     }
 
     fn now_us(&self) -> i64 {
+        assert!(!self.house.is_clock_broken.swap(false, Ordering::Relaxed), "told to break down");
         self.house.now_us()
     }
 

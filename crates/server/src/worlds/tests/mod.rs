@@ -4,6 +4,7 @@
 mod claims;
 mod ear;
 mod house;
+mod lending;
 mod lives;
 mod news;
 mod pictures;

@@ -1,5 +1,6 @@
-//! The writer of a world: one thread that alone changes it. It takes what has come, in batches, lets the world decide, hands answers
-//! and views to those who tell them, and claims to the store; it never waits for any of them.
+//! The writer of a world, which alone changes it: on a thread of its own, or, for a few inputs that come while that sleeps, on the thread
+//! that brought them. It takes what has come, in batches, lets the world decide, hands answers and views to those who tell them, and
+//! claims to the store; it never waits for any of them.
 //!
 //! Save, then tell: a claim is held by the world until its commit is heard of here. When that fails, or somebody else has the
 //! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved.
@@ -11,6 +12,7 @@ mod rhythm;
 mod saving;
 
 use super::door::{Inside, Order};
+use super::lending::Rounds;
 use super::life::{Ended, Message};
 use super::outlet::Ending;
 use super::outside::Outside;
@@ -74,6 +76,8 @@ pub(super) struct Writer<O: Outside> {
     course: Course,
     /// The epoch of our clock.
     began: Instant,
+    /// When its thread wakes by itself.
+    sleeps_until: Instant,
     rhythm: Rhythm,
     /// When this round began.
     round: Instant,
@@ -127,6 +131,7 @@ impl<O: Outside> Writer<O> {
             bulletin: Bulletin::new(began),
             course: Course::Serving,
             began,
+            sleeps_until: began,
             rhythm: Rhythm::new(began),
             round: began,
             ticked: began,
@@ -140,34 +145,13 @@ impl<O: Outside> Writer<O> {
         }
     }
 
-    /// Serves the world to its end in this process.
-    pub(super) fn run(mut self) {
-        while matches!(self.course, Course::Serving | Course::Leaving) {
-            self.take();
-            self.apply();
-            self.obey();
-            self.tick();
-            self.save_claims();
-            self.tell_answers();
-            self.tell_news();
-            self.show_around();
-            self.pen.flush();
-            self.crews.flush();
-            self.look_after();
-            self.inside.metrics.worlds().round.observe(self.round.elapsed());
-        }
-        let snapshot = self.last_snapshot();
-        self.end(snapshot);
+    fn is_going_on(&self) -> bool {
+        matches!(self.course, Course::Serving | Course::Leaving)
     }
 
-    /// Waits for something to do, and takes what there is.
+    /// Takes what there is.
     fn take(&mut self) {
-        let pause = self.rhythm.pause(Instant::now());
-        if !pause.is_zero() {
-            std::thread::sleep(pause);
-        }
-        let until = self.wake_at();
-        self.inside.mailbox.tray.take(&mut self.inputs, &mut self.orders, Some(until));
+        self.inside.mailbox.tray.take_now(&mut self.inputs, &mut self.orders);
         self.round = Instant::now();
         self.rhythm.begin(self.round);
         // The wall clock may be set back; the world's time goes on.
@@ -316,7 +300,7 @@ impl<O: Outside> Writer<O> {
     }
 
     /// Everybody is told that it is over, and the life is given what is to be kept.
-    fn end(&mut self, snapshot: Option<(u32, Vec<u8>)>) {
+    fn finish(&mut self, snapshot: Option<(u32, Vec<u8>)>) {
         let why = match self.course {
             Course::Ended(why) | Course::Lost(why) => why,
             Course::Serving | Course::Leaving => Ending::Broken,
@@ -347,8 +331,53 @@ impl<O: Outside> Writer<O> {
         // Who asked to come in is told with the drop of what he asked.
         self.inputs.clear();
         self.orders.clear();
-        self.inside.mailbox.tray.take(&mut self.inputs, &mut self.orders, None);
+        self.inside.mailbox.tray.take_now(&mut self.inputs, &mut self.orders);
         self.orders.clear();
+    }
+}
+
+impl<O: Outside> Rounds for Writer<O> {
+    fn rest(&mut self) -> Instant {
+        let pause = self.rhythm.pause(Instant::now());
+        if !pause.is_zero() {
+            std::thread::sleep(pause);
+        }
+        self.sleeps_until = self.wake_at();
+        self.sleeps_until
+    }
+
+    fn round(&mut self) -> bool {
+        if !self.is_going_on() {
+            return false;
+        }
+        self.take();
+        self.apply();
+        self.obey();
+        self.tick();
+        self.save_claims();
+        self.tell_answers();
+        self.tell_news();
+        self.show_around();
+        self.pen.flush();
+        self.crews.flush();
+        self.look_after();
+        self.inside.metrics.worlds().round.observe(self.round.elapsed());
+        self.is_going_on()
+    }
+
+    /// Short because nothing is due but a few inputs: no views, no picture, no snapshot.
+    fn round_aside(&mut self) -> bool {
+        let now = Instant::now();
+        if now >= self.sleeps_until || !self.rhythm.pause(now).is_zero() {
+            return true;
+        }
+        self.inside.metrics.worlds().rounds_aside.inc();
+        !self.round() || self.wake_at() < self.sleeps_until
+    }
+
+    fn end(mut self: Box<Self>) {
+        let snapshot = self.last_snapshot();
+        self.finish(snapshot);
     }
 }
 
@@ -364,7 +393,7 @@ fn catch_up(line: u32, posts: &mut Posts, bulletin: &Bulletin<Arc<News>>, pen: &
 impl<O: Outside> Drop for Writer<O> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.end(None);
+            self.finish(None);
         }
     }
 }
