@@ -336,12 +336,20 @@ pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
 pub const WORLD_SOWN_MAX: usize = 4_096;
 /// Actors that may move in one world.
 pub const ACTORS_MAX: u32 = 4_000_000;
+/// Shortest time from one move of an actor to its next: beyond a hundred a second it is load of another kind.
+pub const ACTOR_PERIOD_MIN: Duration = Duration::from_millis(10);
+/// Longest time from one move of an actor to its next.
+pub const ACTOR_PERIOD_MAX: Duration = Duration::from_secs(3_600);
+/// Longest pause before the next actor comes in.
+pub const ACTOR_START_DELAY_MAX: Duration = Duration::from_secs(60);
 /// Threads that let actors move.
 pub const ACTOR_THREADS_MAX: usize = 64;
 /// Actors of one crew that may be on their way in at once.
 pub const ACTOR_REGISTRATIONS_MAX: usize = 8_192;
 /// Pause before actors whose world left memory visit it again.
 pub const ACTOR_REVISIT: Duration = Duration::from_millis(500);
+/// Longest time for which an actor that rests is not looked at: so long one that is not wanted any more may stay.
+pub const ACTOR_LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How often a crew of actors hands in what it counted.
 pub const ACTOR_REPORT_EVERY: Duration = Duration::from_secs(1);
 

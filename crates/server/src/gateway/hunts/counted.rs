@@ -79,8 +79,9 @@ async fn list_rounds(
     (status = 200, description = "The figures.", body = HuntStatistics),
 ))]
 async fn statistics(State(app): State<App>) -> ApiResult<Answer<HuntStatistics>> {
-    let read = app.store.read(|reader| Ok((reader.hunt_totals()?, reader.worlds_behind(WORLDS_MAX)?)));
-    let (totals, behind) = read.await?;
+    // In this order: claims that were counted between the two reads are in the totals, and never missing from both.
+    let read = app.store.read(|reader| Ok((reader.worlds_behind(WORLDS_MAX)?, reader.hunt_totals()?)));
+    let (behind, totals) = read.await?;
     Ok(Answer(HuntStatistics {
         hunters: totals.hunters,
         points: totals.points,

@@ -32,7 +32,13 @@ impl Player {
         let first = self.next;
         let steps = std::iter::repeat_with(|| {
             self.next += 1;
-            Input { seat: self.seat(), seq: self.next - 1, tag: 0, at_us: self.door.now_us(), what: What::Step(Step::Stay) }
+            Input {
+                seat: self.seat(),
+                seq: self.next - 1,
+                tag: 0,
+                at_us: self.door.now_us(),
+                what: What::Step(Step::Stay),
+            }
         });
         let mut inputs: Vec<_> = steps.take(count).collect();
         self.door.send(&mut inputs).unwrap();
