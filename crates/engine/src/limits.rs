@@ -368,8 +368,8 @@ pub const WORLD_FRAME_BYTES_MAX: usize = 2 * 1024;
 /// Bytes that are read at a time from such a connection, into one buffer for each thread.
 pub const WORLD_READ_BYTES: usize = 16 * 1024;
 /// Bytes that are kept for a connection that does not take what it is told, before it is cut off: the largest view and a burst of
-/// answers behind it fit.
-pub const WORLD_OUTBOX_BYTES_MAX: usize = 256 * 1024;
+/// answers behind it fit, also in JSON.
+pub const WORLD_OUTBOX_BYTES_MAX: usize = 512 * 1024;
 /// Frames a second that a connection may send for long, and at once after a pause: ten times what a player's keys do.
 pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
 /// See [`WORLD_FRAMES_PER_S_MAX`].
