@@ -336,12 +336,20 @@ pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
 pub const WORLD_SOWN_MAX: usize = 4_096;
 /// Actors that may move in one world.
 pub const ACTORS_MAX: u32 = 4_000_000;
+/// Shortest time from one move of an actor to its next: beyond a hundred a second it is load of another kind.
+pub const ACTOR_PERIOD_MIN: Duration = Duration::from_millis(10);
+/// Longest time from one move of an actor to its next.
+pub const ACTOR_PERIOD_MAX: Duration = Duration::from_secs(3_600);
+/// Longest pause before the next actor comes in.
+pub const ACTOR_START_DELAY_MAX: Duration = Duration::from_secs(60);
 /// Threads that let actors move.
 pub const ACTOR_THREADS_MAX: usize = 64;
 /// Actors of one crew that may be on their way in at once.
 pub const ACTOR_REGISTRATIONS_MAX: usize = 8_192;
 /// Pause before actors whose world left memory visit it again.
 pub const ACTOR_REVISIT: Duration = Duration::from_millis(500);
+/// Longest time for which an actor that rests is not looked at: so long one that is not wanted any more may stay.
+pub const ACTOR_LOOK_EVERY: Duration = Duration::from_secs(2);
 /// How often a crew of actors hands in what it counted.
 pub const ACTOR_REPORT_EVERY: Duration = Duration::from_secs(1);
 
@@ -360,8 +368,8 @@ pub const WORLD_FRAME_BYTES_MAX: usize = 2 * 1024;
 /// Bytes that are read at a time from such a connection, into one buffer for each thread.
 pub const WORLD_READ_BYTES: usize = 16 * 1024;
 /// Bytes that are kept for a connection that does not take what it is told, before it is cut off: the largest view and a burst of
-/// answers behind it fit.
-pub const WORLD_OUTBOX_BYTES_MAX: usize = 256 * 1024;
+/// answers behind it fit, also in JSON.
+pub const WORLD_OUTBOX_BYTES_MAX: usize = 512 * 1024;
 /// Frames a second that a connection may send for long, and at once after a pause: ten times what a player's keys do.
 pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
 /// See [`WORLD_FRAMES_PER_S_MAX`].

@@ -38,11 +38,11 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut config = load(typed)?;
     logs::install(&config);
     ask_allocator_by(allocator::figures);
+    let wanted = config.open_files_max;
+    let got = process::raise_file_limit(wanted);
     if config.shards > 1 {
         return shards::serve(&config, &Typed::of(typed));
     }
-    let wanted = config.open_files_max;
-    let got = process::raise_file_limit(wanted);
     config.open_files_max = usize::try_from(got).unwrap_or(usize::MAX).min(wanted);
     let runtime = runtime(config.threads)?;
     let served = runtime.block_on(async {

@@ -60,6 +60,7 @@ fn hunters_come_walk_and_leave() {
     assert!(count(last, " steps") + count(last, " chests") + count(last, " refused") >= 8, "{last}");
     assert!(count(last, " steps") >= 1, "{last}");
     assert!(count(last, " views") >= 8, "{last}");
+    assert_eq!(count(last, " of 8 hunters there"), 8, "who was there when they were called home: {last}");
     assert_eq!(count(last, " connections lost"), 0, "{last}");
     assert_eq!(server.leave(), Some(0));
 }

@@ -4,7 +4,7 @@
 
 mod house;
 
-use house::{Folder, Server, until};
+use house::{Folder, Server, TOKEN, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 
@@ -100,6 +100,49 @@ fn what_the_shards_count_is_added_up() {
         let mut asked = text.lines().filter(|line| line.contains("\"/api/openapi.json\"") && line.contains("2xx"));
         asked.any(|line| line.ends_with(" 3")).then_some(())
     });
+}
+
+/// Makes a world at a shard, as an operator.
+fn make_world(shard: &str, name: &str) {
+    let body = serde_json::json!({"name": name, "width": 8, "height": 8}).to_string();
+    let head = format!(
+        "POST /api/worlds HTTP/1.1\r\nHost: {shard}\r\nConnection: close\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(shard).unwrap();
+    std::io::Write::write_all(&mut stream, (head + &body).as_bytes()).unwrap();
+    let answer = std::io::read_to_string(stream).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+}
+
+/// A shard lists its worlds in pages, the newest first: those of the house, which are the oldest, are on the last.
+#[test]
+fn all_worlds_of_a_shard_are_named_however_many_there_are() {
+    let folder = Folder::new();
+    let server = folder.host("--shards 2");
+    let shard = &addresses(&server)[1];
+    (0..120).for_each(|number| make_world(shard, &format!("pond-{number}")));
+    let names = until("both shards answer in time", || {
+        let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
+        let names: Vec<_> =
+            worlds.as_array().unwrap().iter().map(|world| world["name"].as_str().unwrap().to_owned()).collect();
+        let plazas = names.iter().filter(|name| *name == "plaza").count();
+        (plazas == 2).then_some(names)
+    });
+    assert_eq!(names.len(), 120 + 2 * 2, "{names:?}");
+}
+
+/// It has a port and pipes of its own, and lets in as many as its hard limit allows.
+#[test]
+fn a_supervisor_raises_its_limit_of_open_files_as_its_shards_do() {
+    let folder = Folder::new();
+    let server = folder.host_by(&["prlimit", "--nofile=256:4096"], "--shards 2");
+    for pid in shards_of(&server).into_iter().chain([server.pid()]) {
+        let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
+        let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+        assert_eq!(files.split_whitespace().take(2).collect::<Vec<_>>(), ["4096", "4096"]);
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use crate::guard::Guard;
+use crate::limits::INTERRUPT_DRAIN;
 use crate::report::{Screen, summary};
 use crate::scenario::{Base, Document, Scenario, builtin, builtins};
 use crate::signals::Signals;
@@ -22,9 +23,6 @@ use crate::trial::{CouldNotRun, Finished, Trial, cut_off};
 const COULD_NOT_RUN: u8 = 1;
 const USAGE: u8 = 2;
 const INTERRUPTED: u8 = 130;
-
-/// What the first signal is answered with.
-const WINDING_DOWN: &str = "gauntlet run: winding down; the report follows. Once more ends at once.";
 
 /// Put a service through a trial, and say how much it took.
 #[derive(Clone, Debug, clap::Args)]
@@ -198,13 +196,22 @@ async fn until_killed(
     let killed = async {
         signals.next().await;
         interrupt.send_replace(true);
-        speaker.say(WINDING_DOWN);
+        speaker.say(&winding_down());
         signals.next().await;
     };
     tokio::select! {
         finished = crate::trial::run(trial) => finished.map_err(|CouldNotRun(message)| Stopped::CouldNotRun(message)),
         () = killed => Err(Stopped::Killed(made.get().cloned())),
     }
+}
+
+/// What the first signal is answered with.
+fn winding_down() -> String {
+    format!(
+        "gauntlet run: winding down: nothing new begins, and work has {} s to come to its end; the report follows. Once more \
+         ends at once.",
+        INTERRUPT_DRAIN.as_secs()
+    )
 }
 
 /// A run that left no report, before the next one begins.

@@ -132,6 +132,9 @@ pub const STOP_WITHIN: Duration = Duration::from_secs(6);
 /// What requests in flight get after an interrupt before they are dropped.
 pub const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
 
+/// What work that was begun gets after an interrupt to come to its end, and the target to say what it has counted.
+pub const INTERRUPT_DRAIN: Duration = Duration::from_secs(10);
+
 /// A run that has recorded nothing for so long, and has no record, was cut off: a lab writes once a second.
 pub const CUT_OFF_AFTER: Duration = Duration::from_secs(10);
 
@@ -340,6 +343,7 @@ const _: () = assert!(CURVE_POINTS_MAX.is_multiple_of(2), "the curve halves itse
 const _: () = assert!(SERIES_POINTS_MAX.is_multiple_of(2), "a series halves itself when it is full");
 const _: () = assert!(METRIC_SERIES_MAX < SERIES_MAX, "a target's metrics leave room for everything else");
 const _: () = assert!(INTERRUPT_GRACE.as_millis() < STOP_WITHIN.as_millis(), "an interrupt ends within the stop");
+const _: () = assert!(INTERRUPT_GRACE.as_millis() < INTERRUPT_DRAIN.as_millis(), "work is followed behind its request");
 const _: () = assert!(REQUEST_TIMEOUT.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");
 const _: () = assert!(EDGE_LEVEL_MIN.as_secs() < WAIT_MAX.as_secs(), "a level is a phase like any other");
 const _: () = assert!(EDGE_HOLDS_MAX < EDGE_LEVELS_MAX, "failing holds end before the levels are spent");

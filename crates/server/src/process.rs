@@ -20,6 +20,7 @@ use crate::lease;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::rls;
+use crate::worlds::FurnishError;
 use crate::{chores, hunts, runner, tables, worlds};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
@@ -67,6 +68,9 @@ pub enum ServeError {
     /// The store refuses at the start.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// The worlds of the house are not as they should be.
+    #[error("{0}")]
+    Worlds(#[from] FurnishError),
     /// There are no rules to limit by.
     #[error("{0}")]
     Rules(#[from] BeginError),

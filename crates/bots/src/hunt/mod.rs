@@ -28,7 +28,8 @@ const REPORT_EVERY: Duration = Duration::from_secs(5);
 /// Time in which hunters say goodbye.
 const LEAVE_MAX: Duration = Duration::from_secs(2);
 
-/// Hunts until `shutdown`, and says now and then how it goes. Call it on a runtime.
+/// Hunts until `shutdown`, and says now and then how it goes; in the end what they did, and how many were there when they were told to
+/// leave. Call it on a runtime.
 pub async fn hunt(
     config: HuntConfig,
     mut report: impl FnMut(&HuntTotals),
@@ -54,10 +55,11 @@ pub async fn hunt(
         () = shutdown => {}
         () = telling => {}
     }
+    let present = counters.totals(config.count).present;
     leave.send_replace(true);
     let everybody_left = async { while hunters.join_next().await.is_some() {} };
     if timeout(LEAVE_MAX, everybody_left).await.is_err() {
         hunters.shutdown().await;
     }
-    counters.totals(config.count)
+    HuntTotals { present, ..counters.totals(config.count) }
 }

@@ -23,7 +23,9 @@ pub(super) struct Scratch {
 
 impl World {
     /// Cuts what this viewer does not know yet, and counts it as known: what is cut must reach him, or he needs a full view
-    /// ([`World::watch`]). False, and nothing in `out` but its room, when there is nothing new, or nobody looks.
+    /// ([`World::watch`]). False, and nothing in `out` that would have to be told, when there is nothing new, or nobody looks. That he
+    /// stands elsewhere himself is new, also where nothing else is: what he keeps of the ground is what is near the middle of
+    /// his last view, and what goes beyond that is not told.
     pub fn view(&mut self, seat: Seat, now_us: i64, out: &mut ViewDelta) -> bool {
         out.clear();
         let Some(mover) = self.crowd.get(seat) else { return false };
@@ -31,6 +33,7 @@ impl World {
         let viewer = self.profiles.get_mut(profile).and_then(|profile| profile.viewer.take());
         let Some(mut viewer) = viewer else { return false };
         let mut scratch = std::mem::take(&mut self.scratch);
+        let stood = viewer.area.map(|area| area.centre);
         if let Some(profile) = self.profiles.get(profile) {
             let area = area_of(profile, &viewer, cell, now_us);
             (out.tick, out.centre, out.radius_x, out.radius_y) = (self.tick, cell, area.columns, area.rows);
@@ -44,7 +47,7 @@ impl World {
             viewer.area = Some(area);
         }
         self.scratch = scratch;
-        let is_news = !out.is_empty() || viewer.crowd != out.crowd;
+        let is_news = !out.is_empty() || viewer.crowd != out.crowd || stood.is_some_and(|stood| stood != cell);
         viewer.crowd = out.crowd;
         if let Some(profile) = self.profiles.get_mut(profile) {
             profile.viewer = Some(viewer);

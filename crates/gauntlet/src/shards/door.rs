@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use tower::ServiceExt;
 
-/// The longest page of a shard's list.
+/// The list of a shard in its longest pages.
 const WORLDS: &str = "/api/worlds?limit=100";
 /// Names the shards whose worlds are missing.
 const SILENT: HeaderName = HeaderName::from_static("gauntlet-shards-silent");
@@ -60,13 +60,10 @@ impl Answer for Door {
 const ASKED_AT_ONCE: usize = 4;
 
 /// Every shard that serves, asked for the same thing; what did not answer well is `None`.
-async fn ask_all(house: &House, path: &str) -> Vec<(Shard, Option<Bytes>)> {
-    let ask = async |shard: Shard| {
-        let answer = match shard.pid {
-            Some(_) => ask::get(shard.address, path).await,
-            None => None,
-        };
-        (shard, answer.filter(|(status, _)| status.is_success()).map(|(_, body)| body))
+async fn ask_all<T>(house: &House, ask: impl AsyncFn(SocketAddr) -> Option<T>) -> Vec<(Shard, Option<T>)> {
+    let ask = async |shard: Shard| match shard.pid {
+        Some(_) => (shard, ask(shard.address).await),
+        None => (shard, None),
     };
     let asking = stream::iter(house.shards().into_iter().map(ask)).buffer_unordered(ASKED_AT_ONCE);
     let mut answers: Vec<_> = asking.collect().await;
@@ -76,36 +73,35 @@ async fn ask_all(house: &House, path: &str) -> Vec<(Shard, Option<Bytes>)> {
 
 /// Ready is who can take in everybody that is sent here: all shards.
 async fn get_readiness(State(house): State<Arc<House>>) -> Response {
-    let silent: Vec<usize> = silent(&ask_all(&house, "/readyz").await);
+    let silent: Vec<usize> = silent(&ask_all(&house, async |shard| ask::get(shard, "/readyz").await).await);
     let status = if silent.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({ "ready": silent.is_empty(), "shards": house.shards().len(), "shards_not_ready": silent });
     (status, axum::Json(body)).into_response()
 }
 
-fn silent(answers: &[(Shard, Option<Bytes>)]) -> Vec<usize> {
+fn silent<T>(answers: &[(Shard, Option<T>)]) -> Vec<usize> {
     answers.iter().filter(|(_, answer)| answer.is_none()).map(|(shard, _)| shard.number).collect()
 }
 
 /// The worlds of all shards, each with the address of its own. A list that lacks those of a shard says so in a header.
 async fn get_worlds(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
-    let answers = ask_all(&house, WORLDS).await;
+    let answers = ask_all(&house, async |shard| ask::get_pages(shard, WORLDS).await).await;
     let worlds: Vec<Value> =
-        answers.iter().flat_map(|(shard, answer)| worlds_of(shard, answer.as_ref(), &headers)).collect();
+        answers.iter().flat_map(|(shard, pages)| worlds_of(shard, pages.iter().flatten(), &headers)).collect();
     let silent: Vec<String> = silent(&answers).iter().map(ToString::to_string).collect();
     let lacks = (!silent.is_empty()).then(|| [(SILENT, silent.join(", "))]);
     (lacks.map(AppendHeaders), axum::Json(worlds)).into_response()
 }
 
-fn worlds_of(shard: &Shard, answer: Option<&Bytes>, headers: &HeaderMap) -> Vec<Value> {
-    let said: Option<Value> = answer.and_then(|body| serde_json::from_slice(body).ok());
-    let Some(Value::Array(worlds)) = said else { return Vec::new() };
+fn worlds_of<'a>(shard: &Shard, pages: impl Iterator<Item = &'a Bytes>, headers: &HeaderMap) -> Vec<Value> {
+    let worlds = pages.filter_map(|page| serde_json::from_slice::<Vec<Value>>(page).ok()).flatten();
     let address = seen_from(shard.address, headers);
     let with_place = |world: Value| {
         let Value::Object(mut world) = world else { return world };
         world.extend([("address".to_owned(), json!(address)), ("shard".to_owned(), json!(shard.number))]);
         Value::Object(world)
     };
-    worlds.into_iter().map(with_place).collect()
+    worlds.map(with_place).collect()
 }
 
 /// Where whoever asks reaches a shard: one that listens on all interfaces is at the host that was asked.
@@ -131,7 +127,7 @@ async fn send_to_a_shard(State(house): State<Arc<House>>, headers: HeaderMap, re
 
 /// The shards' own figures added up, and what only the supervisor knows of each.
 async fn get_metrics(State(house): State<Arc<House>>) -> Response {
-    let answers = ask_all(&house, "/metrics").await;
+    let answers = ask_all(&house, async |shard| ask::get(shard, "/metrics").await).await;
     let memory = measured(house.shards()).await;
     let texts = answers.iter().filter_map(|(_, body)| std::str::from_utf8(body.as_ref()?).ok());
     ([(header::CONTENT_TYPE, TEXT)], format!("{}{}", own_figures(&memory), added(texts))).into_response()
@@ -200,18 +196,19 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_worlds(answer: Option<&str>, want: &Value) {
-        let answer = answer.map(|text| Bytes::copy_from_slice(text.as_bytes()));
-        assert_eq!(json!(worlds_of(&shard("127.0.0.1:4002"), answer.as_ref(), &HeaderMap::new())), *want);
+    fn check_worlds(pages: &[&str], want: &Value) {
+        let pages: Vec<_> = pages.iter().map(|text| Bytes::copy_from_slice(text.as_bytes())).collect();
+        assert_eq!(json!(worlds_of(&shard("127.0.0.1:4002"), pages.iter(), &HeaderMap::new())), *want);
     }
 
     #[test]
     fn worlds_say_where_they_are() {
-        let want = json!([{"name": "plaza", "movers": 3, "address": "127.0.0.1:4002", "shard": 2}]);
-        check_worlds(Some(r#"[{"name":"plaza","movers":3,"address":null}]"#), &want);
-        check_worlds(Some(r#"{"worlds":{}}"#), &json!([]));
-        check_worlds(Some("no json"), &json!([]));
-        check_worlds(None, &json!([]));
+        let world = |name: &str| json!({"name": name, "movers": 3, "address": "127.0.0.1:4002", "shard": 2});
+        let page = |name: &str| format!(r#"[{{"name":"{name}","movers":3,"address":null}}]"#);
+        check_worlds(&[&page("plaza")], &json!([world("plaza")]));
+        check_worlds(&[&page("pond"), &page("plaza")], &json!([world("pond"), world("plaza")]));
+        check_worlds(&[r#"{"worlds":{}}"#, "no json"], &json!([]));
+        check_worlds(&[], &json!([]));
     }
 
     #[test]

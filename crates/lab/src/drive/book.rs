@@ -161,8 +161,10 @@ impl Book {
         }
     }
 
-    /// What becomes of the connections that a part holds.
-    fn held(&mut self, part: u32) -> &mut HeldCell {
+    /// What becomes of the connections that a part holds, on the page of the second in which it does.
+    fn held(&mut self, part: u32, now: Duration) -> &mut HeldCell {
+        // Whoever only holds connections may have had nothing to write for a long time.
+        self.turn(now);
         self.dirty = true;
         let held = &mut self.page.held;
         let place = held.iter().position(|cell| cell.part == part).unwrap_or_else(|| {
@@ -173,33 +175,46 @@ impl Book {
     }
 
     /// Takes a connection that stands for the first time, so long after it was due.
-    pub(crate) fn opened(&mut self, part: u32, took: Duration) {
-        let held = self.held(part);
+    pub(crate) fn opened(&mut self, part: u32, took: Duration, now: Duration) {
+        let held = self.held(part, now);
         held.opened += 1;
         note(&mut held.opening_us, us(took));
     }
 
     /// Takes connections that stand already, because an earlier part has left them.
-    pub(crate) fn kept(&mut self, part: u32, connections: u64) {
+    pub(crate) fn kept(&mut self, part: u32, connections: u64, now: Duration) {
         if connections > 0 {
-            self.held(part).kept += connections;
+            self.held(part, now).kept += connections;
+        }
+    }
+
+    /// Takes connections that stand when their part is over, and stay for a later one.
+    pub(crate) fn left(&mut self, part: u32, connections: u64, now: Duration) {
+        if connections > 0 {
+            self.held(part, now).left += connections;
         }
     }
 
     /// Takes a connection that stands again.
-    pub(crate) fn reopened(&mut self, part: u32) {
-        self.held(part).reopened += 1;
+    pub(crate) fn reopened(&mut self, part: u32, now: Duration) {
+        self.held(part, now).reopened += 1;
     }
 
     /// Takes a try to open a connection that came to nothing.
-    pub(crate) fn unopened(&mut self, part: u32) {
-        self.held(part).failed += 1;
+    pub(crate) fn unopened(&mut self, part: u32, now: Duration) {
+        self.held(part, now).failed += 1;
     }
 
     /// Takes a held connection that is gone: ended by the other side in order, or lost otherwise.
-    pub(crate) fn gone(&mut self, part: u32, in_order: bool) {
-        let held = self.held(part);
+    pub(crate) fn gone(&mut self, part: u32, in_order: bool, now: Duration) {
+        let held = self.held(part, now);
         *(if in_order { &mut held.closed } else { &mut held.dropped }) += 1;
+    }
+
+    /// Takes a connection that is gone after its part was over, and before a later one went on with it.
+    pub(crate) fn gone_after(&mut self, part: u32, in_order: bool, now: Duration) {
+        let held = self.held(part, now);
+        held.lose_after(now.as_secs(), u64::from(in_order), u64::from(!in_order));
     }
 
     /// Takes the reason of an error.
@@ -421,12 +436,13 @@ mod tests {
     #[test]
     fn held_connections_are_counted_by_part_and_are_no_requests() {
         let mut book = Book::new(0, 1, false);
-        book.opened(2, Duration::from_millis(7));
-        book.unopened(3);
-        book.gone(2, true);
-        book.gone(2, false);
-        book.gone(2, false);
-        book.reopened(2);
+        let now = Duration::ZERO;
+        book.opened(2, Duration::from_millis(7), now);
+        book.unopened(3, now);
+        book.gone(2, true, now);
+        book.gone(2, false, now);
+        book.gone(2, false, now);
+        book.reopened(2, now);
         book.tear();
         let page = book.full().unwrap();
         let counts = |cell: &HeldCell| {
@@ -437,9 +453,27 @@ mod tests {
             [(2, [1, 1, 0, 1, 2, 1]), (3, [0, 0, 1, 0, 0, 0])]
         );
         assert!(page.cells.is_empty());
-        book.opened(2, Duration::ZERO);
+        book.opened(2, Duration::ZERO, now);
         book.tear();
         assert_eq!(book.full().unwrap().held.iter().map(counts).collect::<Vec<_>>(), [(2, [1, 0, 0, 0, 0, 1])]);
+    }
+
+    #[test]
+    fn what_befalls_a_connection_stands_in_its_own_second_however_long_nothing_was_written() {
+        let mut book = Book::new(0, 1, false);
+        let at = Duration::from_secs;
+        book.left(1, 9, at(3));
+        book.gone_after(1, true, at(185));
+        book.gone_after(1, false, at(186));
+        book.tear();
+        let pages: Vec<Interval> = std::iter::from_fn(|| book.full()).collect();
+        let lost = |cell: &HeldCell| (cell.left, cell.closed_after, cell.dropped_after, cell.lost_after);
+        let seen: Vec<_> = pages.iter().map(|page| (page.second, lost(&page.held[0]))).collect();
+        let expected = [(3, (9, 0, 0, None)), (185, (0, 1, 0, Some((185, 185)))), (186, (0, 0, 1, Some((186, 186))))];
+        assert_eq!(seen, expected);
+        let mut all = HeldCell::new(1);
+        pages.iter().for_each(|page| all.merge(&page.held[0]));
+        assert_eq!(lost(&all), (9, 1, 1, Some((185, 186))));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! whose cause was found as well is left out (`EXPLAINS`); the others stand in the order of what they explain.
 
 mod disturbed;
+mod lost;
 mod memory;
 mod network;
 mod processor;
@@ -129,7 +130,7 @@ enum Rank {
 
 /// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
 /// nothing new.
-const EXPLAINS: [(&str, &[&str]); 8] = [
+const EXPLAINS: [(&str, &[&str]); 9] = [
     // Without a processor everything waits, so no wait can be blamed.
     (
         "cpu_throttled",
@@ -153,7 +154,9 @@ const EXPLAINS: [(&str, &[&str]); 8] = [
     ("store_slow", &["pool_starved", "queue_behind", "one_core"]),
     // Work that waits for others keeps its worker meanwhile.
     ("dependency_slow", &["queue_behind"]),
-    ("memory_cap", &["memory_per_work"]),
+    // Whoever is killed hangs up on everybody.
+    ("memory_cap", &["memory_per_work", "connections_lost"]),
+    ("errors_after_fault", &["connections_lost"]),
     // Whoever has no file left accepts nobody.
     ("descriptors_exhausted", &["accept_queue_full"]),
 ];
@@ -169,6 +172,7 @@ pub fn findings(input: &Input<'_>) -> Vec<Finding> {
         network::candidates(&view),
         stuck::candidates(&view),
         disturbed::candidates(&view),
+        lost::candidates(&view),
         queue::candidates(&view),
         stages::candidates(&view),
     ]

@@ -131,6 +131,9 @@ pub(super) const MEMORY_KILLED_SHARE: f64 = 0.8;
 /// that bounds its own connections keeps a few files in a hundred back, and stays below.
 pub(super) const FILES_FULL_SHARE: f64 = 0.99;
 
+/// The share of held connections that were lost from which it is worth a sentence: among many, some always are.
+pub(super) const LOST_SHARE_MIN: f64 = 0.01;
+
 /// How long before a fault the level is taken that it has to come back to, in seconds.
 pub(super) const BEFORE_FAULT_S: f64 = 10.0;
 

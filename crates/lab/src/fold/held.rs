@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::op::Times;
 use super::summary::{Figures, round};
-use crate::record::HeldCell;
+use crate::record::{HeldCell, spanning};
 
 /// Held connections of one part.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,10 @@ pub(crate) struct HeldFold {
     failed: u64,
     closed: u64,
     dropped: u64,
+    left: u64,
+    closed_after: u64,
+    dropped_after: u64,
+    lost_after: Option<(u64, u64)>,
     opening: Times,
 }
 
@@ -32,6 +36,9 @@ pub struct HeldFigures {
     pub planned: u64,
     /// How many were opened, and have stood.
     pub opened: u64,
+    /// The phase with whose connections it went on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeps: Option<String>,
     /// How many stood already when it began, because an earlier phase had left them.
     #[serde(default)]
     pub kept: u64,
@@ -43,6 +50,19 @@ pub struct HeldFigures {
     pub dropped: u64,
     /// Connections that stood again after that.
     pub reopened: u64,
+    /// Connections that stood when it was over, and stayed for a later phase.
+    #[serde(default)]
+    pub left: u64,
+    /// Of those: ended by the other side in order before the later phase went on with them.
+    #[serde(default)]
+    pub closed_after: u64,
+    /// Of those: lost otherwise before that.
+    #[serde(default)]
+    pub dropped_after: u64,
+    /// The beginning of the first second in which any of those were lost and the end of the last one, in seconds from
+    /// the start of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_after_s: Option<(f64, f64)>,
     /// When the first was due, in seconds from the start of the plan.
     pub from_s: f64,
     /// From there to the moment at which the last one stood, in seconds; none where not all have.
@@ -54,11 +74,21 @@ pub struct HeldFigures {
     pub opening_ms: Figures,
 }
 
-/// Paths of the counts and times of [`HeldFigures`] that are single numbers.
+/// Paths of the counts and times of [`HeldFigures`] that are single numbers, of every phase that holds connections.
 pub(super) const HELD_FIGURES: [&str; 9] =
     ["planned", "opened", "kept", "failed", "closed", "dropped", "reopened", "opening_s", "opened_per_s"];
 
+/// Paths of those that only a phase has whose connections a later one keeps: of any other, a gate on them could not
+/// fail.
+pub(super) const LEFT_FIGURES: [&str; 3] = ["left", "closed_after", "dropped_after"];
+
 impl HeldFigures {
+    /// Connections that it had left and that were lost before anybody went on with them.
+    #[must_use]
+    pub fn lost_after(&self) -> u64 {
+        self.closed_after + self.dropped_after
+    }
+
     /// How many have stood.
     #[must_use]
     pub fn stood(&self) -> u64 {
@@ -80,6 +110,10 @@ impl HeldFold {
         self.failed += cell.failed;
         self.closed += cell.closed;
         self.dropped += cell.dropped;
+        self.left += cell.left;
+        self.closed_after += cell.closed_after;
+        self.dropped_after += cell.dropped_after;
+        self.lost_after = spanning(self.lost_after, cell.lost_after);
         self.opening.add(&cell.opening_us);
     }
 
@@ -106,6 +140,11 @@ impl HeldFold {
             closed: self.closed,
             dropped: self.dropped,
             reopened: self.reopened,
+            left: self.left,
+            closed_after: self.closed_after,
+            dropped_after: self.dropped_after,
+            lost_after_s: self.lost_after.map(|(first, last)| (first as f64, last as f64 + 1.0)),
+            keeps: None,
             from_s: round(self.from.as_secs_f64()),
             opening_s: opening_s.map(round),
             opened_per_s: opening_s.filter(|took| *took > 0.0).map(|took| round(self.opened as f64 / took)),

@@ -154,6 +154,12 @@ impl Fold {
         })
     }
 
+    /// Arrivals that were sent and given up when the trial was ended.
+    #[must_use]
+    pub fn abandoned(&self) -> u64 {
+        self.abandoned
+    }
+
     /// Requests that are over, of all journeys.
     #[must_use]
     pub fn requests(&self) -> Tally {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::curve::Point;
-use super::held::{HELD_FIGURES, HeldFigures};
+use super::held::{HELD_FIGURES, HeldFigures, LEFT_FIGURES};
 use super::push::PushFigures;
 use super::series::Series;
 use super::summary::{Figures, STATISTICS, round};
@@ -426,6 +426,9 @@ fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {
     if matches!(phase.arrivals, Arrivals::Hold { .. }) {
         paths.extend(HELD_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
         add_statistics(paths, &format!("{}.connections.opening_ms", phase.name));
+        if phase.leaves {
+            paths.extend(LEFT_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::interval::{Cell, HeldCell};
-use crate::fold::{HeldFold, OpFold, PartFigures, round};
+use crate::fold::{HeldFigures, HeldFold, OpFold, PartFigures, round};
 use crate::limits::PARTS_MAX;
 
 /// What is known of a part before it begins.
@@ -27,6 +27,8 @@ pub struct PartSpec {
     pub opening: Option<usize>,
     /// Where it holds connections: how long opening them may take, at most.
     pub open_within: Option<Duration>,
+    /// The phase with whose connections it goes on.
+    pub keeps: Option<String>,
 }
 
 /// All parts.
@@ -156,7 +158,8 @@ impl Book {
     pub fn figures(&self, part: u32) -> Option<PartFigures> {
         let part = self.parts.get(&part)?;
         let figures = part.figures.clone().unwrap_or_else(|| part.figures());
-        Some(PartFigures { overload: part.overload.clone(), ..figures })
+        // What it has left may be lost after it is over.
+        Some(PartFigures { overload: part.overload.clone(), connections: part.connections(), ..figures })
     }
 
     /// A quantile of the latency of the part that ended last, in milliseconds; none of an earlier one.
@@ -188,8 +191,13 @@ impl Part {
             not_sent: self.not_sent,
             op: self.op.figures(),
             overload: None,
-            connections: self.held.as_ref().map(|held| held.figures(self.spec.clients.unwrap_or(0))),
+            connections: self.connections(),
         }
+    }
+
+    fn connections(&self) -> Option<HeldFigures> {
+        let figures = self.held.as_ref()?.figures(self.spec.clients.unwrap_or(0));
+        Some(HeldFigures { keeps: self.spec.keeps.clone(), ..figures })
     }
 }
 

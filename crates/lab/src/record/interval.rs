@@ -139,6 +139,18 @@ pub struct HeldCell {
     pub closed: u64,
     /// Connections that were lost otherwise.
     pub dropped: u64,
+    /// Connections that stood when the part was over, and stayed for a later one.
+    #[serde(default)]
+    pub left: u64,
+    /// Of those: ended by the other side in order before the later one went on with them.
+    #[serde(default)]
+    pub closed_after: u64,
+    /// Of those: lost otherwise before that.
+    #[serde(default)]
+    pub dropped_after: u64,
+    /// The first and the last second in which any of those were lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_after: Option<(u64, u64)>,
     /// From the moment at which a connection was due to the moment at which it stood for the first time, in microseconds.
     #[serde(with = "portable::histogram")]
     pub opening_us: Histogram<u64>,
@@ -148,7 +160,29 @@ impl HeldCell {
     /// Nothing yet.
     #[must_use]
     pub fn new(part: u32) -> Self {
-        Self { part, opened: 0, kept: 0, reopened: 0, failed: 0, closed: 0, dropped: 0, opening_us: histogram() }
+        Self {
+            part,
+            opened: 0,
+            kept: 0,
+            reopened: 0,
+            failed: 0,
+            closed: 0,
+            dropped: 0,
+            left: 0,
+            closed_after: 0,
+            dropped_after: 0,
+            lost_after: None,
+            opening_us: histogram(),
+        }
+    }
+
+    /// Counts connections that were lost in a second after the part was over: ended in order, and otherwise.
+    pub fn lose_after(&mut self, second: u64, closed: u64, dropped: u64) {
+        self.closed_after += closed;
+        self.dropped_after += dropped;
+        if closed + dropped > 0 {
+            self.lost_after = spanning(self.lost_after, Some((second, second)));
+        }
     }
 
     /// Takes what another worker saw of the same part in.
@@ -159,8 +193,20 @@ impl HeldCell {
         self.failed += other.failed;
         self.closed += other.closed;
         self.dropped += other.dropped;
+        self.left += other.left;
+        self.closed_after += other.closed_after;
+        self.dropped_after += other.dropped_after;
+        self.lost_after = spanning(self.lost_after, other.lost_after);
         // It resizes itself, so the library has no reason to refuse.
         let _ = self.opening_us.add(&other.opening_us);
+    }
+}
+
+/// The span that covers both, where there are two.
+pub(crate) fn spanning(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
     }
 }
 

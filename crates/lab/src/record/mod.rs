@@ -17,6 +17,7 @@ use std::time::Duration;
 
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
+pub(crate) use interval::spanning;
 pub use interval::{Cell, ErrorNote, HeldCell, Interval, Op, Pushed, Waited, histogram};
 pub use replay::{each_row, fold_rows, read_timeline};
 pub use sample::{Class, Sample, Trouble};
@@ -244,11 +245,25 @@ fn pushed_row(second: u64, op: String, fold: &PushFold) -> OpRow {
 }
 
 fn held_row(second: u64, held: &HeldCell) -> HeldRow {
-    let HeldCell { part, opened, kept, reopened, failed, closed, dropped, .. } = *held;
+    let HeldCell { part, opened, kept, reopened, failed, closed, dropped, left, closed_after, dropped_after, .. } =
+        *held;
     let mut opening = Times::default();
     opening.add(&held.opening_us);
-    let opening_ms = spread(&opening);
-    HeldRow { t_s: second as f64, part, opened, kept, reopened, failed, closed, dropped, opening_ms }
+    let (t_s, opening_ms) = (second as f64, spread(&opening));
+    HeldRow {
+        t_s,
+        part,
+        opened,
+        kept,
+        reopened,
+        failed,
+        closed,
+        dropped,
+        left,
+        closed_after,
+        dropped_after,
+        opening_ms,
+    }
 }
 
 fn spread(times: &Times) -> Option<Spread> {

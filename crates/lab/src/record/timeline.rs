@@ -74,6 +74,15 @@ pub struct HeldRow {
     pub closed: u64,
     /// Connections that were lost otherwise.
     pub dropped: u64,
+    /// Connections that stood when the part was over, and stayed for a later one.
+    #[serde(default)]
+    pub left: u64,
+    /// Of those: ended by the other side in order before the later one went on with them.
+    #[serde(default)]
+    pub closed_after: u64,
+    /// Of those: lost otherwise before that.
+    #[serde(default)]
+    pub dropped_after: u64,
     /// From the moment at which one was due to the moment at which it stood for the first time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening_ms: Option<Spread>,

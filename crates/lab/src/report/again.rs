@@ -89,8 +89,10 @@ impl Rows {
 
 /// What a row counts; the times stand in the histograms.
 fn counted(row: &HeldRow) -> HeldCell {
-    let HeldRow { part, opened, kept, reopened, failed, closed, dropped, .. } = *row;
-    HeldCell { opened, kept, reopened, failed, closed, dropped, ..HeldCell::new(part) }
+    let HeldRow { part, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
+    let mut cell = HeldCell { opened, kept, reopened, failed, closed, dropped, left, ..HeldCell::new(part) };
+    cell.lose_after(row.t_s as u64, row.closed_after, row.dropped_after);
+    cell
 }
 
 fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
@@ -188,6 +190,7 @@ fn spec((part, phase, label): (u32, &str, &str), start_s: f64, scenario: &Scenar
         clients: held.map(|(connections, _)| connections),
         opening: phase.and_then(|phase| phase.opening),
         open_within: held.map(|(_, within)| within),
+        keeps: phase.and_then(|phase| phase.keeps).map(|place| scenario.phases[place].name.clone()),
         ..PartSpec::default()
     }
 }

@@ -34,12 +34,17 @@ pub struct Figure {
 /// How much, and how long.
 type Told = [(String, Figure); 2];
 
-/// The headline of a run: of what its search for the edge found, else of its largest work, else of its largest
+/// The headline of a run: what its scenario puts there, else of what its search for the edge found, else of its largest work, else of its largest
 /// journey.
 #[must_use]
 pub fn headline(run: &Run) -> Headline {
-    let told = of_ladder(run).or_else(|| of_work(run)).or_else(|| of_journey(run)).unwrap_or_else(nothing);
+    let told = declared(run)
+        .or_else(|| of_ladder(run))
+        .or_else(|| of_work(run))
+        .or_else(|| of_journey(run))
+        .unwrap_or_else(nothing);
     let [(took, took_figure), (lasted, lasted_figure)] = told;
+    let took = took + &held(run);
     Headline { took, lasted, stands: stands(run), figures: [took_figure, lasted_figure] }
 }
 
@@ -54,6 +59,17 @@ impl Figure {
     fn new(value: &str, of: &str) -> Self {
         Self { value: value.to_owned(), of: of.to_owned() }
     }
+}
+
+/// The figures that the scenario puts there.
+fn declared(run: &Run) -> Option<Told> {
+    let results = run.results.to_json();
+    run.scenario.headline.as_ref().map(|both| {
+        both.each_ref().map(|leading| {
+            let (value, of) = (number(crate::fold::figure(&results, &leading.figure)), clean(&leading.of));
+            (format!("{value} {of}"), Figure::new(&value, &of))
+        })
+    })
 }
 
 /// The edge that a search held, else the peak of the first ladder; and the latency there.
@@ -118,7 +134,11 @@ fn of_journey(run: &Run) -> Option<Told> {
     }
     let op = &journey.op;
     let rate = journey.throughput_per_s.map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
-    let took = format!("{name}: {} ok{rate}, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
+    // A journey of several steps is as many requests.
+    let answers = journey.answered_per_s.filter(|_| !journey.steps.is_empty());
+    let answers = answers.map_or_else(String::new, |rate| format!(" ({} answers a second)", number(Some(rate))));
+    let took =
+        format!("{name}: {} ok{rate}{answers}, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
     let took_figure = match journey.throughput_per_s {
         Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
         None => Figure::new(&count(op.ok), &format!("{name} ok")),
@@ -130,6 +150,15 @@ fn of_journey(run: &Run) -> Option<Told> {
 
 fn largest(run: &Run) -> Option<(&String, &JourneyFigures)> {
     run.results.journeys.iter().max_by_key(|(_, journey)| journey.requests())
+}
+
+/// The most connections that a phase held, and how many of all were lost: what goes over them says neither.
+fn held(run: &Run) -> String {
+    let phases = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
+    let Some((name, most)) = phases().max_by_key(|(_, held)| held.stood()) else { return String::new() };
+    let lost: u64 = phases().map(|(_, held)| held.closed + held.dropped + held.lost_after()).sum();
+    let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
+    format!("; {} connections held ({}){lost}", count(most.stood()), clean(name))
 }
 
 /// Requests of journeys whose own number says little: those under way have none yet.

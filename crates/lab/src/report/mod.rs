@@ -55,6 +55,7 @@ use crate::findings::Finding;
 use crate::fold::{ErrorGroup, PartFigures, Results, Series};
 use crate::machine::Machine;
 use crate::record::timeline::FaultRow;
+use crate::scenario::Leading;
 use crate::verdict::{Judged, Verdict};
 
 /// A run as it stands in `run.json`.
@@ -121,6 +122,9 @@ pub struct ScenarioRecord {
     /// The formulas of derived figures, by the path of the figure: `game.pace`.
     #[serde(default)]
     pub formulas: BTreeMap<String, String>,
+    /// What a report says first, where the scenario says so: how much, and how long that took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headline: Option<[Leading; 2]>,
 }
 
 impl Run {

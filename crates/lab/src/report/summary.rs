@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Run;
-use super::content::{found, glance};
+use super::content::{failing, glance};
 use super::headline::headline;
 use super::words::{clean, count};
 use crate::verdict::Verdict;
@@ -19,8 +19,7 @@ pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
     };
     let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.stands) } else { headline.stands };
     let mut lines = vec![headline.took, headline.lasted, stands];
-    let failed = run.gates.iter().filter(|gate| !gate.ok);
-    lines.extend(failed.map(|gate| format!("  {} {}: found {}", gate.name, gate.limit, found(gate))));
+    lines.extend(failing(run).iter().map(|gate| format!("  {gate}")));
     lines.extend(glance(run).iter().map(|sentence| format!("  {sentence}")));
     lines.extend(run.errors.iter().map(|group| {
         let sample = clean(&group.sample);

@@ -11,6 +11,7 @@ use super::{Progress, Run, html, markdown, summary};
 use crate::findings::Finding;
 use crate::fold::{OpFigures, PartFigures, Point};
 use crate::record::timeline::FaultRow;
+use crate::scenario::Leading;
 use crate::verdict::{Judged, Verdict};
 
 #[test]
@@ -169,6 +170,31 @@ fn the_two_numbers() {
     run.results.journeys.get_mut("create_game").unwrap().throughput_per_s = Some(50.24);
     assert_eq!(figures(&run), ["50.2 create_game ok a second", "396 ms latency p99"]);
     assert_eq!(run.verdict, Verdict::Passed);
+}
+
+#[test]
+fn a_scenario_says_itself_what_stands_at_the_head() {
+    let leading = |figure: &str, of: &str| Leading { figure: figure.to_owned(), of: of.to_owned() };
+    let mut run = leaderboard(false, false, &PASSING);
+    let both =
+        [leading("game.figures.turns.max", "turns, the longest game"), leading("game.nothing", "s, nobody knows")];
+    run.scenario.headline = Some(both);
+    let headline = super::headline(&run);
+    assert_eq!(headline.figures.map(|figure| figure.value), ["240", "-"]);
+    assert_eq!([headline.took, headline.lasted], ["240 turns, the longest game", "- s, nobody knows"]);
+}
+
+#[test]
+fn held_connections_stand_at_the_head_and_how_many_were_lost() {
+    let mut run = full();
+    run.capacity.clear();
+    let took = super::headline(&run).took;
+    // Closed and dropped while they were held, and after that.
+    assert!(took.ends_with("; 15,000 connections held (viewers), 52 lost"), "{took}");
+    run.results.phases.values_mut().filter_map(|phase| phase.connections.as_mut()).for_each(|held| {
+        (held.closed, held.dropped, held.closed_after, held.dropped_after) = (0, 0, 0, 0);
+    });
+    assert!(super::headline(&run).took.ends_with("; 15,000 connections held (viewers)"));
 }
 
 /// A run of one journey with steps that pause, and gates with what they found: its two numbers.

@@ -116,7 +116,11 @@ impl KnownFigures {
         at.named().unwrap_or_default().iter().flat_map(|(name, at)| Gate::read(name, at, &known)).collect()
     }
 
-    fn check(&self, path: &str) -> Result<(), String> {
+    /// Whether there will be a figure of this path.
+    ///
+    /// # Errors
+    /// The sentence that says which there will be.
+    pub(crate) fn check(&self, path: &str) -> Result<(), String> {
         let first = first_word(path);
         if self.paths.contains(path) || self.unread.contains(first) {
             return Ok(());

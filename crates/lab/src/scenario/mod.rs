@@ -12,6 +12,7 @@ mod fault;
 pub mod feed;
 mod formula;
 mod gate;
+mod headline;
 mod inherited;
 mod journey;
 mod keep;
@@ -48,6 +49,7 @@ pub use fault::{Fault, FaultAct};
 pub use feed::{Feed, FeedFormat, FeedOrder, Rows};
 pub use formula::{Formula, Join};
 pub use gate::{Gate, Op};
+pub use headline::Leading;
 pub use journey::{Act, Body, Keep, Request, Retry, Source, Statuses, Step};
 pub use keys::{Keys, Spread};
 pub use message::{Door, Grammar, Language, Message, Push, Says, Socket};
@@ -96,6 +98,8 @@ pub struct Scenario {
     pub works: Vec<Work>,
     /// What must hold at the end.
     pub gates: Vec<Gate>,
+    /// What a report says first, where the scenario says so: how much, and how long that took.
+    pub headline: Option<[Leading; 2]>,
     /// Things that are done to processes.
     pub faults: Vec<Fault>,
     /// Figures of the target that are put on the timeline.

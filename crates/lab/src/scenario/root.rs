@@ -10,6 +10,7 @@ use super::document::{Node, Value};
 use super::fault::{Fault, Processes};
 use super::feed::Feed;
 use super::gate::KnownFigures;
+use super::headline;
 use super::inherited::inherited;
 use super::journey::{Place, Step};
 use super::keys::Keys;
@@ -69,6 +70,7 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
         fields.take("signals").map_or_else(Signals::new, |signals| signals_of(&signals, has_metrics(at.node)));
     let figures = written.figures(&journeys, &works, &phases, &observers, &pushes);
     let gates = fields.take("gates").map_or_else(Vec::new, |at| figures.gates(&at));
+    let headline = fields.take("headline").and_then(|at| headline::read(&at, &figures));
     fields.close();
     written.refuse_twins(at);
     check_phases(at, &written.phases, &phases);
@@ -88,6 +90,7 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
         pushes,
         works,
         gates,
+        headline,
         faults,
         observers,
         feeds,

@@ -188,9 +188,8 @@ impl Conductor {
 
     /// Hands a leg to every worker, and opens the book for its parts.
     pub(crate) fn hand_over(&self, leg: Leg) -> Vec<u32> {
-        let phase = &self.scenario.phases[leg.phase];
         let first = Place::of(&self.scenario.phases, leg.phase, leg.start, self.seed).part;
-        let specs = part_specs(&leg, phase, first);
+        let specs = part_specs(&leg, &self.scenario.phases, first);
         let parts = specs.iter().map(|spec| spec.part).collect();
         for spec in specs {
             // A part that holds connections begins when they are open.
@@ -241,7 +240,8 @@ impl Conductor {
 }
 
 /// What is known of the parts of a leg before it begins.
-fn part_specs(leg: &Leg, phase: &Phase, first_part: u32) -> Vec<PartSpec> {
+fn part_specs(leg: &Leg, phases: &[Phase], first_part: u32) -> Vec<PartSpec> {
+    let phase = &phases[leg.phase];
     let (every, times) = match leg.schedule {
         Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
         _ => (Duration::ZERO, 1),
@@ -265,6 +265,7 @@ fn part_specs(leg: &Leg, phase: &Phase, first_part: u32) -> Vec<PartSpec> {
                 Schedule::Hold { opening, .. } => Some(opening.within),
                 _ => None,
             },
+            keeps: leg.keeps.and_then(|place| phases.get(place)).map(|kept| kept.name.clone()),
         })
         .collect()
 }

@@ -17,8 +17,10 @@ use crate::fold::{
     Fold, PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_of,
     observed,
 };
+use crate::limits::INTERRUPT_GRACE;
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
+use crate::report::words::{count, number};
 use crate::scenario::{Arrivals, Phase, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates, judge_opening};
 
@@ -242,5 +244,22 @@ fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<Stri
         End::OutOfBounds(reason) => Some(format!("The run was ended by its bounds: {reason}")),
         End::Done | End::Interrupted | End::Died(_) => None,
     };
-    misread.into_iter().chain(timeline).chain(bounds).chain(stage.recorder.failures()).collect()
+    let cut_short = if *end == End::Interrupted { cut_short(stage) } else { None };
+    misread.into_iter().chain(timeline).chain(bounds).chain(cut_short).chain(stage.recorder.failures()).collect()
+}
+
+/// What an interrupted run cannot say: whatever was still under way may have come to its end without the lab.
+fn cut_short(stage: &Stage) -> Option<String> {
+    let abandoned = stage.recorder.fold(Fold::abandoned);
+    let requests = (abandoned > 0).then(|| {
+        let grace_s = number(Some(INTERRUPT_GRACE.as_secs_f64()));
+        format!("{} arrivals were still under way {grace_s} s later and were given up", count(abandoned))
+    });
+    let works = stage.scenario.works.iter().enumerate().filter_map(|(place, work)| {
+        let left = stage.follow.board.tracker(place).unfinished().len() as u64;
+        (left > 0).then(|| format!("{} pieces of {} had not come to their end", count(left), work.name))
+    });
+    let left: Vec<String> = requests.into_iter().chain(works).collect();
+    let explains = "the target may count what the lab does not know of";
+    (!left.is_empty()).then(|| format!("The run was interrupted: {}; {explains}.", left.join(", ")))
 }

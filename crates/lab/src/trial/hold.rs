@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::conductor::{Conductor, LEAD};
+use crate::fold::HeldFigures;
 use crate::plan::{Leg, Place};
 use crate::record::timeline::{PartRow, Row};
 use crate::report::words::{count, number};
@@ -119,7 +120,24 @@ impl Conductor {
         let Some(held) = figures.connections else { return };
         let (opened, seconds, p99) = (count(held.opened), number(held.opening_s), number(held.opening_ms.p99));
         let kept = if held.kept > 0 { format!(", and {} kept", count(held.kept)) } else { String::new() };
+        self.note_lost(&held);
         self.note(format!("{}: {opened} connections were opened in {seconds} s, p99 {p99} ms{kept}", figures.phase));
+    }
+
+    /// Says which of the connections that it went on with were lost before it could, if any were.
+    fn note_lost(&self, held: &HeldFigures) {
+        let Some(earlier) = &held.keeps else { return };
+        let parts = self.recorder.book(|book| book.all());
+        let left = parts.into_iter().find(|part| part.phase == *earlier).and_then(|part| part.connections);
+        let Some(left) = left.filter(|left| left.lost_after() > 0) else { return };
+        self.note(format!(
+            "{} of the {} connections that {earlier} had left were lost before anybody went on with them: {} closed by the \
+             target, {} otherwise",
+            count(left.lost_after()),
+            count(left.left),
+            count(left.closed_after),
+            count(left.dropped_after)
+        ));
     }
 
     /// Waits until every worker has said that all connections of a part stand.

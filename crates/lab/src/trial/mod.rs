@@ -209,6 +209,7 @@ impl Beginning {
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),
             formulas: trial.scenario.formulas(),
+            headline: trial.scenario.headline.clone(),
         };
         let start = Start {
             format: Run::FORMAT,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::conductor::Conductor;
 use super::fleet::orders;
@@ -23,7 +23,7 @@ use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
 use crate::findings::metric_names;
 use crate::flag::{pass_panic_on, raised};
 use crate::fold::{Timeline, TotalsFigures};
-use crate::limits::START_LEAD;
+use crate::limits::{INTERRUPT_DRAIN, START_LEAD};
 use crate::machine::local_ports;
 use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
@@ -164,9 +164,12 @@ impl Stage {
         let ((), end) = tokio::join!(pulse.run(ended), load);
         let watched = pulse.finish();
         let now = self.conductor.start.elapsed();
+        let unknown = || vec![None; self.scenario.works.len()];
         let after = match end {
             End::Done => self.totals_after(now).await,
-            End::Interrupted | End::Died(_) | End::OutOfBounds(_) => vec![None; self.scenario.works.len()],
+            // Whoever interrupts waits: a target that says nothing is not asked for long.
+            End::Interrupted => timeout(INTERRUPT_DRAIN, self.totals_after(now)).await.unwrap_or_else(|_| unknown()),
+            End::Died(_) | End::OutOfBounds(_) => unknown(),
         };
         Ok(super::ending::conclude(&self, record, &end, now, &after, &watched, fleet))
     }
@@ -213,13 +216,15 @@ impl Stage {
     }
 }
 
-/// The load and the work behind it, until both are over or something ends them.
+/// The load and the work behind it, until both are over or something ends them. Whoever interrupts ends the load at once,
+/// and gives the work a while.
 async fn load(
     stage: &Stage,
     reports: mpsc::UnboundedReceiver<Report>,
     minding: impl Future<Output = String>,
     interrupt: &mut watch::Receiver<bool>,
 ) -> End {
+    let (stop_load, load_stopped) = watch::channel(false);
     let (stop, stopped) = watch::channel(false);
     let (driven, seen_driven) = watch::channel(false);
     let mut following = JoinSet::new();
@@ -228,7 +233,7 @@ async fn load(
         following.spawn(async move { follow.run(place, driven, stopped).await });
     }
     let work = async {
-        let ((), listened) = tokio::join!(stage.conductor.conduct(stopped.clone()), stage.conductor.listen(reports));
+        let ((), listened) = tokio::join!(stage.conductor.conduct(load_stopped), stage.conductor.listen(reports));
         driven.send_replace(true);
         if listened.is_err() {
             // Nobody drives any more: whatever work is under way is not waited for.
@@ -239,13 +244,22 @@ async fn load(
         }
         listened
     };
-    tokio::pin!(work);
+    tokio::pin!(work, minding);
     let end = tokio::select! {
         listened = &mut work => return listened.map_or_else(End::Died, |()| End::Done),
         () = raised(interrupt) => End::Interrupted,
-        death = minding => End::Died(death),
+        death = &mut minding => End::Died(death),
         reason = out_of_bounds(stage) => End::OutOfBounds(reason),
     };
+    stop_load.send_replace(true);
+    if end == End::Interrupted {
+        // Whether any of the work was lost can only be said of what has ended.
+        tokio::select! {
+            _ = &mut work => return end,
+            _ = minding => {}
+            () = tokio::time::sleep(INTERRUPT_DRAIN) => {}
+        }
+    }
     stop.send_replace(true);
     let _ = work.await;
     end

@@ -49,6 +49,10 @@ pub(crate) struct Stub {
     /// What is added to the totals that it reports: a service that miscounts.
     pub(crate) miscount: AtomicU64,
     arrived: watch::Sender<u64>,
+    /// Rung to close every connection on which nothing is under way.
+    hang_up: watch::Sender<u64>,
+    /// Connections that stand.
+    standing: watch::Sender<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +80,8 @@ impl Stub {
             dropped: Mutex::default(),
             miscount: AtomicU64::new(0),
             arrived: watch::channel(0).0,
+            hang_up: watch::channel(0).0,
+            standing: watch::channel(0).0,
         })
     }
 
@@ -89,8 +95,10 @@ impl Stub {
 
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         while let Ok((stream, _)) = listener.accept().await {
-            let stub = self.clone();
+            let (stub, mut hung_up) = (self.clone(), self.hang_up.subscribe());
+            self.standing.send_modify(|standing| *standing += 1);
             tokio::spawn(async move {
+                let standing = stub.standing.clone();
                 let has_created = AtomicBool::new(false);
                 let service = service_fn(move |request: Request<Incoming>| {
                     if request.uri().path() == "/work" && !has_created.swap(true, Ordering::Relaxed) {
@@ -98,8 +106,20 @@ impl Stub {
                     }
                     stub.clone().answer(request)
                 });
-                let _ =
-                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                // Given up with the block: whoever is told that it does not stand finds it closed.
+                {
+                    let serving =
+                        hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                    let mut serving = std::pin::pin!(serving);
+                    tokio::select! {
+                        _ = serving.as_mut() => {}
+                        _ = hung_up.changed() => {
+                            serving.as_mut().graceful_shutdown();
+                            let _ = serving.await;
+                        }
+                    }
+                }
+                standing.send_modify(|standing| *standing -= 1);
             });
         }
     }
@@ -125,6 +145,12 @@ impl Stub {
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         match path.as_str() {
             "/ready" => reply(200, &json!({})),
+            "/hang-up" => {
+                self.hang_up.send_modify(|times| *times += 1);
+                // All but the one over which this was asked.
+                self.standing.subscribe().wait_for(|standing| *standing <= 1).await.unwrap();
+                reply(200, &json!({}))
+            }
             "/die" => std::process::exit(7),
             "/metrics" => Ok(Response::new(Full::new(Bytes::from_static(b"jobs{state=\"ready\"} 3\n")))),
             "/config" => reply(200, &json!({ "workers": 4, "token": "sesame" })),

@@ -236,6 +236,30 @@ async fn an_interrupted_trial_still_writes_its_report() {
     assert!(file(&finished, "run.json").contains("\"verdict\": \"interrupted\""));
 }
 
+/// Whoever interrupts a trial in the middle hears all the same whether any work was lost.
+#[tokio::test]
+async fn an_interrupted_trial_follows_its_work_to_the_end_and_reconciles() {
+    for miscount in [0, 1] {
+        let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+        stub.miscount.store(miscount, Ordering::Relaxed);
+        let port = format!("port={}", stub.listen().await.port());
+        let settings = [port, "phase.create.arrivals={ rate = 200, for = \"1h\" }".to_owned()];
+        let (interrupt, interrupted) = watch::channel(false);
+        let running = tokio::spawn(lab::trial::run(trial(WORK, &settings, &out.0, interrupted)));
+        stub.await_creations(20).await;
+        interrupt.send_replace(true);
+        let run = running.await.unwrap().unwrap().run;
+        let job = &run.results.work["job"];
+        assert_eq!(
+            (run.verdict, job.created, job.finished),
+            (Verdict::Interrupted, stub.created() as u64, job.created)
+        );
+        let reconciled = run.gates.iter().find(|gate| gate.name == "reconciled").unwrap();
+        assert_eq!((reconciled.ok, reconciled.value == "equal"), (miscount == 0, miscount == 0), "{reconciled:?}");
+        assert!(!run.notes.iter().any(|note| note.contains("interrupted")), "{:?}", run.notes);
+    }
+}
+
 const STEPS: &str = r#"
 format = 1
 name = "steps"

@@ -17,6 +17,7 @@ pub use secret::Secret;
 pub use slot::{LogFormat, LogLevel, Serves};
 pub use table::{SETTINGS, Setting};
 
+use rules::world::Cell;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -134,8 +135,14 @@ pub struct Config {
     pub worlds_keepalive: Duration,
     /// Actors that move in the first world from the start.
     pub worlds_actors: u32,
+    /// Pause before each of them comes in.
+    pub worlds_actor_start_delay: Duration,
+    /// The cell on which they come in; anywhere without it.
+    pub worlds_actor_spawn: Option<Cell>,
     /// From one move of an actor to its next.
     pub worlds_actor_period: Duration,
+    /// By how much that is longer or shorter each time, at most.
+    pub worlds_actor_jitter: Duration,
     /// Threads that let actors move.
     pub worlds_actor_threads: usize,
     /// How long ended matches are kept; `None` for ever.
@@ -293,7 +300,10 @@ impl Config {
             worlds_idle: Duration::ZERO,
             worlds_keepalive: Duration::ZERO,
             worlds_actors: 0,
+            worlds_actor_start_delay: Duration::ZERO,
+            worlds_actor_spawn: None,
             worlds_actor_period: Duration::ZERO,
+            worlds_actor_jitter: Duration::ZERO,
             worlds_actor_threads: 0,
             keep_for: None,
             keep_archive_bytes: None,

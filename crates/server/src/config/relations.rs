@@ -133,6 +133,13 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
             expected: "limiter.service = true, or limiter.grpc_port = off: nobody would be answered there".into(),
         });
     }
+    if config.worlds_actor_jitter >= config.worlds_actor_period {
+        let (jitter, period) = (config.worlds_actor_jitter.as_millis(), config.worlds_actor_period.as_millis());
+        mistakes.push(Mistake {
+            given: format!("worlds.actor_jitter_ms is {jitter} and worlds.actor_period_ms is {period}"),
+            expected: "worlds.actor_jitter_ms < worlds.actor_period_ms: a wait cannot become shorter by itself".into(),
+        });
+    }
     let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
         if small.1 > large.1 {
             let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
@@ -170,6 +177,7 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
 /// What is allowed, and probably not what was meant.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let room = connections_max(config);
+    let has_manner = config.worlds_actor_spawn.is_some() || !config.worlds_actor_start_delay.is_zero();
     let is_public = !config.address.ip().is_loopback();
     let found = [
         (config.http_connections_max > room).then(|| {
@@ -185,6 +193,14 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
                  server call addresses of your own network",
                 config.address
             )
+        }),
+        (config.worlds_actors == 0 && has_manner).then(|| {
+            "worlds.actor_spawn or worlds.actor_start_delay_ms is set while worlds.actors is 0: it is for the actors that \
+             worlds.actors lets loose, and nobody comes in so; POST /api/worlds/{world}/actors brings its own"
+                .to_owned()
+        }),
+        (config.worlds_actors > 0 && config.serves == Serves::Limiter).then(|| {
+            "worlds.actors is set while server.only is limiter: without games there is no world, and no actor moves".to_owned()
         }),
     ];
     found.into_iter().flatten().collect()

@@ -5,6 +5,7 @@
 use super::networks::Networks;
 use super::secret::Secret;
 use super::table::Setting;
+use rules::world::Cell;
 use std::fmt::Display;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -86,6 +87,8 @@ pub(super) enum Slot<'a> {
     Amount(&'a mut Option<u64>),
     /// A time, written in milliseconds, or none.
     MillisOrOff(&'a mut Option<Duration>),
+    /// A cell of a grid, or none.
+    CellOrOff(&'a mut Option<Cell>),
     /// Networks, or none.
     Networks(&'a mut Networks),
     /// See [`Serves`].
@@ -115,6 +118,7 @@ impl Slot<'_> {
             Self::Span(place) => *place = unless_off(text, |text| span(text, setting))?,
             Self::Amount(place) => *place = unless_off(text, |_| number())?,
             Self::MillisOrOff(place) => *place = unless_off(text, |_| number().map(Duration::from_millis))?,
+            Self::CellOrOff(place) => *place = unless_off(text, |text| cell(text, setting))?,
             Self::Networks(place) => *place = unless_off(text, Networks::read)?.unwrap_or_default(),
             Self::Serves(place) => *place = choice(&SERVES, text)?,
             Self::Format(place) => *place = choice(&FORMATS, text)?,
@@ -139,6 +143,9 @@ impl Slot<'_> {
             Self::Secret(_) => format!("{min} to {max} printable ASCII characters without spaces, or off"),
             Self::Span(_) => format!("a span from {min}s to {max}s, such as 30d, 12h, 90m or 45s, or off"),
             Self::Amount(_) | Self::MillisOrOff(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
+            Self::CellOrOff(_) => {
+                format!("a column and a row ({unit}), each from {min} to {max}, such as 500,500, or off")
+            }
             Self::Networks(_) => {
                 "networks and addresses separated by commas, such as 10.0.0.0/8, 192.0.2.7, or off".into()
             }
@@ -165,6 +172,7 @@ impl Slot<'_> {
             Self::Span(place) => or_off(place.map(shown_span)),
             Self::Amount(place) => or_off(*place),
             Self::MillisOrOff(place) => or_off(place.map(|time| time.as_millis())),
+            Self::CellOrOff(place) => or_off(place.map(|cell| format!("{},{}", cell.x, cell.y))),
             Self::Networks(place) => or_off(Some(place).filter(|networks| !networks.is_empty())),
             Self::Serves(place) => name_of(&SERVES, *place).into(),
             Self::Format(place) => name_of(&FORMATS, *place).into(),
@@ -208,6 +216,14 @@ fn is_url(text: &str) -> bool {
 fn secret(text: &str, setting: &Setting) -> Option<Secret> {
     let is_fit = setting.range.contains(&(text.len() as u64)) && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_fit.then(|| Secret::new(text))
+}
+
+/// A column and a row with a comma between them.
+fn cell(text: &str, setting: &Setting) -> Option<Cell> {
+    let (x, y) = text.split_once(',')?;
+    let coordinate =
+        |text: &str| text.trim().parse().ok().filter(|place: &u16| setting.range.contains(&u64::from(*place)));
+    Some(Cell { x: coordinate(x)?, y: coordinate(y)? })
 }
 
 fn span(text: &str, setting: &Setting) -> Option<Duration> {

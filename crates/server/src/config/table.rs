@@ -5,6 +5,7 @@
 use super::Config;
 use super::slot::Slot;
 use engine::limits;
+use rules::world::Settings;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -243,9 +244,19 @@ pub const SETTINGS: &[Setting] = &[
         "Silence on a connection to a world after which TCP asks whether the other side is there; half a minute of no answer ends it."),
     row("worlds.actors", "actors", ("actors", 0..=limits::ACTORS_MAX as u64), "0", |c| Slot::Count(&mut c.worlds_actors),
         "Actors of the house that move in the world plaza from the start, each with its own timer."),
-    row("worlds.actor_period_ms", "actor-period-ms", ("milliseconds", 10..=HOUR_MS), "1000",
+    row("worlds.actor_start_delay_ms", "actor-start-delay-ms", ("milliseconds", 0..=ms(limits::ACTOR_START_DELAY_MAX)), "0",
+        |c| Slot::Millis(&mut c.worlds_actor_start_delay),
+        "Pause before each of these actors comes in; 0 lets them come as fast as the world takes them in."),
+    row("worlds.actor_spawn", "actor-spawn", ("x,y", 0..=Settings::SIDE_MAX as u64 - 1), "off",
+        |c| Slot::CellOrOff(&mut c.worlds_actor_spawn),
+        "Cell of the plaza on which these actors come in, all of them, or on the nearest one without a tree; off lets each come in anywhere."),
+    row("worlds.actor_period_ms", "actor-period-ms",
+        ("milliseconds", ms(limits::ACTOR_PERIOD_MIN)..=ms(limits::ACTOR_PERIOD_MAX)), "1000",
         |c| Slot::Millis(&mut c.worlds_actor_period),
         "Time from one move of an actor to its next."),
+    row("worlds.actor_jitter_ms", "actor-jitter-ms", ("milliseconds", 0..=ms(limits::ACTOR_PERIOD_MAX)), "0",
+        |c| Slot::Millis(&mut c.worlds_actor_jitter),
+        "By how much each of these waits is longer or shorter, at most, drawn anew each time."),
     row("worlds.actor_threads", "actor-threads", ("threads", 1..=limits::ACTOR_THREADS_MAX as u64), "1",
         |c| Slot::Size(&mut c.worlds_actor_threads),
         "Threads that let actors move."),

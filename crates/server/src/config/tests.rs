@@ -117,6 +117,39 @@ fn networks_and_optional_figures_are_read_and_shown() {
 }
 
 #[test]
+fn actors_are_told_how_to_begin() {
+    check("", "", &[], "worlds.actor_spawn", "off (default)");
+    check("[worlds]\nactor_spawn = \"500, 400\"", "", &[], "worlds.actor_spawn", "500,400 (file g.toml)");
+    let env = "GAUNTLET_WORLDS_ACTOR_SPAWN=0,4095 GAUNTLET_WORLDS_ACTORS=1";
+    check("", env, &[], "worlds.actor_spawn", "0,4095 (environment GAUNTLET_WORLDS_ACTOR_SPAWN)");
+    check("", env, &[("actor-spawn", "off")], "worlds.actor_spawn", "off (flag --actor-spawn)");
+    check("", "", &[], "worlds.actor_start_delay_ms", "0 (default)");
+    check("", "", &[("actor-start-delay-ms", "10")], "worlds.actor_start_delay_ms", "10 (flag --actor-start-delay-ms)");
+    check("", "", &[("actor-jitter-ms", "999")], "worlds.actor_jitter_ms", "999 (flag --actor-jitter-ms)");
+    for wrong in ["500", "1,2,3", "-1,0", "4096,0", "0,4096", "a,b", "", ","] {
+        let said = "a column and a row (x,y), each from 0 to 4095, such as 500,500, or off";
+        let want = format!("worlds.actor_spawn is \"{wrong}\" (flag --actor-spawn); expected: {said}");
+        refused("", "", &[("actor-spawn", wrong)], &[&want]);
+    }
+    refused(
+        "",
+        "",
+        &[("actor-start-delay-ms", "60001")],
+        &[
+            "worlds.actor_start_delay_ms is \"60001\" (flag --actor-start-delay-ms); expected: a whole number from 0 to 60000 \
+           (milliseconds)",
+        ],
+    );
+    refused(
+        "",
+        "",
+        &[("actor-jitter-ms", "1000")],
+        &["worlds.actor_jitter_ms is 1000 and worlds.actor_period_ms is 1000; expected: worlds.actor_jitter_ms < \
+           worlds.actor_period_ms: a wait cannot become shorter by itself"],
+    );
+}
+
+#[test]
 fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[], "server.threads", "4 (default)");
     check("", "", &[("threads", "auto")], "server.threads", "4 (flag --threads)");
@@ -228,6 +261,16 @@ fn what_is_hardly_meant_is_said() {
     assert_eq!(load("", "", &[]).unwrap().warnings(), [""; 0]);
     let risky = load("", "", &[("allow-private-bots", "true"), ("interface", "0.0.0.0")]).unwrap().warnings();
     assert!(matches!(&risky[..], [warning] if warning.starts_with("bots.allow_private is on")), "{risky:?}");
+    for (flags, part) in [
+        (&[("actor-spawn", "1,1")][..], "while worlds.actors is 0"),
+        (&[("actor-start-delay-ms", "5")], "while worlds.actors is 0"),
+        (&[("actors", "1"), ("only", "limiter")], "no actor moves"),
+        (&[("actors", "1"), ("actor-spawn", "1,1")], ""),
+    ] {
+        let warnings = load("", "", flags).unwrap().warnings();
+        assert!(warnings.len() == usize::from(!part.is_empty()), "{flags:?}: {warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains(part)), "{flags:?}: {warnings:?}");
+    }
     let crowded = load("", "", &[("open-files-max", "1024"), ("http-connections-max", "753")]).unwrap();
     let warnings = crowded.warnings();
     let want = "http.connections_max is 753, and server.open_files_max (1024) leaves room for 752: ";

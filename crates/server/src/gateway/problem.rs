@@ -537,6 +537,12 @@ impl IntoResponse for ApiError {
             Self::Overloaded { retry_after_s, .. } => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
             }
+            // To what: RFC 9110, section 15.5.22; in which version: RFC 6455, section 4.2.2.
+            Self::UpgradeRequired => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+                headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+                headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+            }
             _ => {}
         }
         self.turned_away().map(|how| response.extensions_mut().insert(how));

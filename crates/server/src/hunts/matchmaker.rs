@@ -34,7 +34,7 @@ pub enum TicketState {
     Matched(WorldName),
     /// Nobody suited it in time.
     TimedOut,
-    /// Its owner took it back, or this process leaves.
+    /// One of its party took it back, or this process leaves.
     Cancelled,
 }
 
@@ -102,7 +102,7 @@ struct Desk {
 struct Known {
     ticket: Arc<Ticket>,
     state: watch::Sender<TicketState>,
-    /// Its owner took it back while its hunt was being saved.
+    /// One of its party took it back while its hunt was being saved.
     is_given_up: bool,
 }
 
@@ -150,12 +150,12 @@ impl Matchmaker {
         Some(known.seen())
     }
 
-    /// Takes a ticket back, for its owner: it ends as cancelled, unless it has ended, or its match is made at this moment. `None` when
-    /// there is none such of his.
+    /// Takes a ticket back, for anybody of its party, who need not have been asked before he was put into it: it ends as cancelled,
+    /// unless it has ended, or its match is made at this moment. `None` when there is none such of his.
     #[must_use]
-    pub fn cancel(&self, id: TicketId, owner: PlayerId, now: UnixMs) -> Option<TicketSeen> {
+    pub fn cancel(&self, id: TicketId, member: PlayerId, now: UnixMs) -> Option<TicketSeen> {
         let mut desk = self.desk();
-        let known = desk.known.get_mut(&id).filter(|known| known.ticket.owner == owner)?;
+        let known = desk.known.get_mut(&id).filter(|known| known.ticket.party.contains(&member))?;
         known.is_given_up = true;
         let seen = known.seen();
         if desk.pool.cancel(id).is_some() {

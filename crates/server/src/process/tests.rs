@@ -74,6 +74,17 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
 }
 
 #[tokio::test]
+async fn actors_that_would_begin_outside_of_the_plaza_are_refused_with_what_to_do() {
+    let folder = Folder::new("spawn");
+    let mut config = folder.config();
+    (config.worlds_actors, config.worlds_actor_spawn) = (1, Some(rules::world::Cell { x: 1_000, y: 7 }));
+    let refused = serve(config, listener(), never(), async {}).await.unwrap_err().to_string();
+    let want = "actors cannot begin at 1000,7: the world plaza has 1000 x 1000 cells; choose x from 0 to 999 and y from 0 to 999, \
+                with --actor-spawn; or off: each begins anywhere";
+    assert_eq!(refused, want);
+}
+
+#[tokio::test]
 async fn proxies_are_answered_until_the_process_leaves() {
     use envoy_types::pb::envoy::extensions::common::ratelimit::v3::{
         RateLimitDescriptor, rate_limit_descriptor::Entry,

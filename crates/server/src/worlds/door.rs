@@ -316,7 +316,7 @@ impl Place {
         self.hold.seat
     }
 
-    /// Asks for other views, or none.
+    /// Asks for other views, or none; the outlet is told when they are in force.
     ///
     /// # Errors
     /// When too many ask for something, or the world is gone.

@@ -1,11 +1,12 @@
 //! The worlds that a house has by itself: one to walk about in, and one with a hunt. They are rows until somebody visits them.
 
+use super::actors::{OutsideOfWorld, Plan};
 use crate::app::App;
 use crate::clock::random_bytes;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{WorldId, WorldName};
 use engine::rows::{Admission, WorldKind, WorldRow};
-use engine::worlds::settings_to_bytes;
+use engine::worlds::{settings_from_bytes, settings_to_bytes};
 use rules::chance::Seed;
 use rules::world::{HuntSettings, Settings};
 use store::StoreError;
@@ -15,22 +16,50 @@ pub const PLAZA: &str = "plaza";
 /// The world with a hunt that never ends.
 pub const HUNT: &str = "hunt";
 
+/// Why a house cannot be furnished.
+#[derive(Debug, thiserror::Error)]
+pub enum FurnishError {
+    /// The store's.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The actors of the configuration cannot begin where they are to.
+    #[error("{0}, with --actor-spawn; or off: each begins anywhere")]
+    Spawn(#[from] OutsideOfWorld),
+}
+
 /// Makes the worlds of the house where there are none of their names. What was made earlier stays as it is.
 ///
 /// # Errors
-/// The store's.
-pub async fn ensure(app: &App) -> Result<(), StoreError> {
+/// See [`FurnishError`].
+pub async fn ensure(app: &App) -> Result<(), FurnishError> {
     let hunt = Settings { hunt: Some(HuntSettings::default()), ..Settings::default() };
-    let name = |text: &str| text.parse::<WorldName>().expect("the house names its worlds as worlds are named");
-    let plaza = row(app, name(PLAZA), WorldKind::World, &Settings::default());
-    let rows = [plaza, row(app, name(HUNT), WorldKind::Hunt, &hunt)];
+    let hunt = row(app, name(HUNT), WorldKind::Hunt, &hunt);
+    let rows = [row(app, plaza(), WorldKind::World, &Settings::default()), hunt];
     let ensure = |row| Command::World(WorldCommand::Ensure { row, members: Vec::new() });
     for outcome in app.store.commit_all(rows.map(ensure).into()).await? {
-        if !matches!(outcome, Outcome::WorldIs(_)) {
-            tracing::error!(?outcome, "a world of the house could not be made");
+        match outcome {
+            Outcome::WorldIs(row) if row.name == plaza() => check_actors(app, &row)?,
+            Outcome::WorldIs(_) => {}
+            other => tracing::error!(outcome = ?other, "a world of the house could not be made"),
         }
     }
     Ok(())
+}
+
+/// Whether the actors of the configuration can begin where they are to: the plaza may be older than this program's idea of it.
+fn check_actors(app: &App, plaza: &WorldRow) -> Result<(), OutsideOfWorld> {
+    // A row that cannot be read is its visitors' to be told of.
+    let Ok(settings) = settings_from_bytes(&plaza.settings) else { return Ok(()) };
+    Plan::of_config(&app.config).fits(&plaza.name, settings.size)
+}
+
+/// The name of the world in which actors of the house move.
+pub(super) fn plaza() -> WorldName {
+    name(PLAZA)
+}
+
+fn name(text: &str) -> WorldName {
+    text.parse().expect("the house names its worlds as worlds are named")
 }
 
 /// A world for everybody that stays, with a seed of its own.

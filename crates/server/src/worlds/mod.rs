@@ -24,7 +24,7 @@ mod tray;
 mod writer;
 
 pub use door::{Door, Facts, Place, RegisterError, SendError, SowError};
-pub use house::{HUNT, PLAZA, ensure, row};
+pub use house::{FurnishError, HUNT, PLAZA, ensure, row};
 pub use life::run as run_with;
 pub use outlet::{Ending, Outlet, Tiding};
 pub use outside::Outside;
@@ -44,17 +44,12 @@ use teller::Tellers;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// Owns worlds until the process drains, then gives them up and returns. Actors that the configuration wants move from the start.
+/// Owns worlds until the process drains, then gives them up and returns. Actors that the configuration wants move from the start, or
+/// from when their world can be had here.
 pub async fn run(app: App) {
-    let plan = actors::Plan { period: app.config.worlds_actor_period, ..actors::Plan::of(app.config.worlds_actors) };
+    let plan = actors::Plan::of_config(&app.config);
     if plan.count > 0 {
-        let worlds = app.worlds.clone();
-        tokio::spawn(async move {
-            let plaza = PLAZA.parse().expect("the house names its worlds as worlds are named");
-            if let Err(why) = worlds.set_actors(&plaza, plan).await {
-                tracing::error!(error = %why, "the actors of the configuration cannot move");
-            }
-        });
+        app.worlds.post_actors(&house::plaza(), plan);
     }
     life::run(app.clone(), app.worlds.clone(), app.drain.clone()).await;
 }

@@ -2,7 +2,7 @@
 //!
 //! Knows no wire and no socket: an outlet encodes for itself, on a teller's thread, so that the writer only hands values over.
 
-use engine::worlds::{Answer, News, ViewDelta};
+use engine::worlds::{Answer, News, ViewDelta, ViewOptions};
 
 /// One thing that somebody is told.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,8 @@ pub enum Tiding<'a> {
     View(&'a ViewDelta),
     /// What everybody is told: a round began, or is over.
     News(&'a News),
+    /// What he is shown from now on: the next view is the first one cut so.
+    Watched(Option<ViewOptions>),
 }
 
 /// Why somebody is told nothing more.

@@ -33,6 +33,8 @@ pub(super) struct Post {
 struct Turn {
     due_us: u64,
     period_us: u64,
+    /// He has a phase of his own. Who waits for his first view has that of whoever came in the same moment.
+    has_phase: bool,
 }
 
 #[derive(Default)]
@@ -154,12 +156,14 @@ impl Posts {
         self.places.get(line as usize)?.post.as_ref()
     }
 
-    /// A mover wants so many views a second from now on, the first at once; or none.
+    /// A mover wants so many views a second from now on; or none. Who had none gets the first at once, who had others gets it when the
+    /// next of those would have come: asking for views brings no more of them.
     pub(super) fn watch(&mut self, line: u32, per_s: Option<u8>, now_us: u64) {
         let Some(place) = self.places.get_mut(line as usize) else { return };
         let Some(post) = &mut place.post else { return };
         self.viewers -= usize::from(post.turn.is_some());
-        post.turn = per_s.map(|per_s| Turn { due_us: now_us, period_us: 1_000_000 / u64::from(per_s.max(1)) });
+        let period_us = |per_s: u8| 1_000_000 / u64::from(per_s.max(1));
+        post.turn = per_s.map(|per_s| Turn { due_us: now_us, period_us: period_us(per_s), has_phase: false });
         self.viewers += usize::from(post.turn.is_some());
         if post.turn.is_some() && !place.is_armed {
             place.is_armed = true;
@@ -205,13 +209,13 @@ impl Posts {
             return None;
         }
         let late_us = now_us - turn.due_us;
-        let is_first = late_us == 0 || late_us > turn.period_us;
         // From the first view on, and whenever turns were missed, the viewer's phase is drawn anew.
-        turn.due_us = if is_first {
-            now_us + ((turn.period_us * u64::from(line.wrapping_mul(GOLDEN))) >> 32).max(1)
-        } else {
+        turn.due_us = if turn.has_phase && late_us <= turn.period_us {
             turn.due_us + turn.period_us
+        } else {
+            now_us + ((turn.period_us * u64::from(line.wrapping_mul(GOLDEN))) >> 32).max(1)
         };
+        turn.has_phase = true;
         self.ring.arm(line, turn.due_us);
         Some(late_us)
     }

@@ -9,7 +9,7 @@ use super::outlet::{Ending, Outlet, Tiding};
 use super::tray::Tray;
 use crate::metrics::Metrics;
 use engine::limits::{WORLD_NEWS_AT_ONCE, WORLD_TOLD_AT_ONCE_MAX, WORLD_UNTOLD_MAX};
-use engine::worlds::{Answer, News, ViewDelta};
+use engine::worlds::{Answer, News, ViewDelta, ViewOptions};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,6 +29,7 @@ enum Note {
     /// The view at this place of the sheaf.
     View(usize),
     News(Arc<News>),
+    Watched(Option<ViewOptions>),
     End(Ending),
 }
 
@@ -139,6 +140,11 @@ impl Pen {
         self.note(line, outlet, Note::News(news.clone()));
     }
 
+    /// Tells what is shown from now on.
+    pub(super) fn watched(&mut self, line: u32, outlet: &Arc<dyn Outlet>, options: Option<ViewOptions>) {
+        self.note(line, outlet, Note::Watched(options));
+    }
+
     /// Tells that nothing follows.
     pub(super) fn end(&mut self, line: u32, outlet: &Arc<dyn Outlet>, why: Ending) {
         self.note(line, outlet, Note::End(why));
@@ -244,6 +250,7 @@ impl Teller {
                 Note::Answer(answer) => outlet.encode(&Tiding::Answer(answer), frames),
                 Note::View(place) => outlet.encode(&Tiding::View(&views[*place]), frames),
                 Note::News(news) => outlet.encode(&Tiding::News(news), frames),
+                Note::Watched(options) => outlet.encode(&Tiding::Watched(*options), frames),
                 Note::End(why) => ending = Some(*why),
             }
         }

@@ -61,15 +61,29 @@ async fn those_who_suit_get_a_hunt_of_their_own() {
 async fn a_ticket_is_taken_back_by_its_owner() {
     let house = open().await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let cam = Guest::come(&house, "Cam").await;
     let ticket = take(&house, &ann.token, json!({ "party": [ben.id] }), "201").await;
     take(&house, &ann.token, json!({}), "409 already_waiting").await;
     let delete = format!("DELETE {}", place(&ticket));
-    house.call(&delete).by(&ben.token).check("404 no_such_ticket").await;
+    house.call(&delete).by(&cam.token).check("404 no_such_ticket").await;
     let (waited, cancelled) =
         tokio::join!(end(&house, &ben.token, &ticket), house.call(&delete).by(&ann.token).check("200"));
     assert_eq!((&waited["state"], &cancelled.body["state"]), (&json!("cancelled"), &json!("cancelled")));
     let again = house.call(&delete).by(&ann.token).check("200").await.body;
     assert_eq!(again["state"], "cancelled", "taken back twice is taken back");
+    take(&house, &ann.token, json!({}), "201").await;
+}
+
+/// Nobody is asked before he is put into a party: whoever does not want to play gets out, and the others are told.
+#[tokio::test]
+async fn a_party_that_somebody_leaves_waits_no_more() {
+    let house = open().await;
+    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let ticket = take(&house, &ann.token, json!({ "party": [ben.id] }), "201").await;
+    let delete = format!("DELETE {}", place(&ticket));
+    let (waited, left) =
+        tokio::join!(end(&house, &ann.token, &ticket), house.call(&delete).by(&ben.token).check("200"));
+    assert_eq!((&waited["state"], &left.body["state"]), (&json!("cancelled"), &json!("cancelled")));
     take(&house, &ann.token, json!({}), "201").await;
 }
 

@@ -9,7 +9,7 @@ use engine::worlds::settings_to_bytes;
 use futures_util::{SinkExt, StreamExt};
 use prost::Message;
 use rules::chance::Seed;
-use rules::world::{Settings, Size};
+use rules::world::{HuntSettings, Settings, Size};
 use server::gateway::listener::{self, Limits};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -26,6 +26,8 @@ use wire::world::{Asked, Cell, ClientFrame, Hello, Move, Register, Registered, S
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A world without trees.
 pub(crate) const MEADOW: &str = "meadow";
+/// A hunt in which a chest lies on every cell of eight by eight.
+pub(crate) const ORCHARD: &str = "orchard";
 
 /// A house, and its door.
 pub(crate) struct Open {
@@ -33,29 +35,37 @@ pub(crate) struct Open {
     pub(crate) address: SocketAddr,
 }
 
-/// A house with a meadow.
-pub(crate) async fn open() -> Open {
-    let house = House::open().await;
-    let settings = Settings {
-        size: Size { width: 100, height: 100 },
-        tree_permille: 0,
-        move_min: Duration::ZERO,
-        ..Settings::default()
-    };
-    let row = WorldRow {
-        id: WorldId(7),
-        name: MEADOW.parse().unwrap(),
-        kind: WorldKind::World,
-        settings: settings_to_bytes(&settings),
+/// A world as it is kept.
+fn world(id: u128, name: &str, kind: WorldKind, settings: &Settings) -> WorldRow {
+    WorldRow {
+        id: WorldId(id),
+        name: name.parse().unwrap(),
+        kind,
+        settings: settings_to_bytes(settings),
         seed: Seed(7),
         creator: None,
         created_at: UnixMs(0),
         ends_at: None,
         admission: Admission::Everybody,
         players_max: 0,
+    }
+}
+
+/// A house with a meadow and an orchard.
+pub(crate) async fn open() -> Open {
+    let house = House::open().await;
+    let meadow = Settings {
+        size: Size { width: 100, height: 100 },
+        tree_permille: 0,
+        move_min: Duration::ZERO,
+        ..Settings::default()
     };
-    let made = house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
-    assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+    let hunt = HuntSettings { chests: 64, power_ups: 0, ..HuntSettings::default() };
+    let orchard = Settings { size: Size { width: 8, height: 8 }, hunt: Some(hunt), ..meadow };
+    for row in [world(7, MEADOW, WorldKind::World, &meadow), world(8, ORCHARD, WorldKind::Hunt, &orchard)] {
+        let made = house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
+        assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+    }
     tokio::spawn(server::worlds::run(house.app.clone()));
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = door.local_addr().unwrap();
@@ -84,6 +94,12 @@ impl Tcp {
 
     pub(crate) async fn send(&mut self, asked: Asked) {
         self.send_bytes(&ClientFrame { what: Some(asked) }.encode_length_delimited_to_vec()).await;
+    }
+
+    /// The same for several, in one piece.
+    pub(crate) async fn send_all(&mut self, asked: &[Asked]) {
+        let frame = |asked: &Asked| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec();
+        self.send_bytes(&asked.iter().flat_map(frame).collect::<Vec<u8>>()).await;
     }
 
     /// The next frame; `None` at the end of the connection.

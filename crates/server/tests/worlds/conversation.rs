@@ -1,13 +1,15 @@
 //! Two clients see each other, whatever they speak; movers outlive a broken connection and nothing else.
 
-use crate::client::{Socket, Tcp, at, hello, open, step, viewing};
+use crate::client::{ORCHARD, Socket, Tcp, at, hello, open, step, viewing};
 use engine::rows::Purpose;
 use prost::Message;
 use server::gateway::guests::Guest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite;
-use wire::world::{Asked, ClientFrame, Leave, Register, Registered, Resume, Said, ServerFrame, Step, Watch};
+use wire::world::{
+    Asked, ClientFrame, Leave, Register, Registered, Resume, Said, ServerFrame, Step, ViewOptions, Watch,
+};
 
 #[tokio::test]
 async fn everybody_sees_everybody_whatever_they_speak() {
@@ -108,16 +110,41 @@ async fn who_leaves_is_gone() {
     assert!(!again.is_resumed, "{again:?}");
 }
 
+/// Whoever leaves has said all that he said before it, and what he dug last is his.
+#[tokio::test]
+async fn what_was_said_before_leaving_is_done() {
+    let open = open().await;
+    let orchard = |x, y| Register { world: ORCHARD.to_owned(), ..at(x, y) };
+    let view = Some(ViewOptions { radius_x: 8, radius_y: 8, per_s: 20 });
+    let (mut watcher, _) = Tcp::enter(open.address, Register { view, ..orchard(0, 0) }).await;
+    watcher.until(|said| matches!(said, Said::View(view) if view.items.len() == 64).then_some(())).await;
+    for y in 0..8 {
+        for x in 0..8 {
+            let (mut digger, registered) = Tcp::enter(open.address, orchard(x, y)).await;
+            let dig = Asked::Dig(wire::world::Dig { seq: registered.next_seq });
+            digger.send_all(&[dig, Asked::Leave(Leave {})]).await;
+            assert_eq!(digger.next().await, None);
+        }
+    }
+    let mut gone = 0;
+    while gone < 64 {
+        let more = |said: &Said| if let Said::View(view) = said { Some(view.items_gone.len() / 2) } else { None };
+        gone += watcher.until(more).await;
+    }
+}
+
 #[tokio::test]
 async fn what_is_shown_can_be_changed() {
     let open = open().await;
     let (mut client, _) = Tcp::enter(open.address, at(30, 30)).await;
     let view = viewing(at(0, 0)).view;
-    client.send(Asked::Watch(Watch { view })).await;
-    assert_eq!(client.next().await, Some(Said::Watched(wire::world::Watched { view })));
+    // Who names no rate is told which one is in force.
+    client.send(Asked::Watch(Watch { view: view.map(|view| ViewOptions { per_s: 0, ..view }) })).await;
+    let in_force = view.map(|view| ViewOptions { per_s: 5, ..view });
+    assert_eq!(client.next().await, Some(Said::Watched(wire::world::Watched { view: in_force })));
     let Some(Said::View(shown)) = client.next().await else { panic!("a view follows") };
     assert!(shown.is_full && (shown.x, shown.y, shown.radius_x) == (30, 30, 5), "{shown:?}");
-    let wide = view.map(|view| wire::world::ViewOptions { radius_x: 1_000, ..view });
+    let wide = view.map(|view| ViewOptions { radius_x: 1_000, ..view });
     client.send(Asked::Watch(Watch { view: wide })).await;
     let refused =
         client.until(|said| if let Said::Refused(refused) = said { Some(refused.clone()) } else { None }).await;
@@ -134,5 +161,10 @@ async fn the_port_speaks_http_as_before() {
         client.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("alive\n"), "{answer}");
     }
-    assert_eq!(open.house.call("GET /api/worlds/meadow/socket").by("").send().await.status, 426);
+    let refused = open.house.call("GET /api/worlds/meadow/socket").by("").send().await;
+    let told = ["connection", "upgrade", "sec-websocket-version"].map(|name| &refused.headers[name]);
+    assert_eq!(
+        (refused.status.as_u16(), told.map(|value| value.to_str().unwrap())),
+        (426, ["upgrade", "websocket", "13"])
+    );
 }

@@ -67,6 +67,10 @@ async fn operators_let_actors_loose_and_send_them_away() {
     assert_eq!(set("player", json!({"count": 1})).await.status, 403);
     assert_eq!(set("operator", json!({"count": 1, "period_ms": 1})).await.status, 400);
     assert_eq!(set("operator", json!({"count": 1, "jitter_ms": 1_000})).await.status, 400);
+    let outside = set("operator", json!({"count": 1, "spawn": {"x": 100, "y": 9}})).await;
+    assert_eq!(outside.status, 400);
+    let said = outside.body.to_string();
+    assert!(said.contains("/spawn") && said.contains("100 x 100 cells; choose x from 0 to 99"), "{said}");
     assert_eq!(set("operator", json!({"count": 3, "period_ms": 20, "spawn": {"x": 9, "y": 9}})).await.status, 200);
     loop {
         let reply = open.house.call("GET /api/worlds/meadow/stats").by("").send().await;

@@ -58,9 +58,10 @@ impl Client {
 
 pub(super) fn look(world: &mut World, seat: Seat, client: &mut Client) -> Option<ViewDelta> {
     let mut delta = ViewDelta::default();
-    let is_news = world.view(seat, START_US + 1_000, &mut delta);
+    // What is no news is not sent: the client knows nothing of it.
+    let delta = world.view(seat, START_US + 1_000, &mut delta).then_some(delta)?;
     client.apply(&delta);
-    is_news.then_some(delta)
+    Some(delta)
 }
 
 /// What is in sight, said slowly.
@@ -139,6 +140,30 @@ fn what_came_into_sight_because_the_viewer_moved_is_not_late() {
     ask(&mut world, own, 1, What::Step(Step::E));
     let delta = look(&mut world, own, &mut client).unwrap();
     assert_eq!((delta.entered.len(), delta.oldest_change_us), (1, None));
+}
+
+/// On an empty meadow hardly a step shows anything new, and each of them moves the edge of what is in sight all the same.
+#[test]
+fn what_goes_behind_the_viewers_back_is_gone_when_he_turns_round() {
+    let (mut world, digger) = running_hunt(hunt(60, 60, 1, 0), 7);
+    let chest = world.hunt.as_ref().unwrap().placed()[0].cell;
+    let (away, back) = if chest.x < 30 { (Step::E, Step::W) } else { (Step::W, Step::E) };
+    let edge = 3 + u16::from(VIEW_MARGIN_CELLS);
+    let x = if chest.x < 30 { chest.x + edge } else { chest.x - edge };
+    let own = come(&mut world, &watcher(Some(cell(x, chest.y)), 3)).seat;
+    let mut client = Client::default();
+    look(&mut world, own, &mut client);
+    assert_eq!(client.items.len(), 1);
+    ask(&mut world, own, 1, What::Step(away));
+    look(&mut world, own, &mut client);
+    world.leave(digger);
+    let digger = come(&mut world, &walker(Some(chest))).seat;
+    assert_eq!(ask(&mut world, digger, 1, What::Dig), None);
+    assert_eq!(save(&mut world, START_US).len(), 1);
+    look(&mut world, own, &mut client);
+    ask(&mut world, own, 2, What::Step(back));
+    look(&mut world, own, &mut client);
+    assert!(client.items.is_empty(), "nothing lies there any more");
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Worker {
             Some(held) => held.go_on_with(*left),
             None => (Vec::new(), left.links().collect()),
         };
-        self.book.kept(part, kept.len() as u64);
+        self.book.kept(part, kept.len() as u64, self.at());
         for (member, key) in kept {
             if let Some(link) = self.links.get_mut(key) {
                 link.held = Some((at, member));
@@ -140,11 +140,11 @@ impl Worker {
         let (now, part, closing) = (self.at(), self.courses[at].leg.part, self.courses[at].closing);
         let Some(held) = self.held_of(at) else { return };
         match held.opened(member, link, now) {
-            Stood::First(due) => self.book.opened(part, now.saturating_sub(due)),
-            Stood::Again => self.book.reopened(part),
+            Stood::First(due) => self.book.opened(part, now.saturating_sub(due), now),
+            Stood::Again => self.book.reopened(part, now),
             // Given up because everything ends.
             Stood::Not if closing => {}
-            Stood::Not => self.book.unopened(part),
+            Stood::Not => self.book.unopened(part, now),
         }
         self.say_opened(at);
     }
@@ -228,13 +228,16 @@ impl Worker {
     pub(super) fn let_go(&mut self, at: usize, member: u32, gone: Option<Gone<'_>>) {
         let now = self.at();
         self.held -= 1;
-        let (closing, journey, part) =
-            (self.courses[at].closing, self.courses[at].leg.journey, self.courses[at].leg.part);
+        let (closing, journey, part) = (self.is_closing(at), self.courses[at].leg.journey, self.courses[at].leg.part);
         if let Some(held) = self.courses[at].load.standing() {
             held.detach(member, now);
         }
         let Some(Gone { failure, in_order, was_idle }) = gone.filter(|_| !closing) else { return };
-        self.book.gone(part, in_order);
+        match self.courses[at].load {
+            // It is nobody's until a later leg goes on with it.
+            Load::Left(_) => self.book.gone_after(part, in_order, now),
+            _ => self.book.gone(part, in_order, now),
+        }
         if was_idle {
             let lost = format!("a held connection was lost: {}", failure.message);
             self.book.error(journey, 0, &Failure::new(Trouble::Closed, lost));
@@ -244,8 +247,8 @@ impl Worker {
     /// A connection is about to be given up because of what the other side did, or did not; counts it if it is held.
     pub(super) fn note_gone(&mut self, link: Key, in_order: bool) {
         let held = self.links.get(link).and_then(|link| link.held);
-        if let Some((at, _)) = held.filter(|(at, _)| !self.courses[*at].closing) {
-            self.book.gone(self.courses[at].leg.part, in_order);
+        if let Some((at, _)) = held.filter(|(at, _)| !self.is_closing(*at)) {
+            self.book.gone(self.courses[at].leg.part, in_order, self.at());
         }
     }
 
@@ -275,7 +278,7 @@ impl Worker {
         link.flight = None;
         if link.held.replace((at, member)).is_none() {
             self.held += 1;
-            self.book.reopened(self.courses[at].leg.part);
+            self.book.reopened(self.courses[at].leg.part, self.at());
             if let Some(held) = self.courses[at].load.standing() {
                 held.attach(member, key);
             }

@@ -315,6 +315,7 @@ impl Worker {
     /// Says which parts are over, behind everything that is known of them: whoever hears it from all workers has every
     /// figure of the part.
     fn say_overs(&mut self, at: usize) {
+        self.put_away(at);
         if !self.overs.is_empty() {
             self.say_news();
             self.book.tear();
@@ -324,14 +325,26 @@ impl Worker {
             let over = Report::Over { worker: self.number, part, at: self.now.since(self.setting.start), not_sent };
             let _ = self.reports.send(over);
         }
+    }
+
+    /// What a course that is over leaves behind: nothing, or the connections that stay for a later one.
+    fn put_away(&mut self, at: usize) {
+        let now = self.at();
         let course = &mut self.courses[at];
-        if course.parts.are_over() {
-            course.load = match std::mem::replace(&mut course.load, Load::Nothing) {
-                Load::Held(held) if course.leg.leaves => Load::Left(held),
-                _ => Load::Nothing,
-            };
-            self.active.retain(|active| *active != at);
+        if !course.parts.are_over() {
+            return;
         }
+        course.load = match std::mem::replace(&mut course.load, Load::Nothing) {
+            Load::Held(held) if course.leg.leaves => {
+                if self.stopping.is_none() {
+                    self.book.left(course.leg.part, held.links().count() as u64, now);
+                }
+                Load::Left(held)
+            }
+            Load::Left(held) => Load::Left(held),
+            _ => Load::Nothing,
+        };
+        self.active.retain(|active| *active != at);
     }
 
     fn run_timers(&mut self) {

@@ -4,6 +4,7 @@ use super::story::{Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::Death;
+use crate::fold::{HeldFigures, PhaseFigures};
 use crate::record::timeline::FaultRow;
 
 #[test]
@@ -128,6 +129,57 @@ fn errors_after_fault() {
         .with(fault("stop")),
         &[],
     );
+}
+
+#[test]
+fn connections_lost() {
+    let held = |closed: u64, dropped: u64, when: Option<(f64, f64)>| {
+        move |story: &mut Story| {
+            let mut phase = |name: &str, figures: HeldFigures| {
+                let figures = PhaseFigures { connections: Some(figures), ..PhaseFigures::default() };
+                story.results.phases.insert(name.to_owned(), figures);
+            };
+            let (closed_after, dropped_after, lost_after_s) = (closed, dropped, when);
+            let planned = 500_000;
+            let low = HeldFigures {
+                planned,
+                left: planned,
+                closed_after,
+                dropped_after,
+                lost_after_s,
+                ..HeldFigures::default()
+            };
+            let keeps = Some("middle".to_owned());
+            phase("middle", low);
+            phase("high", HeldFigures { planned, kept: planned - closed - dropped, keeps, ..HeldFigures::default() });
+        }
+    };
+    let calm = || Story::busy(|_, _| {});
+    check(&calm().with(held(83_566, 0, Some((185.0, 186.0)))), &["connections_lost"]);
+    check_says(
+        &calm().with(held(83_566, 0, Some((185.0, 186.0)))),
+        &[
+            "83,566 of 500,000 connections were lost between `middle` and `high` (16.7 %), at 185.0 s: the target hung up.",
+        ],
+    );
+    check_says(
+        &calm().with(held(6_000, 1_000, Some((185.0, 190.0)))),
+        &["7,000 of 500,000", "from 185.0 s to 190.0 s: the target hung up on 6,000, 1,000 were broken off."],
+    );
+    // Among many, a few always are.
+    check(&calm().with(held(4_999, 0, Some((185.0, 186.0)))), &[]);
+    let dropped = |dropped: u64| {
+        move |story: &mut Story| {
+            let held = HeldFigures { planned: 1_000, dropped, ..HeldFigures::default() };
+            let phase = PhaseFigures { connections: Some(held), ..PhaseFigures::default() };
+            story.results.phases.insert("viewers".to_owned(), phase);
+        }
+    };
+    check_says(
+        &calm().with(dropped(30)),
+        &["30 of 1,000 connections that `viewers` held were lost (3.00 %): they were broken off."],
+    );
+    check(&calm().with(dropped(9)), &[]);
 }
 
 /// What explains more comes first, and what is explained is left out.

@@ -5,8 +5,13 @@ use crate::report::Run;
 use crate::report::words::{clean, number};
 use crate::verdict::{Judged, Verdict};
 
+/// Gates that do not hold and stand at the head of a report; the table has them all.
+const FAILING_MAX: usize = 8;
+
 pub(super) fn section(run: &Run) -> Section {
-    let rows = run.gates.iter().map(|gate| row(gate, run.verdict)).collect();
+    // Those that do not hold are what a reader looks for.
+    let (holding, failing): (Vec<&Judged>, Vec<&Judged>) = run.gates.iter().partition(|gate| gate.ok);
+    let rows = failing.into_iter().chain(holding).map(|gate| row(gate, run.verdict)).collect();
     let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
     let formulas = formulas.map(|gate| format!("The limit of {} is a formula: {}.", gate.name, gate.limit)).collect();
     let table = Table::new(4, &["", "gate", "limit", "value", "used"], rows).named_by(1).noted(formulas);
@@ -28,8 +33,16 @@ fn row(gate: &Judged, verdict: Verdict) -> Vec<Cell> {
     vec![state, gate.name.as_str().into(), limit.into(), found(gate).into(), used.into()]
 }
 
+/// The gates that do not hold, each with its limit and what was found: the first of them, and how many more there are.
+pub(in crate::report) fn failing(run: &Run) -> Vec<String> {
+    let failing = || run.gates.iter().filter(|gate| !gate.ok);
+    let told = failing().take(FAILING_MAX).map(|gate| format!("{} {}: found {}", gate.name, gate.limit, found(gate)));
+    let more = failing().count().saturating_sub(FAILING_MAX);
+    told.chain((more > 0).then(|| format!("and {more} more"))).collect()
+}
+
 /// What a gate found, in words.
-pub(in crate::report) fn found(gate: &Judged) -> String {
+fn found(gate: &Judged) -> String {
     match (&gate.value, gate.value.as_f64()) {
         (_, Some(value)) => number(Some(value)),
         (serde_json::Value::String(text), None) => clean(text),

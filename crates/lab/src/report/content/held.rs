@@ -30,7 +30,26 @@ pub(super) fn section(run: &Run) -> Section {
     let note = if held().next().is_some() { OPENINGS.to_owned() } else { String::new() };
     let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
     let times = Table::new(1, &heading, times).thin_noted();
-    Section::new("connections", "Held connections", vec![Block::Table(counts), Block::Table(times), Block::Text(note)])
+    let blocks = vec![Block::Table(counts), Block::Table(between(run)), Block::Table(times), Block::Text(note)];
+    Section::new("connections", "Held connections", blocks)
+}
+
+/// What became of connections between a phase that left them and the one that went on with them.
+fn between(run: &Run) -> Table {
+    let held = |name: &str| run.results.phases.get(name)?.connections.as_ref();
+    let pairs = run.results.phases.iter().filter_map(|(later, phase)| {
+        let kept = phase.connections.as_ref()?;
+        let earlier = kept.keeps.as_ref()?;
+        let left = held(earlier)?;
+        let when = left.lost_after_s.map_or_else(|| "-".to_owned(), |(from, to)| format!("{from:.0} - {to:.0}"));
+        let head = [Cell::from(format!("{earlier} to {later}")), left.left.into()];
+        let lost = [left.closed_after, left.dropped_after].map(Cell::from);
+        Some((left.left, head.into_iter().chain(lost).chain([when.into(), kept.kept.into()]).collect()))
+    });
+    let mut rows: Vec<(u64, Vec<Cell>)> = pairs.collect();
+    rows.sort_by_key(|(left, _)| *left);
+    let heading = ["between", "left standing", "closed by the target", "dropped", "lost at s", "kept"];
+    Table::new(1, &heading, rows.into_iter().map(|(_, row)| row).collect())
 }
 
 fn row(name: &str, held: &HeldFigures) -> Vec<Cell> {

@@ -18,7 +18,7 @@ use super::{Run, words};
 use crate::fold::{Figures, P95_NEEDS, P99_NEEDS};
 
 pub(super) use findings::glance;
-pub(super) use gates::found;
+pub(super) use gates::failing;
 
 /// A part of a report with a title of its own.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ mod blocks;
 mod tests;
 
 use super::charts::SeriesByName;
-use super::content::{Section, Tone, glance, sections};
+use super::content::{Section, Tone, failing, glance, sections};
 use super::headline::{Figure, headline};
 use super::markup::Markup;
 use super::{Run, words};
@@ -70,6 +70,11 @@ fn top(page: &mut Markup, run: &Run) {
         headline.figures.iter().zip(sentences).for_each(|(figure, sentence)| number(page, figure, sentence));
     });
     page.leaf("p", &[("class", "stands")], &(headline.stands + "."));
+    let failing = failing(run);
+    if !failing.is_empty() {
+        let told = &[("class", "failing"), ("aria-label", "Gates that do not hold")];
+        page.within("ul", told, |page| failing.iter().for_each(|gate| page.leaf("li", &[], gate)));
+    }
     page.leaf("p", &[("class", "summary")], &(run.scenario.summary.clone() + "."));
     let glance = glance(run);
     if !glance.is_empty() {

@@ -6,7 +6,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::content::{Block, Item, Section, glance, sections};
+use super::content::{Block, Item, Section, failing, glance, sections};
 use super::headline::headline;
 use super::words::{clean, wrapped};
 use table::fitted;
@@ -23,11 +23,15 @@ pub fn markdown(run: &Run) -> String {
         strong(&headline.took),
         strong(&headline.lasted),
         wrapped(&plain(&headline.stands), WIDTH, "") + ".",
-        wrapped(&plain(&run.scenario.summary), WIDTH, "") + ".",
     ];
-    let glance: Vec<String> = glance(run).iter().map(|sentence| line(sentence)).collect();
+    let list = |sentences: &[String]| sentences.iter().map(|sentence| line(sentence)).collect::<Vec<_>>().join("\n");
+    let (failing, glance) = (failing(run), glance(run));
+    if !failing.is_empty() {
+        paragraphs.push(list(&failing));
+    }
+    paragraphs.push(wrapped(&plain(&run.scenario.summary), WIDTH, "") + ".");
     if !glance.is_empty() {
-        paragraphs.push(format!("What broke:\n\n{}", glance.join("\n")));
+        paragraphs.push(format!("What broke:\n\n{}", list(&glance)));
     }
     paragraphs.extend(sections(run, &BTreeMap::new()).iter().map(section));
     paragraphs.join("\n\n") + "\n"

@@ -1,5 +1,5 @@
 //! Tables that are Markdown and also line up in a terminal, in a stated width: a cell that is too long moves below,
-//! and a table that is still too wide becomes several, each with the first column. Refuses to know what they hold.
+//! and a table that is still too wide becomes several, each with the columns that name its rows. Refuses to know what they hold.
 
 use super::{line, plain};
 use crate::report::content::{Cell, Table};
@@ -15,7 +15,7 @@ const NAME_MAX: usize = 40;
 pub(super) fn fitted(table: &Table, width: usize) -> String {
     let mut moved = Vec::new();
     let rows = shortened(table, width, &mut moved);
-    let columns = Columns { heading: &table.heading, left: table.left, rows: &rows };
+    let columns = Columns { heading: &table.heading, left: table.left, named_by: table.named_by, rows: &rows };
     let mut parts: Vec<String> = columns.split(width).iter().map(|chosen| columns.draw(chosen)).collect();
     let notes: Vec<String> = moved.iter().chain(&table.notes).map(|note| line(note)).collect();
     if !notes.is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn fitted(table: &Table, width: usize) -> String {
 fn shortened(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<String>> {
     let text = |cell: &Cell| plain(&cell.text).replace('|', "\\|");
     let mut rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(text).collect()).collect();
-    let columns = Columns { heading: &table.heading, left: table.left, rows: &rows };
+    let columns = Columns { heading: &table.heading, left: table.left, named_by: table.named_by, rows: &rows };
     let all: Vec<usize> = (0..table.heading.len()).collect();
     if columns.width(&all) <= width {
         return rows;
@@ -50,6 +50,7 @@ fn shortened(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<St
 struct Columns<'a> {
     heading: &'a [String],
     left: usize,
+    named_by: usize,
     rows: &'a [Vec<String>],
 }
 
@@ -63,24 +64,31 @@ impl Columns<'_> {
         chosen.iter().map(|column| self.of(*column) + 3).sum::<usize>() + 1
     }
 
-    /// Columns table by table, each behind the first one: no more tables than the width asks for, with about as many
-    /// columns in each.
+    /// Columns table by table, each behind those that say which row it is: no more tables than the width asks for, with
+    /// about as many columns in each.
     fn split(&self, width: usize) -> Vec<Vec<usize>> {
         let tables = self.filled(width, usize::MAX).len();
-        let even = (self.heading.len() - 1).div_ceil(tables);
+        let even = (self.heading.len() - self.head().len()).div_ceil(tables);
         let balanced = self.filled(width, even);
         if balanced.len() > tables { self.filled(width, usize::MAX) } else { balanced }
     }
 
-    /// Tables of at most so many columns besides the first, each as full as the width allows.
+    /// The columns up to the one that names the row: without them a row of a later table would be anybody's.
+    fn head(&self) -> Vec<usize> {
+        (0..=self.named_by).collect()
+    }
+
+    /// Tables of at most so many columns besides their head, each as full as the width allows.
     fn filled(&self, width: usize, columns_max: usize) -> Vec<Vec<usize>> {
-        let mut tables: Vec<Vec<usize>> = vec![vec![0]];
-        for column in 1..self.heading.len() {
+        let head = self.head();
+        let mut tables: Vec<Vec<usize>> = vec![head.clone()];
+        for column in head.len()..self.heading.len() {
             let table = tables.last_mut().expect("it begins with one table and only grows");
             table.push(column);
-            if table.len() > 2 && (self.width(table) > width || table.len() - 1 > columns_max) {
+            let own = table.len() - head.len();
+            if own > 1 && (self.width(table) > width || own > columns_max) {
                 table.pop();
-                tables.push(vec![0, column]);
+                tables.push(head.iter().copied().chain([column]).collect());
             }
         }
         tables
@@ -122,6 +130,14 @@ mod tests {
         let expected = "| name | one | two |\n|------|----:|----:|\n| a    | 100 | 200 |\n\n\
                         | name |  x |  y |\n|------|---:|---:|\n| a    |  3 |  4 |";
         check(&table, 26, expected);
+    }
+
+    #[test]
+    fn every_row_of_every_part_says_what_it_is_of() {
+        let table = made(4, &["", "gate", "limit", "value", "used"], &[&["ok", "turn.p99", "< 14.2", "2.84", "20 %"]]);
+        let expected = "|    | gate     | limit  | value |\n|----|----------|--------|-------|\n| ok | turn.p99 | < 14.2 | 2.84  |\n\n\
+                        |    | gate     | used |\n|----|----------|-----:|\n| ok | turn.p99 | 20 % |";
+        check(&Table { named_by: 1, ..table }, 36, expected);
     }
 
     #[test]

@@ -44,6 +44,16 @@ fn urls() {
 }
 
 #[test]
+fn headlines() {
+    let good = "[headline]\ntook = { figure = \"j.ok\", of = \"games\" }\nlasted = { figure = \"j.latency_ms.p99\", of = \"ms\" }\n";
+    let [took, lasted] = read(&beside(good), &[]).unwrap().headline.unwrap();
+    assert_eq!([took.figure, took.of, lasted.figure, lasted.of], ["j.ok", "games", "j.latency_ms.p99", "ms"]);
+    assert_eq!(read(&beside(""), &[]).unwrap().headline, None);
+    let unknown = "is a figure that this trial does not have: `create.ok` must start with generator, j, server";
+    check(&good.replace("j.ok", "create.ok"), &[&format!("line 18: `headline.took.figure` {unknown}")]);
+}
+
+#[test]
 fn tls() {
     let read = |keys: &str| {
         let target = read(&GOOD.replace("url = \"http://127.0.0.1:4000\"", keys), &[]).unwrap().target;

@@ -179,7 +179,7 @@ fn mistakes_name_line_key_and_what_was_expected() {
         "format = 1\nfaults = [{ at = \"1s\" }]",
         &[
             "line 2: `faults` is not a key that stands here; known: format, name, summary, vars, secrets, feed, key, target, \
-             process, work, setup, pick, observe, journey, push, phase, fault, generator, bounds, signals, gates",
+             process, work, setup, pick, observe, journey, push, phase, fault, generator, bounds, signals, gates, headline",
         ],
     );
 }

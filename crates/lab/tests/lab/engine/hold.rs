@@ -8,14 +8,8 @@ use lab::plan::{Leg, Schedule};
 use lab::record::Trouble;
 use lab::scenario::Opening;
 
-use super::{NOBODY, Rig, leg, setting, visit};
+use super::{HOUR, NOBODY, Rig, hold, leg, setting, visit};
 use crate::scripted::{Act, Gate, Scripted, answer, ok};
-
-const HOUR: Duration = Duration::from_secs(3600);
-
-fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> Leg {
-    leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1)
-}
 
 #[test]
 fn idle_connections_are_opened_once_and_held_until_over() {
@@ -142,6 +136,7 @@ fn the_next_level_opens_only_what_is_missing() {
         rig.go_on(0, second);
         let said = rig.until_over();
         assert_eq!((said.held(), said.kept()), ([high, 0, 0, 0, 0], low), "{low} and {high}");
+        assert_eq!(said.left(), [low, 0, 0]);
         // Every request of both levels went over one of them; on a machine that stands still, some may be due too late.
         let (good, denied, errors) = said.counts();
         assert_eq!((good + said.not_sent(), denied, errors, target.connections()), (40, 0, 0, high));
@@ -160,7 +155,11 @@ fn what_is_lost_between_two_levels_is_opened_by_the_second() {
     rig.await_gauges(|gauges| gauges.held == 3);
     rig.go_on(2, second);
     let said = rig.until_over();
+    // Neither level had lost it.
     assert_eq!((said.held(), said.kept(), target.connections()), ([5, 0, 0, 0, 0], 3, 6));
+    assert_eq!(said.left(), [4, 1, 0]);
+    let message = "a held connection was lost: the connection was closed";
+    assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
 }
 
 /// Anything that comes between two levels: one arrival, over a connection of its own.
@@ -173,7 +172,9 @@ fn what_stays_for_a_level_that_never_comes_is_closed_at_the_end() {
     let target = Scripted::start(|_| ok());
     let [first, _] = levels([7, 9], None);
     let rig = Rig::start(setting(visit(), target.address), vec![first], 2);
-    assert_eq!(rig.until_over().held(), [7, 0, 0, 0, 0]);
+    let said = rig.until_over();
+    // Closed from here, and so not lost.
+    assert_eq!((said.held(), said.left()), ([7, 0, 0, 0, 0], [7, 0, 0]));
 }
 
 #[test]

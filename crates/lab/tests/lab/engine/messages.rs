@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::drive::Setting;
-use lab::plan::{Leg, Schedule};
+use lab::plan::Leg;
 use lab::record::{Op, Trouble};
-use lab::scenario::{Document, Opening, Reconnect, Scenario};
+use lab::scenario::{Document, Reconnect, Scenario};
 use serde_json::{Value, json};
 
-use super::{Rig, Said, burst, clients, leg, rate, setting};
+use super::{HOUR, Rig, Said, burst, clients, leg, rate, setting};
 use crate::scripted::Gate;
 use crate::spoken::{Heard, PROTO, Reply, Spoken, Tongue};
 
@@ -57,9 +57,7 @@ fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Setting {
 
 /// So many connections, each of which joins first, and a rate across them: until somebody ends it.
 fn hold(connections: u64, rate_per_s: f64) -> Leg {
-    let (rate_per_s, lasting) = (Some(rate_per_s), Duration::from_secs(3600));
-    let leg = leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1);
-    Leg { opening: Some(1), ..leg }
+    Leg { opening: Some(1), ..super::hold(connections, Some(rate_per_s), HOUR) }
 }
 
 /// Ends it when so many journeys are over, those that join included.

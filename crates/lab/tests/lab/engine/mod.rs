@@ -22,7 +22,7 @@ use hdrhistogram::Histogram;
 use lab::drive::{Begun, Crew, Gauges, Moment, Report, Segment, Setting};
 use lab::plan::{Leg, Schedule};
 use lab::record::{ErrorNote, HeldCell, Interval, Op, Trouble};
-use lab::scenario::{Document, Each, Reconnect, Scenario};
+use lab::scenario::{Document, Each, Opening, Reconnect, Scenario};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::scripted::Scripted;
@@ -103,6 +103,14 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
         segment: Segment { first: 0, count: 0, of: 0 },
         processes: None,
     }
+}
+
+/// Longer than any test.
+pub(super) const HOUR: Duration = Duration::from_secs(3600);
+
+/// So many connections, and a rate across them.
+pub(super) fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> Leg {
+    leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1)
 }
 
 pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
@@ -320,6 +328,14 @@ impl Said {
     /// Connections that stood when their part began.
     pub(super) fn kept(&self) -> u64 {
         self.intervals.iter().flat_map(|interval| &interval.held).map(|cell| cell.kept).sum()
+    }
+
+    /// Connections that stood when their part was over, and those of them that were lost before a later one went on with
+    /// them: in order, and otherwise.
+    pub(super) fn left(&self) -> [u64; 3] {
+        let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
+        let sum = |of: fn(&HeldCell) -> u64| cells().map(of).sum();
+        [sum(|cell| cell.left), sum(|cell| cell.closed_after), sum(|cell| cell.dropped_after)]
     }
 
     pub(super) fn retries(&self) -> u64 {

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lab::drive::{Crew, Processes, Setting};
-use lab::plan::Schedule;
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 
-use super::{Rig, burst, document, leg, rate, scenario, setting};
+use super::{HOUR, Rig, burst, document, hold, leg, rate, scenario, setting};
 use crate::scripted::{Act, Scripted, answer, ok};
 
 const ASKED: &str = "LAB_WORKER_WHEN_ASKED";
@@ -81,10 +80,7 @@ fn processes_together_do_what_threads_would() {
 #[test]
 fn they_hold_are_cut_and_stop_like_threads() {
     let target = Scripted::start(creates);
-    let lasting = Duration::from_secs(3600);
-    let hold =
-        Schedule::Hold { connections: 41, opening: lab::scenario::Opening::default(), rate_per_s: None, lasting };
-    let legs = vec![leg(hold, 1), lab::plan::Leg { part: 1, ..leg(rate(100.0, 3_600_000), 4) }];
+    let legs = vec![hold(41, None, HOUR), lab::plan::Leg { part: 1, ..leg(rate(100.0, 3_600_000), 4) }];
     let rig = Rig::start(split(target.address), legs, 2);
     rig.await_gauges(|gauges| gauges.held == 41 && gauges.over >= 19);
     rig.crew.cut(0);

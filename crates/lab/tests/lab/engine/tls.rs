@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lab::drive::{Client, Failure};
-use lab::plan::{Leg, Schedule};
+use lab::plan::Leg;
 use lab::record::Trouble;
 use lab::scenario::{Base, Reconnect, Scenario};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use super::{Rig, Said, burst, clients, leg, scenario, setting, visit};
+use super::{HOUR, Rig, Said, burst, clients, hold, leg, scenario, setting, visit};
 use crate::scripted::{Act, Asked, Scripted, answer, ok};
 
 /// A certificate for a name, signed by itself, as a server's configuration and as a file.
@@ -153,15 +153,8 @@ fn a_target_without_tls_is_no_connection() {
 fn connections_are_held_after_their_handshake() {
     let identity = Identity::of("127.0.0.1");
     let target = Scripted::secure(|_| ok(), identity.config.clone());
-    let lasting = Duration::from_secs(3600);
-    let schedule = Schedule::Hold {
-        connections: 10,
-        opening: lab::scenario::Opening::default(),
-        rate_per_s: Some(200.0),
-        lasting,
-    };
     let scenario = over_tls(visit(), &target, Some(&identity));
-    let rig = Rig::start(setting(scenario, target.address), vec![leg(schedule, 1)], 2);
+    let rig = Rig::start(setting(scenario, target.address), vec![hold(10, Some(200.0), HOUR)], 2);
     rig.await_gauges(|gauges| gauges.held == 10 && gauges.over >= 20);
     rig.crew.cut(0);
     let said = rig.until_over();

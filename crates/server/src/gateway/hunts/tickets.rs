@@ -97,11 +97,11 @@ async fn get_ticket(
 
 /// Take a ticket back
 ///
-/// **Who:** the one who took it. It ends as `cancelled`, unless it has ended; one whose hunt is made at this moment may still be
-/// `matched`.
+/// **Who:** its party: without one of them it is not the party that was to play. It ends as `cancelled`, unless it has ended; one whose
+/// hunt is made at this moment may still be `matched`.
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, as it is now.", body = TicketView),
-    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or somebody else's", body = Problem, content_type = "application/problem+json"),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
     (status = 410, description = "`ticket_lost`: the process that took it has ended, and the ticket with it: take another one", body = Problem, content_type = "application/problem+json"),
     (status = 421, description = "`ticket_elsewhere`: another server took it: ask there; if that one is gone, the ticket has ended with it", body = Problem, content_type = "application/problem+json"),
 ))]

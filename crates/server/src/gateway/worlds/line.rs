@@ -151,15 +151,21 @@ impl Line {
         self.outbox().is_held = true;
     }
 
-    /// Says this, and then what was told meanwhile.
+    /// Says this, and then what was told meanwhile; nothing, where the connection was ended meanwhile.
     pub(super) fn release(&self, first: Option<&impl Told>) {
         let mut frames = Vec::new();
         if let Some(first) = first {
             encode(first, self.format(), &mut frames);
         }
         let mut outbox = self.outbox();
+        let was_held = std::mem::take(&mut outbox.is_held);
+        if self.is(ENDED) {
+            if was_held {
+                outbox.bytes = Vec::new();
+            }
+            return;
+        }
         frames.append(&mut outbox.bytes);
-        outbox.is_held = false;
         self.state.fetch_and(!BEHIND, Ordering::AcqRel);
         self.put(&mut outbox, &frames);
     }
@@ -210,7 +216,10 @@ impl Line {
         if self.is(ENDED) {
             return;
         }
-        outbox.is_held = false;
+        if std::mem::take(&mut outbox.is_held) {
+            // What follows from an answer that nobody gets any more.
+            outbox.bytes = Vec::new();
+        }
         let mut frames = Vec::new();
         match parting {
             Parting::Gone => outbox.bytes = Vec::new(),

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use wire::world::{Asked, Refusal, Watched};
+use wire::world::{Asked, Refusal};
 
 /// The code of an input that was not taken because too many wait.
 const BUSY: &str = "busy";
@@ -54,17 +54,20 @@ impl Live {
         INPUTS.with_borrow_mut(|inputs| {
             inputs.clear();
             let Self { line, ears, door, place, .. } = self;
+            let mut is_leaving = false;
             let heard = hear(ears, line, now_us, &mut |asked| {
                 let Some(seated) = place else { return Err(Parting::Gone) };
                 if let Asked::Leave(_) = asked {
-                    place.take().into_iter().for_each(Place::leave);
+                    is_leaving = true;
                     return Err(Parting::Bye(None));
                 }
                 inputs.extend(take(line, seated, &asked, now_us)?);
                 Ok(Flow::On)
             });
-            // Whatever came before the end was said all the same.
-            send(line, door, inputs).and(heard)
+            // Whatever came before the end was said all the same, and is in the mailbox before it.
+            let sent = send(line, door, inputs);
+            place.take_if(|_| is_leaving).into_iter().for_each(Place::leave);
+            sent.and(heard)
         })
     }
 }
@@ -106,10 +109,11 @@ fn take(line: &Line, place: &Place, asked: &Asked, now_us: i64) -> Result<Option
         Asked::Grab(grab) => input(grab.seq, What::Grab),
         Asked::Watch(watch) => {
             let options = watch.view.map(view_options).transpose();
-            match options.map(|options| (options, place.watch(options))) {
-                Ok((_, Ok(()))) => line.say(&Watched { view: watch.view }),
-                Ok((_, Err(SendError::Busy))) => refuse_busy(line, 0),
-                Ok((_, Err(SendError::Gone(why)))) => return Err(Parting::Ended(why.into())),
+            match options.map(|options| place.watch(options)) {
+                // The world answers, in its turn: views as before are still on their way.
+                Ok(Ok(())) => {}
+                Ok(Err(SendError::Busy)) => refuse_busy(line, 0),
+                Ok(Err(SendError::Gone(why))) => return Err(Parting::Ended(why.into())),
                 Err(refused) => {
                     let mut frame = Vec::new();
                     put_refusal(0, refused, line.format(), &mut frame);

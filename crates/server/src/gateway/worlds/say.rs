@@ -2,13 +2,15 @@
 
 use super::line::Line;
 use super::parting::{Farewell, Parting};
+use super::register::in_force;
 use crate::metrics::Word;
 use crate::worlds::{Ending, Outlet, Tiding};
 use engine::worlds::{Answer, Done, Entered, News, Refusal as Refused, RoundPhase, RoundShown, ViewDelta};
 use rules::world::{Cell, Indicator, Item as Lying, PowerUp};
 use std::cell::RefCell;
 use wire::world::{
-    Dug, Format, Grabbed, Item, ItemKind, Moved, Mover, Place, Refusal, Round, RoundPhase as Phase, Score, View, encode,
+    Dug, Format, Grabbed, Item, ItemKind, Moved, Mover, Place, Refusal, Round, RoundPhase as Phase, Score, View,
+    Watched, encode,
 };
 
 thread_local! {
@@ -33,6 +35,10 @@ impl Outlet for Line {
             Tiding::News(news) => {
                 lines.said(Word::News);
                 encode(&told(news), format, out);
+            }
+            Tiding::Watched(options) => {
+                lines.said(Word::Answer);
+                encode(&Watched { view: options.map(in_force) }, format, out);
             }
         }
     }

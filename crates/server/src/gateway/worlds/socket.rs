@@ -25,6 +25,8 @@ use wire::world::Framing;
 /// What every server of WebSockets appends to a key (section 1.3).
 const APPENDED: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const VERSION: &str = "13";
+/// Bytes of a key (section 4.1).
+const NONCE_BYTES: usize = 16;
 
 /// Move in a world, over a WebSocket
 ///
@@ -67,10 +69,15 @@ fn accepted(headers: &HeaderMap) -> Option<HeaderValue> {
     let is_asked =
         has_token(headers, &header::CONNECTION, "upgrade") && has_token(headers, &header::UPGRADE, "websocket");
     let is_known = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == VERSION);
-    let key = headers.get(header::SEC_WEBSOCKET_KEY)?;
+    let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|key| is_nonce(key))?;
     let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(APPENDED).finalize();
     let accept = HeaderValue::try_from(BASE64_STANDARD.encode(digest)).ok()?;
     (is_asked && is_known).then_some(accept)
+}
+
+/// Sixteen bytes, however they were drawn.
+fn is_nonce(key: &HeaderValue) -> bool {
+    BASE64_STANDARD.decode(key.as_bytes()).is_ok_and(|bytes| bytes.len() == NONCE_BYTES)
 }
 
 fn has_token(headers: &HeaderMap, name: &HeaderName, token: &str) -> bool {
@@ -103,6 +110,9 @@ mod tests {
                 all.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, one)| one.clone()).collect();
             check(&rest, None);
         }
-        check(&[key, (header::SEC_WEBSOCKET_VERSION, "8"), upgrade, connection], None);
+        check(&[key, (header::SEC_WEBSOCKET_VERSION, "8"), upgrade.clone(), connection.clone()], None);
+        for no_nonce in ["", "abc", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZSE=", "the sample nonce, as text"] {
+            check(&[(header::SEC_WEBSOCKET_KEY, no_nonce), version.clone(), upgrade.clone(), connection.clone()], None);
+        }
     }
 }

@@ -4,13 +4,13 @@
 //! Time here is the monotonic clock's, in microseconds since the crew began.
 
 use super::desk::{Desk, Word};
-use super::plan::Plan;
+use super::plan::Share;
 use super::tally::{Report, Tally};
 use crate::metrics::Metrics;
 use crate::worlds::door::{Door, SendError};
 use crate::worlds::ring::Ring;
 use crate::worlds::writer::crews::{actor_of, tag};
-use engine::limits::{ACTOR_REGISTRATIONS_MAX, ACTOR_REPORT_EVERY};
+use engine::limits::{ACTOR_LOOK_EVERY, ACTOR_REGISTRATIONS_MAX, ACTOR_REPORT_EVERY};
 use engine::worlds::{Answer, Input, MoverId, Registration, Seat, What};
 use rules::world::{Indicator, Step};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ enum State {
 pub(super) struct Crew {
     door: Door,
     desk: Arc<Desk>,
-    plan: Plan,
+    share: Share,
     /// The crew's number in the world, once it sits.
     number: Option<u16>,
     /// Tells this crew's dice from others'.
@@ -63,6 +63,10 @@ pub(super) struct Crew {
     answers: Vec<Answer>,
     words: Vec<Word>,
     coming: usize,
+    /// When the next one may come in.
+    next_at_us: u64,
+    /// Places that are wanted again though their actors have gone.
+    vacant: Vec<u32>,
     wanted: u32,
     begun: Instant,
     now_us: u64,
@@ -76,19 +80,12 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    pub(super) fn new(
-        door: Door,
-        desk: Arc<Desk>,
-        plan: Plan,
-        number: u32,
-        tally: Arc<Tally>,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        let begun = Instant::now();
+    pub(super) fn new(door: Door, desk: Arc<Desk>, number: u32, tally: Arc<Tally>, metrics: Arc<Metrics>) -> Self {
+        let (begun, share) = (Instant::now(), tally.share());
         Self {
             door,
             desk,
-            plan,
+            share,
             number: None,
             salt: u64::from(number) << 32,
             actors: Vec::new(),
@@ -98,7 +95,9 @@ impl Crew {
             answers: Vec::new(),
             words: Vec::new(),
             coming: 0,
-            wanted: tally.wanted(),
+            next_at_us: micros(share.lead),
+            vacant: Vec::new(),
+            wanted: share.plan.count,
             begun,
             now_us: 0,
             report: Report::new(),
@@ -155,6 +154,11 @@ impl Crew {
             actor.seq = answer.seq.wrapping_add(1);
             match actor.state {
                 State::Moving => actor.state = State::Resting,
+                State::Leaving if number < self.wanted => {
+                    // It was to go, and is wanted again.
+                    (actor.state, actor.due_us) = (State::Resting, self.now_us + micros(self.share.plan.period));
+                    self.arm(number);
+                }
                 State::Leaving => self.dismiss(number),
                 State::Coming | State::Resting | State::Gone => {}
             }
@@ -178,26 +182,43 @@ impl Crew {
                     // The world is full: more would not come in either.
                     self.wanted = self.wanted.min(self.report.registered);
                 }
-                Word::Wanted(wanted) => self.wanted = wanted,
+                Word::Wanted(share) => self.want(share),
                 Word::Ended(_) => self.is_ended = true,
             }
         }
         self.words = words;
     }
 
+    /// Something else is wanted: whoever comes from now on begins as it says, and everybody's next move is the first at its pace.
+    fn want(&mut self, share: Share) {
+        (self.share, self.wanted) = (share, share.plan.count);
+        self.next_at_us = self.next_at_us.max(self.now_us + micros(share.lead));
+        self.vacant.clear();
+        self.forget_gone();
+        let gone = |number: &u32| self.actors[*number as usize].state == State::Gone;
+        self.vacant = (0..self.wanted.min(self.actors.len() as u32)).rev().filter(gone).collect();
+    }
+
+    /// Those who were the last are forgotten once they have gone.
+    fn forget_gone(&mut self) {
+        while self.vacant.is_empty() && self.actors.last().is_some_and(|actor| actor.state == State::Gone) {
+            self.actors.pop();
+        }
+    }
+
     fn came_in(&mut self, number: u32, seat: Seat, next_seq: u32) {
         self.coming -= 1;
         let Some(actor) = self.actors.get_mut(number as usize) else { return };
-        let period_us = micros(self.plan.period).max(1);
+        let period_us = micros(self.share.plan.period).max(1);
         let phase_us = dice(self.salt | u64::from(number), u64::MAX) % period_us;
         let due_us = self.now_us + phase_us;
         *actor = Actor { due_us, intended_us: due_us, seat, seq: next_seq, state: State::Resting, has_moved: false };
-        self.ring.arm(number, actor.due_us);
+        self.arm(number);
         self.report.registered += 1;
     }
 
     fn is_short(&self) -> bool {
-        self.number.is_some() && (self.actors.len() as u32) < self.wanted
+        self.number.is_some() && (!self.vacant.is_empty() || (self.actors.len() as u32) < self.wanted)
     }
 
     /// Asks for more actors to be let in, as the plan's pace and the places for those under way allow.
@@ -206,13 +227,13 @@ impl Crew {
             && self.is_short()
             && self.coming < ACTOR_REGISTRATIONS_MAX
         {
-            let number = self.actors.len() as u32;
-            if u64::from(number) * micros(self.plan.start_delay) > self.now_us {
+            if self.next_at_us > self.now_us {
                 return;
             }
+            let number = self.vacant.last().copied().unwrap_or(self.actors.len() as u32);
             let registration = Registration {
                 indicator: Indicator::ACTOR,
-                at: self.plan.spawn,
+                at: self.share.plan.spawn,
                 view: None,
                 player: None,
                 name: None,
@@ -223,8 +244,13 @@ impl Crew {
                 return;
             }
             let seat = Seat { slot: 0, id: MoverId(0) };
-            self.actors.push(Actor { due_us: 0, intended_us: 0, seat, seq: 0, state: State::Coming, has_moved: false });
+            let actor = Actor { due_us: 0, intended_us: 0, seat, seq: 0, state: State::Coming, has_moved: false };
+            match self.vacant.pop() {
+                Some(number) => self.actors[number as usize] = actor,
+                None => self.actors.push(actor),
+            }
             self.coming += 1;
+            self.next_at_us += micros(self.share.pace);
         }
     }
 
@@ -253,10 +279,10 @@ impl Crew {
             return;
         }
         if actor.due_us > self.now_us {
-            return self.ring.arm(number, actor.due_us);
+            return self.arm(number);
         }
         // A timer that comes whole periods late has let moves fall out: they are counted, not made up for.
-        let period_us = micros(self.plan.period).max(1);
+        let period_us = micros(self.share.plan.period).max(1);
         let passed = (self.now_us - actor.due_us) / period_us;
         self.report.missed += passed;
         actor.due_us += passed * period_us;
@@ -271,8 +297,14 @@ impl Crew {
             State::Moving => self.report.missed += 1,
             State::Coming | State::Leaving | State::Gone => return,
         }
-        actor.due_us += swayed(period_us, micros(self.plan.jitter), chance >> 32);
-        self.ring.arm(number, actor.due_us);
+        actor.due_us += swayed(period_us, micros(self.share.plan.jitter), chance >> 32);
+        self.arm(number);
+    }
+
+    /// Sets an actor's timer for its next move; one that rests for long is looked at now and then, for it may be wanted no more.
+    fn arm(&mut self, number: u32) {
+        let look_us = self.now_us + micros(ACTOR_LOOK_EVERY);
+        self.ring.arm(number, self.actors[number as usize].due_us.min(look_us));
     }
 
     /// Hands over what was made; what the mailbox does not take waits for the next tick.
@@ -298,9 +330,7 @@ impl Crew {
 
     /// Tells now and then what was counted.
     fn tell(&mut self) {
-        while self.actors.last().is_some_and(|actor| actor.state == State::Gone) {
-            self.actors.pop();
-        }
+        self.forget_gone();
         let now = Instant::now();
         if now >= self.report_at {
             self.report_at = now + ACTOR_REPORT_EVERY;

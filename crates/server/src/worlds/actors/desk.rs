@@ -1,5 +1,6 @@
 //! Where a crew of actors gets its answers: one tray for all of them.
 
+use super::plan::Share;
 use crate::worlds::outlet::Ending;
 use crate::worlds::tray::Tray;
 use engine::worlds::{Answer, Refusal, Seat};
@@ -13,8 +14,8 @@ pub(in crate::worlds) enum Word {
     Registered { actor: u32, seat: Seat, next_seq: u32 },
     /// The world did not let an actor in.
     Refused { actor: u32, refusal: Refusal },
-    /// So many actors are wanted from now on.
-    Wanted(u32),
+    /// This is wanted from now on.
+    Wanted(Share),
     /// The world has left memory.
     Ended(Ending),
 }

@@ -9,14 +9,15 @@ pub(super) mod desk;
 mod plan;
 mod tally;
 
-pub use plan::{ActorStats, MoveTime, Plan};
+pub use plan::{ActorStats, MoveTime, OutsideOfWorld, Plan};
 
 use super::{VisitError, Worlds};
 use crew::Crew;
 use desk::{Desk, Word};
 use engine::ids::WorldName;
 use engine::limits::{ACTOR_REVISIT, ACTORS_MAX};
-use rules::world::Cell;
+use plan::Share;
+use rules::world::{Cell, Size};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tally::Tally;
@@ -40,13 +41,17 @@ pub enum ActorError {
     /// So many may not be.
     #[error("at most {ACTORS_MAX} actors move in one world")]
     TooMany,
+    /// They would begin outside of the world.
+    #[error(transparent)]
+    Outside(#[from] OutsideOfWorld),
     /// The world is not to be had here.
     #[error(transparent)]
     Visit(#[from] VisitError),
 }
 
 impl Worlds {
-    /// Lets so many actors move in a world. When some move there already, only their number is changed; with 0 all go.
+    /// Lets actors move in a world by this plan. Where some move already, those who come from now on begin as it says, and all go on
+    /// at its pace; with a count of 0 all go.
     ///
     /// # Errors
     /// See [`ActorError`].
@@ -56,17 +61,21 @@ impl Worlds {
         }
         // Whoever asks learns whether the world can be had.
         let door = self.visit(name).await?;
-        drop(door);
+        plan.fits(name, door.facts().settings.size)?;
+        self.post_actors(name, plan);
+        Ok(())
+    }
+
+    /// The same without a look whether the world can be had now: the crews visit it until it can.
+    pub(super) fn post_actors(&self, name: &WorldName, plan: Plan) {
         let crews = u32::try_from(self.settings().actor_threads.max(1)).unwrap_or(1);
-        let share = |crew: u32| plan.count / crews + u32::from(crew < plan.count % crews);
         let mut register = self.shared.actors.lock();
         if let Some(posted) = register.get(name) {
-            posted.iter().zip(0..).for_each(|(posted, crew)| posted.want(share(crew)));
+            posted.iter().zip(0..).for_each(|(posted, crew)| posted.want(plan.share(crew, crews)));
         } else if plan.count > 0 {
-            let posted = (0..crews).map(|crew| self.post(name, Plan { count: share(crew), ..plan }, crew)).collect();
+            let posted = (0..crews).map(|crew| self.post(name, plan.share(crew, crews), crew)).collect();
             register.insert(name.clone(), posted);
         }
-        Ok(())
     }
 
     /// What the actors of a world come to; nothing when there are none.
@@ -79,20 +88,22 @@ impl Worlds {
     }
 
     /// Starts a crew: a task that visits the world and, while it is here, a thread that lets actors move.
-    fn post(&self, name: &WorldName, plan: Plan, number: u32) -> Posted {
-        let (tally, place) = (Arc::new(Tally::new(plan.count)), Arc::new(Mutex::new(None)));
+    fn post(&self, name: &WorldName, share: Share, number: u32) -> Posted {
+        let (tally, place) = (Arc::new(Tally::new(share)), Arc::new(Mutex::new(None)));
         let posted = Posted { tally: tally.clone(), desk: place.clone() };
         let (worlds, name) = (self.clone(), name.clone());
         tokio::spawn(async move {
-            while tally.wanted() > 0 {
+            let mut said = None;
+            while tally.share().plan.count > 0 {
                 match worlds.visit(&name).await {
                     Ok(door) => {
+                        said = None;
                         let desk = Arc::new(Desk::new());
                         *lock(&place) = Some(desk.clone());
                         let (ended, has_ended) = oneshot::channel();
                         let (metrics, tally) = (worlds.shared.metrics.clone(), tally.clone());
                         let crew = move || {
-                            Crew::new(door, desk, plan, number, tally, metrics).run();
+                            Crew::new(door, desk, number, tally, metrics).run();
                             let _ = ended.send(());
                         };
                         if let Err(error) = std::thread::Builder::new().name("world-actors".to_owned()).spawn(crew) {
@@ -103,9 +114,12 @@ impl Worlds {
                         *lock(&place) = None;
                     }
                     Err(VisitError::Draining | VisitError::NoSuchWorld | VisitError::Over) => break,
-                    Err(why) => {
+                    // Once for each reason: it may be so for as long as another node lives.
+                    Err(why) if said.as_ref() != Some(&why) => {
                         tracing::warn!(world = %name, error = %why, "actors cannot come into their world; they try again");
+                        said = Some(why);
                     }
+                    Err(_) => {}
                 }
                 sleep(ACTOR_REVISIT).await;
             }
@@ -116,11 +130,11 @@ impl Worlds {
 }
 
 impl Posted {
-    fn want(&self, count: u32) {
-        self.tally.want(count);
+    fn want(&self, share: Share) {
+        self.tally.want(share);
         if let Some(desk) = &*lock(&self.desk) {
-            // A crew that has just ended begins anew with this number.
-            let _ = desk.tray.order(Word::Wanted(count));
+            // A crew that has just ended begins anew with this.
+            let _ = desk.tray.order(Word::Wanted(share));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What somebody wants of actors, and what they come to: plain values.
 
-use super::Cell;
+use super::{Cell, Size};
+use crate::config::Config;
+use engine::ids::WorldName;
 use std::time::Duration;
 
 /// How actors are let loose.
@@ -19,11 +21,69 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The actors that the configuration lets loose.
+    #[must_use]
+    pub fn of_config(config: &Config) -> Self {
+        Self {
+            count: config.worlds_actors,
+            start_delay: config.worlds_actor_start_delay,
+            spawn: config.worlds_actor_spawn,
+            period: config.worlds_actor_period,
+            jitter: config.worlds_actor_jitter,
+        }
+    }
+
+    /// Whether actors can begin so in a world of this size.
+    ///
+    /// # Errors
+    /// [`OutsideOfWorld`].
+    pub fn fits(&self, name: &WorldName, size: Size) -> Result<(), OutsideOfWorld> {
+        match self.spawn.filter(|at| !size.contains(*at)) {
+            Some(at) => Err(OutsideOfWorld { at, name: name.clone(), size }),
+            None => Ok(()),
+        }
+    }
+
     /// So many actors, anywhere, a move a second each.
     #[must_use]
     pub fn of(count: u32) -> Self {
         let (start_delay, jitter) = (Duration::ZERO, Duration::ZERO);
         Self { count, start_delay, spawn: None, period: Duration::from_secs(1), jitter }
+    }
+}
+
+/// Actors would begin on a cell that the world does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "actors cannot begin at {},{}: the world {name} has {} x {} cells; choose x from 0 to {} and y from 0 to {}",
+    at.x, at.y, size.width, size.height, size.width - 1, size.height - 1
+)]
+pub struct OutsideOfWorld {
+    /// Where they were to begin.
+    pub at: Cell,
+    /// The world.
+    pub name: WorldName,
+    /// What it has.
+    pub size: Size,
+}
+
+/// What one crew of several does of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::worlds) struct Share {
+    /// The plan, with this crew's number of actors.
+    pub(super) plan: Plan,
+    /// Pause before the crew's first actor.
+    pub(super) lead: Duration,
+    /// Pause between two of its own: so long that all crews together keep the plan's.
+    pub(super) pace: Duration,
+}
+
+impl Plan {
+    /// What crew `crew` of `crews` does of it.
+    pub(super) fn share(self, crew: u32, crews: u32) -> Share {
+        let count = self.count / crews + u32::from(crew < self.count % crews);
+        let (lead, pace) = (self.start_delay * crew, self.start_delay * crews);
+        Share { plan: Self { count, ..self }, lead, pace }
     }
 }
 
@@ -64,4 +124,26 @@ pub struct ActorStats {
     pub run: MoveTime,
     /// Over the last seconds.
     pub window: MoveTime,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(count: u32, start_delay_ms: u64, crews: u32, want: &[(u32, u64, u64)]) {
+        let plan = Plan { start_delay: Duration::from_millis(start_delay_ms), ..Plan::of(count) };
+        let shares: Vec<_> = (0..crews)
+            .map(|crew| plan.share(crew, crews))
+            .map(|share| (share.plan.count, share.lead.as_millis() as u64, share.pace.as_millis() as u64))
+            .collect();
+        assert_eq!(shares, want);
+    }
+
+    #[test]
+    fn crews_together_do_what_was_planned_at_its_pace() {
+        check(5, 10, 1, &[(5, 0, 10)]);
+        check(5, 10, 2, &[(3, 0, 20), (2, 10, 20)]);
+        check(2, 0, 3, &[(1, 0, 0), (1, 0, 0), (0, 0, 0)]);
+    }
 }

@@ -1,9 +1,8 @@
 //! What a crew has counted: written by its thread now and then, read by whoever asks.
 
-use super::plan::{ActorStats, MoveTime};
+use super::plan::{ActorStats, MoveTime, Share};
 use hdrhistogram::Histogram;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Digits of a time that are kept.
@@ -27,7 +26,8 @@ pub(super) struct Report {
 
 /// What one crew comes to.
 pub(super) struct Tally {
-    wanted: AtomicU32,
+    /// What is wanted of it.
+    share: Mutex<Share>,
     counted: Mutex<Counted>,
 }
 
@@ -50,19 +50,19 @@ impl Report {
 }
 
 impl Tally {
-    pub(super) fn new(wanted: u32) -> Self {
+    pub(super) fn new(share: Share) -> Self {
         let counted = Counted { run: histogram(), window: VecDeque::new(), stats: ActorStats::default() };
-        Self { wanted: AtomicU32::new(wanted), counted: Mutex::new(counted) }
+        Self { share: Mutex::new(share), counted: Mutex::new(counted) }
     }
 
-    /// Actors that are wanted.
-    pub(super) fn wanted(&self) -> u32 {
-        self.wanted.load(Ordering::Relaxed)
+    /// What is wanted of it now.
+    pub(super) fn share(&self) -> Share {
+        *self.share.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// So many are wanted from now on.
-    pub(super) fn want(&self, count: u32) {
-        self.wanted.store(count, Ordering::Relaxed);
+    /// What is wanted of it from now on.
+    pub(super) fn want(&self, share: Share) {
+        *self.share.lock().unwrap_or_else(PoisonError::into_inner) = share;
     }
 
     /// Takes over what was counted; the report begins anew.
@@ -91,7 +91,7 @@ impl Tally {
 pub(super) fn stats(tallies: &[Arc<Tally>]) -> ActorStats {
     let (mut run, mut window, mut all) = (histogram(), histogram(), ActorStats::default());
     for tally in tallies {
-        all.planned += tally.wanted();
+        all.planned += tally.share().plan.count;
         let counted = tally.lock();
         run += &counted.run;
         counted.window.iter().for_each(|times| window += times);
@@ -126,10 +126,11 @@ fn histogram() -> Histogram<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worlds::actors::Plan;
 
     #[test]
     fn crews_are_counted_together_and_the_window_forgets() {
-        let tallies = [Arc::new(Tally::new(3)), Arc::new(Tally::new(2))];
+        let tallies = [0, 1].map(|crew| Arc::new(Tally::new(Plan::of(5).share(crew, 2))));
         let mut report = Report::new();
         report.moved(50_000);
         (report.registered, report.moving, report.missed, report.mailbox_max) = (3, 1, 2, 9);

@@ -1,7 +1,7 @@
 //! An outlet that remembers what it is told, and wakes whoever waits for it.
 
 use super::super::{Ending, Outlet, Tiding};
-use engine::worlds::{Answer, Done, News, Refusal, ViewDelta};
+use engine::worlds::{Answer, Done, News, Refusal, ViewDelta, ViewOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,6 +17,7 @@ pub(super) enum Heard {
     Answer(Answer),
     View(Box<ViewDelta>),
     News(News),
+    Watched(Option<ViewOptions>),
     End(Ending),
 }
 
@@ -84,6 +85,7 @@ impl Outlet for Ear {
             Tiding::Answer(answer) => Heard::Answer(**answer),
             Tiding::View(view) => Heard::View(Box::new((*view).clone())),
             Tiding::News(news) => Heard::News((*news).clone()),
+            Tiding::Watched(options) => Heard::Watched(*options),
         });
     }
 

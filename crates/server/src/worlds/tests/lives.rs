@@ -9,7 +9,7 @@ use engine::worlds::{Done, What};
 use futures_util::future::join_all;
 use rules::world::{Cell, Step};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MIDDLE: Cell = Cell { x: 5, y: 5 };
 const EAST: Cell = Cell { x: 6, y: 5 };
@@ -235,4 +235,64 @@ async fn actors_come_again_when_their_world_has_left_memory() {
     until("they were sent away", || house.loads.load(Ordering::Relaxed) == 2).await;
     let before = moves();
     until("they move again", || moves() > before + 8).await;
+}
+
+/// Some have gone, some are on their way out: wherever they stand in the crew, as many move again as are wanted.
+#[tokio::test]
+async fn actors_that_are_wanted_again_move_again() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let of = |count| Plan { period: Duration::from_secs(2), ..Plan::of(count) };
+    node.worlds.set_actors(&name(), of(101)).await.unwrap();
+    let registered = || node.worlds.actors(&name()).map_or(0, |stats| stats.registered);
+    until("all have come", || registered() == 101).await;
+    node.worlds.set_actors(&name(), of(2)).await.unwrap();
+    until("some have gone", || registered() < 101).await;
+    node.worlds.set_actors(&name(), of(101)).await.unwrap();
+    until("all have come again", || registered() == 101).await;
+}
+
+#[tokio::test]
+async fn actors_with_a_long_period_go_when_they_are_not_wanted() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    node.worlds.set_actors(&name(), Plan { period: Duration::from_secs(3_600), ..Plan::of(9) }).await.unwrap();
+    until("all have come", || node.worlds.actors(&name()).is_some_and(|stats| stats.registered == 9)).await;
+    node.worlds.set_actors(&name(), Plan::of(0)).await.unwrap();
+    until("the crews have gone", || node.worlds.actors(&name()).is_none()).await;
+}
+
+#[tokio::test]
+async fn actors_come_in_where_and_as_slowly_as_is_said_and_nowhere_else() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let outside = Plan { spawn: Some(Cell { x: 12, y: 0 }), ..Plan::of(1) };
+    let refused = node.worlds.set_actors(&name(), outside).await.unwrap_err().to_string();
+    assert!(
+        refused.starts_with("actors cannot begin at 12,0: the world plaza has 12 x 12 cells; choose x from 0 to 11")
+    );
+    let hour = Duration::from_secs(3_600);
+    let slow = Plan { spawn: Some(MIDDLE), period: hour, start_delay: Duration::from_millis(20), ..Plan::of(20) };
+    let begun = Instant::now();
+    node.worlds.set_actors(&name(), slow).await.unwrap();
+    until("all have come", || node.worlds.actors(&name()).is_some_and(|stats| stats.registered == 20)).await;
+    // The first comes at once, however many crews there are, and each pause is waited for.
+    assert!(begun.elapsed() >= slow.start_delay * 19, "{:?}", begun.elapsed());
+    let picture = node.visit().await.unwrap().picture().await.unwrap();
+    let section = picture.section(engine::worlds::Region::whole(picture.size())).unwrap();
+    let stands: Vec<_> = section.movers.iter().map(|(cell, _, count)| (*cell, *count)).collect();
+    assert_eq!(stands, [(MIDDLE, 20)]);
+}
+
+/// The plan of a configuration waits for its world: a node that came second has it once the first is gone.
+#[tokio::test]
+async fn actors_of_the_configuration_come_once_their_world_can_be_had() {
+    let house = House::with_world(false);
+    let first = Node::start(&house, "a");
+    drop(first.visit().await.unwrap());
+    let second = Node::start(&house, "b");
+    second.worlds.post_actors(&name(), Plan::of(3));
+    assert_eq!(second.worlds.actors(&name()).map(|stats| stats.planned), Some(3));
+    first.stop().await;
+    until("they have come", || second.worlds.actors(&name()).is_some_and(|stats| stats.registered == 3)).await;
 }

@@ -9,6 +9,8 @@ const VIEWERS: u32 = 1_000;
 const SLICE_US: u64 = 2_000;
 /// Turns are looked for a little after whole slices, so that hardly one is due at the very microsecond.
 const OFFSET_US: u64 = 777;
+/// From one round of a writer to the next.
+const ROUND_US: u64 = 500;
 
 /// So many viewers who come in the same moment.
 fn all_at_once(count: u32, per_s: u8) -> Posts {
@@ -31,6 +33,20 @@ fn viewers_who_come_at_once_are_spread_over_the_tick() {
     let mut posts = all_at_once(VIEWERS, 5);
     assert_eq!(turns(&mut posts, 0).len(), VIEWERS as usize, "everybody sees something at once");
     for slice in 0..500 {
+        let served = turns(&mut posts, slice * SLICE_US + OFFSET_US).len();
+        assert!(served <= 2 * VIEWERS as usize / 100, "{served} in one of the hundred slices of a tick");
+    }
+}
+
+/// A writer serves so many in a round and no more: whoever is shown his first view in a later round is no less spread.
+#[test]
+fn viewers_who_come_at_once_are_spread_however_many_rounds_their_first_view_takes() {
+    let mut posts = all_at_once(VIEWERS, 5);
+    for round in 0..10 {
+        let served = (0..100).filter(|_| posts.next_turn(round * ROUND_US).is_some()).count();
+        assert_eq!(served, 100);
+    }
+    for slice in 10 * ROUND_US / SLICE_US + 1..500 {
         let served = turns(&mut posts, slice * SLICE_US + OFFSET_US).len();
         assert!(served <= 2 * VIEWERS as usize / 100, "{served} in one of the hundred slices of a tick");
     }

@@ -4,7 +4,7 @@ use super::ear::{Ear, Heard};
 use super::house::{House, Node, settings, until, viewer, walker};
 use crate::worlds::{Ending, SendError, Settings};
 use engine::limits::MOVER_GRACE;
-use engine::worlds::{Done, Input, MoverId, What};
+use engine::worlds::{Done, Input, MoverId, ViewOptions, What};
 use rules::world::{Cell, Step};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,6 +21,14 @@ async fn sees(ear: &Arc<Ear>, who: MoverId, cell: Cell) -> u32 {
         _ => None,
     })
     .await
+}
+
+/// Waits until this viewer gets a full view of this radius.
+async fn sees_full(ear: &Arc<Ear>, radius: u8) {
+    ear.wait("a full view", |heard| {
+        matches!(heard, Heard::View(view) if view.is_full && view.radius_x == radius).then_some(())
+    })
+    .await;
 }
 
 async fn sees_leave(ear: &Arc<Ear>, who: MoverId) {
@@ -123,6 +131,30 @@ async fn who_comes_back_through_another_connection_ends_the_first() {
     drop(first);
     assert!(second.step(Step::E).await.is_ok(), "the late end of the first connection is not his");
     assert_eq!(second.door.picture().await.unwrap().stats().lost, 0);
+}
+
+#[tokio::test]
+async fn other_views_are_promised_behind_the_last_as_before_and_ahead_of_the_first_as_asked_for() {
+    let node = Node::start(&House::with_world(false), "a");
+    let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
+    sees_full(&looker.ear, 12).await;
+    let narrow = ViewOptions { radius_x: 3, radius_y: 2, per_s: 60 };
+    looker.place.watch(Some(narrow)).unwrap();
+    sees_full(&looker.ear, 3).await;
+    let heard = looker.ear.all();
+    let at = heard.iter().position(|heard| matches!(heard, Heard::Watched(options) if *options == Some(narrow)));
+    let (before, after) = heard.split_at(at.expect("he is told what is in force"));
+    let shown = |heard: &[Heard]| -> Vec<(bool, u8)> {
+        heard
+            .iter()
+            .filter_map(|heard| match heard {
+                Heard::View(view) => Some((view.is_full, view.radius_x)),
+                _ => None,
+            })
+            .collect()
+    };
+    assert!(shown(before).iter().all(|(_, radius)| *radius == 12), "{before:?}");
+    assert_eq!(shown(after).first(), Some(&(true, 3)), "{after:?}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What a writer does with orders: who comes and goes, who watches, and what came of commits.
 
-use super::{Course, Writer};
+use super::{Course, Writer, catch_up};
 use crate::worlds::actors::desk::Word;
 use crate::worlds::door::{Hold, Order, Place, RegisterError, Reply};
 use crate::worlds::outlet::{Ending, Outlet};
@@ -59,6 +59,11 @@ impl<O: Outside> Writer<O> {
         // Refused is what the door lets nobody ask for.
         let _ = self.world.watch(hold.seat, options);
         self.posts.watch(line, options.map(|options| options.per_s), self.elapsed_us());
+        // Behind the last view as before, ahead of the first as asked for.
+        catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen);
+        if let Some(post) = self.posts.post(line) {
+            self.pen.watched(line, &post.outlet, options);
+        }
     }
 
     /// A connection is over. One that was replaced is nobody's any more.

@@ -8,11 +8,14 @@ use super::parting::{Farewell, Parting};
 use crate::gateway::listener::{Seat, Seats};
 use crate::metrics::Metrics;
 use crate::worlds::{Ending, Outlet, Tiding};
-use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOX_BYTES_MAX};
-use engine::worlds::{Answer, Done, MoverId, Refusal, Seat as Sits, ViewDelta};
+use engine::limits::{
+    MOVER_NAME_CHARS_MAX, VIEW_MARGIN_CELLS, VIEW_MOVERS_MAX, VIEW_RADIUS_MAX, WORLD_FRAME_BYTES_MAX,
+    WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOX_BYTES_MAX,
+};
+use engine::worlds::{Answer, Done, Entered, MoverId, Refusal, Seat as Sits, ViewDelta};
 use proptest::prelude::*;
 use prost::Message;
-use rules::world::Cell;
+use rules::world::{Cell, Indicator, Item, PowerUp};
 use rustix::net::sockopt;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -244,6 +247,28 @@ async fn what_is_told_before_the_first_answer_comes_behind_it() {
     assert_eq!(error.code, "replaced");
 }
 
+/// Three connections take the same mover up at once: two of them are replaced before they are answered.
+#[tokio::test]
+async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
+    for framing in [Framing::Delimited, Framing::Binary] {
+        let (mut client, line) = connection(framing).await;
+        line.hold();
+        tell(&line, &Tiding::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
+        line.end(Ending::Replaced);
+        line.release(Some(&Registered { id: 1, ..Registered::default() }));
+        tell(&line, &Tiding::Answer(&answer(1, Err(Refusal::Blocked))));
+        tokio::spawn(linger(line));
+        let mut heard = Vec::new();
+        client.read_to_end(&mut heard).await.unwrap();
+        let close = [&[0x88, 2 + b"replaced".len() as u8, 0x03, 0xf0][..], b"replaced"].concat();
+        let frame = match framing {
+            Framing::Delimited => heard.as_slice(),
+            _ => heard.strip_suffix(close.as_slice()).expect("a close is the last thing").get(1..).unwrap(),
+        };
+        assert!(matches!(said(frame).as_slice(), [Said::Error(error)] if error.code == "replaced"), "{heard:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
     let (mut client, line) = connection(Framing::Delimited).await;
@@ -305,6 +330,41 @@ fn a_view_is_told_as_it_was_cut() {
             View { left: vec![4], oldest_change_us: 5, ..View::default() },
         ];
         assert_eq!(said(&frames), want.map(|view| Said::View(Box::new(view))));
+    });
+}
+
+/// A client that reads everything at once is not cut off because there was much to see, in the wordiest language.
+#[test]
+fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
+    let side = 2 * u16::from(VIEW_RADIUS_MAX + VIEW_MARGIN_CELLS) + 1;
+    let cells = || (0..side).flat_map(|y| (0..side).map(move |x| Cell { x: 4_095 - x, y: 4_095 - y }));
+    let longest = Indicator::from(Item::PowerUp(PowerUp::DoubleStep));
+    let name: Arc<str> = "🎴".repeat(MOVER_NAME_CHARS_MAX).into();
+    let entered = |number| Entered {
+        id: MoverId(u32::MAX - number),
+        cell: Cell { x: 4_095, y: 4_095 },
+        indicator: Indicator::of_mover(19).unwrap(),
+        name: Some(name.clone()),
+    };
+    // A hunt's next round begins where bacteria live, and everybody around is somebody else.
+    let view = ViewDelta {
+        entered: (0..VIEW_MOVERS_MAX as u32).map(entered).collect(),
+        left: vec![MoverId(u32::MAX); VIEW_MOVERS_MAX],
+        items_gone: cells().collect(),
+        items_in: cells().map(|cell| (cell, longest)).collect(),
+        life_on: cells().collect(),
+        oldest_change_us: Some(i64::MAX),
+        ..ViewDelta::default()
+    };
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (_client, line) = connection(Framing::Text).await;
+        line.give_reasons();
+        let mut frames = Vec::new();
+        line.encode(&Tiding::View(&view), &mut frames);
+        let refused = answer(u32::MAX, Err(Refusal::OutOfOrder { expected: u32::MAX }));
+        (0..WORLD_FRAMES_BURST).for_each(|_| line.encode(&Tiding::Answer(&refused), &mut frames));
+        assert!(frames.len() <= WORLD_OUTBOX_BYTES_MAX, "{} bytes", frames.len());
     });
 }
 
