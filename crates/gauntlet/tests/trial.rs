@@ -5,8 +5,10 @@
 mod house;
 
 use house::{Folder, until};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -52,6 +54,69 @@ fn check_nothing_is_left(signal: Signal) {
 fn a_trial_that_is_interrupted_leaves_nothing_behind() {
     check_nothing_is_left(Signal::INT);
     check_nothing_is_left(Signal::TERM);
+}
+
+/// A trial of games that goes on for an hour, in a process group of its own, as a shell starts it at a terminal.
+fn start_at_terminal(folder: &Folder, more: &str) -> (Child, Vec<u32>) {
+    let line = format!("run demo --set phase.create.arrivals.batch=2 --set phase.create.arrivals.times=720 {more}");
+    let mut command = folder.gauntlet(&line);
+    command.process_group(0);
+    start(command)
+}
+
+/// Ctrl-C: the terminal's signal goes to everybody in the group.
+fn ctrl_c(lab: &Child) {
+    kill_process_group(Pid::from_child(lab), Signal::INT).unwrap();
+}
+
+/// What stands in a file of the run.
+fn recorded(folder: &Folder, name: &str) -> Option<String> {
+    let run = fs::read_dir(folder.path().join("runs")).ok()?.flatten().next()?;
+    fs::read_to_string(run.path().join(name)).ok()
+}
+
+/// Whether games were seen under way.
+fn has_games(folder: &Folder) -> Option<()> {
+    let timeline = recorded(folder, "timeline.jsonl")?;
+    let rows = timeline.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let mut works = rows.filter(|row| row["kind"] == "work");
+    works.any(|row| row["running"].as_u64() > Some(0)).then_some(())
+}
+
+#[test]
+fn a_ctrl_c_ends_the_load_and_the_report_says_whether_any_game_was_lost() {
+    let folder = Folder::new();
+    let (lab, started) = start_at_terminal(&folder, "--set think_ms=2");
+    until("games run", || has_games(&folder));
+    ctrl_c(&lab);
+    assert_eq!(ended(lab), Some(130));
+    let record: serde_json::Value = serde_json::from_str(&recorded(&folder, "run.json").unwrap()).unwrap();
+    let game = &record["work"]["game"];
+    assert_eq!(
+        (record["verdict"].as_str(), game["created"].as_u64()),
+        (Some("interrupted"), game["finished"].as_u64())
+    );
+    let gate =
+        |name: &str| record["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == name).unwrap().clone();
+    assert_eq!((&gate("reconciled")["value"], &gate("alive")["value"]), (&"equal".into(), &"yes".into()));
+    assert!(started.into_iter().all(is_dead));
+}
+
+#[test]
+fn a_second_ctrl_c_ends_at_once_and_leaves_no_process() {
+    let folder = Folder::new();
+    // Games that last for minutes: each move takes as long as it may.
+    let (mut lab, started) = start_at_terminal(&folder, "--set think_ms=10000 --set timeout_ms=1000");
+    let mut said = BufReader::new(lab.stderr.take().unwrap()).lines();
+    until("games run", || has_games(&folder));
+    ctrl_c(&lab);
+    assert!(said.any(|line| line.unwrap().contains("winding down")));
+    // It is not over: the games are given a while.
+    assert_eq!(lab.try_wait().unwrap(), None);
+    ctrl_c(&lab);
+    assert_eq!(ended(lab), Some(130));
+    assert!(said.any(|line| line.unwrap().contains("ended at once")) && recorded(&folder, "run.json").is_none());
+    until("server and bots have ended", || started.iter().all(|pid| is_dead(*pid)).then_some(()));
 }
 
 /// Gone, or dead and not yet collected by whoever inherited it.

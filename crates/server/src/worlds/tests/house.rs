@@ -42,7 +42,7 @@ pub(super) struct House {
     store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
     troubles: Lock<Vec<Trouble>>,
     random: AtomicUsize,
-    /// Whether commits of claims are held back.
+    /// Whether commits of claims and snapshots are held back.
     held: watch::Sender<bool>,
     /// Whether the next look at the clock breaks down.
     is_clock_broken: AtomicBool,
@@ -129,7 +129,7 @@ impl House {
         *self.troubles.lock().unwrap() = troubles.to_vec();
     }
 
-    /// Holds commits of claims back, or lets them go.
+    /// Holds commits of claims and snapshots back, or lets them go.
     pub(super) fn hold(&self, is_held: bool) {
         self.held.send_replace(is_held);
     }
@@ -214,11 +214,13 @@ impl Tenant for Touch {
         if is_lease && self.house.is_renewal_refused.swap(false, Ordering::Relaxed) {
             return Ok(Outcome::LeaseLost);
         }
+        if matches!(command, Command::World(WorldCommand::Append(_) | WorldCommand::Snapshot { .. })) {
+            let mut held = self.house.held.subscribe();
+            held.wait_for(|is_held| !is_held).await.unwrap();
+        }
         if !matches!(command, Command::World(WorldCommand::Append(_))) {
             return Ok(self.house.commit_now(command));
         }
-        let mut held = self.house.held.subscribe();
-        held.wait_for(|is_held| !is_held).await.unwrap();
         let trouble = self.house.troubles.lock().unwrap().pop();
         let unavailable = || StoreError::Unavailable { why: "told to fail".to_owned() };
         match trouble {

@@ -5,7 +5,7 @@ use super::house::{House, Node, name, settings, until, walker};
 use crate::worlds::actors::Plan;
 use crate::worlds::{Ending, RegisterError, Settings, VisitError};
 use engine::limits::LEASE;
-use engine::worlds::{Done, What};
+use engine::worlds::{Done, Registration, What};
 use futures_util::future::join_all;
 use rules::world::{Cell, Step};
 use std::sync::atomic::Ordering;
@@ -65,6 +65,27 @@ async fn a_world_in_which_nobody_is_leaves_memory_and_the_lease_with_it() {
 enum Last {
     Drained,
     Killed,
+}
+
+#[tokio::test]
+async fn a_leaving_world_waits_for_a_snapshot_under_way_which_would_come_after_its_last() {
+    let house = House::with_world(false);
+    let node = Node::start_with(&house, "a", Settings { snapshot_every: Duration::from_millis(1), ..settings() });
+    let mut player = node.come(walker(MIDDLE)).await;
+    house.hold(true);
+    assert!(player.step(Step::E).await.is_ok());
+    until("a snapshot is under way", || node.metrics.worlds().snapshot_bytes.get() > 0).await;
+    assert!(player.step(Step::W).await.is_ok());
+    let mailbox = player.door.inside.mailbox.clone();
+    let stopping = tokio::spawn(node.stop());
+    until("it leaves", || mailbox.is_refusing() && (mailbox.tray.is_asleep() || mailbox.tray.is_closed())).await;
+    assert!(!mailbox.tray.is_closed());
+    house.hold(false);
+    stopping.await.unwrap();
+    let node = Node::start(&house, "b");
+    let resume = Some((player.seat().id, player.registered.key));
+    let again = node.come(Registration { resume, ..walker(MIDDLE) }).await.registered;
+    assert_eq!((again.is_resumed, again.cell), (true, MIDDLE));
 }
 
 #[tokio::test]

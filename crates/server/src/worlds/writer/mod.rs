@@ -49,7 +49,7 @@ pub(super) struct Charge<O> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
     Serving,
-    /// Takes nothing new; ends when no claim is under way.
+    /// Takes nothing new; ends when nothing is under way to the store.
     Leaving,
     /// Over, in order: what is here is what is so.
     Ended(Ending),

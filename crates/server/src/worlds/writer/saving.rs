@@ -53,9 +53,9 @@ impl Saving {
         self.epoch
     }
 
-    /// Whether no claim waits for the store.
+    /// Whether no claim waits for the store, and no snapshot is on its way: it would come after the last one, and be older.
     pub(super) fn is_settled(&self) -> bool {
-        self.flight.is_none() && self.again.is_none()
+        self.flight.is_none() && self.again.is_none() && !self.is_snapshot_under_way
     }
 
     /// When there is something to do by itself.
