@@ -228,12 +228,22 @@ fn stands(run: &Run) -> String {
             format!(", the tightest is {} at {:.0} % of its limit", gate.name, gate.used.unwrap_or(0.0) * 100.0)
         }),
         Verdict::Failed => String::new(),
-        Verdict::Void => {
-            ", but the lab fell behind its own plan, so the others say nothing about the target".to_owned()
-        }
+        Verdict::Void => void(run),
         Verdict::Interrupted => "; the trial was ended before it was over".to_owned(),
     };
     format!("{word}: {gates}{detail}")
+}
+
+/// What is void, why, and what would help.
+fn void(run: &Run) -> String {
+    let (generator, failing) = (&run.results.generator, run.gates.iter().filter(|gate| !gate.ok).count());
+    let others = if failing == 1 { "the other one is".to_owned() } else { format!("the other {failing} are") };
+    format!(
+        "; {others} void, because the lab itself was late: 1 of 100 arrivals left more than {} after it was due, and {} \
+         are allowed. Ask for less, or give the lab processors of its own",
+        ms(generator.schedule_lag_ms.p99),
+        ms(Some(generator.lag_p99_max_ms)),
+    )
 }
 
 fn tightest<'a>(gates: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
