@@ -22,17 +22,20 @@ looks = [look for look in looks if look["kind"] == "pulse" and "server" in look[
 idle = looks[0]["processes"]["server"]["pss_bytes"]
 MIB = 2**20
 print(f"{sys.argv[2]} shards, with their supervisor: {idle / MIB:,.0f} MiB (PSS) idle")
-print("| connections | the missing opened in, s | closed or dropped | turns of two requests | errors | a turn p50, ms | p99, ms | PSS of all shards, MiB | bytes a connection |")
-print("|---|---|---|---|---|---|---|---|---|")
+print("| connections | the missing opened in, s | closed or dropped | turns of two requests | errors | a move p50, ms | p99, ms | p99.9, ms | PSS of all shards, MiB | bytes a connection |")
+print("|---|---|---|---|---|---|---|---|---|---|")
 for part in run["parts"]:
-    held, late = part["connections"], part["latency_ms"]
+    held = part["connections"]
+    journey = run["results"]["phases"][part["phase"]].get("journey", {})
+    move = journey.get("steps", {}).get("move", {}).get("latency_ms", {})
+    late = [move.get(figure) for figure in ("p50", "p99", "p999")]
     during = [look["processes"]["server"]["pss_bytes"] for look in looks
               if part["start_s"] <= look["t_s"] <= part["start_s"] + part["length_s"]]
     full = sorted(during)[len(during) // 2] if during else float("nan")
     stand = held.get("kept", 0) + held["opened"]
     each = (full - idle) / stand if stand else float("nan")
     print(f"| {stand:,} of {held['planned']:,} | {held['opening_s'] or float('nan'):.1f} | {held['closed'] + held['dropped']:,} | "
-          f"{part['count']:,} | {part['errors']:,} | {late['p50']} | {late['p99']} | {full / MIB:,.0f} | {each:,.0f} |")
+          f"{part['count']:,} | {part['errors']:,} | {' | '.join('-' if ms is None else str(ms) for ms in late)} | {full / MIB:,.0f} | {each:,.0f} |")
 PYTHON
 echo
 verdict

@@ -230,6 +230,9 @@ pub const REPORT_ROWS_MAX: usize = 200;
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
 pub const PARTS_MAX: u32 = 1_000;
 
+/// Journeys and steps that get figures of their own in each phase, over all phases: a few KiB of the record each.
+pub const PHASE_OPS_MAX: usize = 10_000;
+
 /// Units of time that a run is cut into when it is compared: seconds up to ten minutes, then several in one. Blocks of
 /// them are longer anyway, and memory is bounded.
 pub const COMPARE_UNITS_MAX: u64 = 600;

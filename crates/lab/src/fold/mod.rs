@@ -3,7 +3,10 @@
 
 mod curve;
 mod held;
+mod journey;
 mod op;
+mod paths;
+mod phase;
 mod push;
 mod results;
 mod series;
@@ -16,13 +19,16 @@ use std::time::Duration;
 pub use curve::{Curve, Point};
 pub use held::HeldFigures;
 pub(crate) use held::HeldFold;
+pub(crate) use journey::JourneyFold;
 pub use op::Tally;
 pub(crate) use op::{OpFold, Times};
+pub use paths::{figure, known_figures};
+pub(crate) use phase::{Asked, PhaseFold};
 pub use push::PushFigures;
 pub(crate) use push::PushFold;
 pub use results::{
     ErrorGroup, Generator, JourneyFigures, Observed, OpFigures, PartFigures, PhaseFigures, ProcessFigures, RESERVED,
-    Results, Rss, ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, figure, known_figures, observed,
+    Results, Rss, ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, observed,
 };
 pub use series::{Series, Stretch};
 pub(crate) use summary::round;
@@ -49,16 +55,6 @@ pub struct Fold {
     pushes: Vec<(String, PushFold)>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct JourneyFold {
-    name: String,
-    whole: OpFold,
-    not_sent: u64,
-    paced: bool,
-    /// Empty where the journey does not tell its steps apart: the whole says the same.
-    steps: Vec<(String, OpFold)>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct ErrorKey {
     journey: usize,
@@ -66,30 +62,11 @@ struct ErrorKey {
     trouble: Trouble,
 }
 
-impl JourneyFold {
-    fn requests(&self) -> Tally {
-        let whole = OpFold::tally([&self.whole]);
-        match self.steps.is_empty() {
-            true => whole,
-            false => OpFold::tally(self.steps.iter().map(|(_, op)| op)),
-        }
-    }
-}
-
 impl Fold {
     /// An empty fold for these journeys.
     #[must_use]
     pub fn new(journeys: &[Journey]) -> Self {
-        let fold = |journey: &Journey| JourneyFold {
-            name: journey.name.clone(),
-            paced: journey.is_paced(),
-            steps: match journey.tells_steps_apart() {
-                false => Vec::new(),
-                true => journey.steps.iter().map(|step| (step.name.clone(), OpFold::default())).collect(),
-            },
-            ..JourneyFold::default()
-        };
-        Self { journeys: journeys.iter().map(fold).collect(), ..Self::default() }
+        Self { journeys: journeys.iter().map(JourneyFold::new).collect(), ..Self::default() }
     }
 
     /// The same for a trial that expects these frames to be pushed.
@@ -107,8 +84,8 @@ impl Fold {
             }
         }
         for cell in &interval.cells {
-            if let Some(op) = self.op_mut(cell.op) {
-                op.add(cell);
+            if let Some(journey) = self.journeys.get_mut(cell.op.journey) {
+                journey.add(cell);
             }
         }
         if let Some(lag) = &interval.lag_us {
@@ -125,14 +102,6 @@ impl Fold {
         self.connects += interval.connects;
         self.sent_bytes += interval.sent_bytes;
         self.received_bytes += interval.received_bytes;
-    }
-
-    fn op_mut(&mut self, op: Op) -> Option<&mut OpFold> {
-        let journey = self.journeys.get_mut(op.journey)?;
-        match op.step {
-            None => Some(&mut journey.whole),
-            Some(step) => journey.steps.get_mut(step).map(|(_, op)| op),
-        }
     }
 
     /// The first message of a group is kept; beyond the bound of groups, errors count with the last.
@@ -178,20 +147,8 @@ impl Fold {
     /// The figures of every journey. Throughput is taken over the seconds in which the journey was driven, by its place.
     #[must_use]
     pub fn journeys(&self, active_s: &dyn Fn(usize) -> Option<f64>) -> BTreeMap<String, JourneyFigures> {
-        let figures = |place: usize, journey: &JourneyFold| {
-            let active_s = active_s(place).filter(|s| *s > 0.0);
-            JourneyFigures {
-                op: journey.whole.figures(),
-                throughput_per_s: active_s.map(|s| round(journey.whole.ok as f64 / s)),
-                requests: journey.requests().over(),
-                answered_per_s: active_s.map(|s| round(journey.requests().ok as f64 / s)),
-                paced: journey.paced,
-                not_sent: journey.not_sent,
-                steps: journey.steps.iter().map(|(name, op)| (name.clone(), op.figures())).collect(),
-            }
-        };
         let all = self.journeys.iter().enumerate();
-        all.map(|(place, journey)| (journey.name.clone(), figures(place, journey))).collect()
+        all.map(|(place, journey)| (journey.name.clone(), journey.figures().over(active_s(place)))).collect()
     }
 
     /// Frames that were pushed, by name: every kind that has one, and what no name fits where any came.

@@ -1,30 +1,29 @@
-//! The figures of a run as they stand in `run.json`, and the paths by which gates find them. Refuses to judge
-//! them.
+//! The figures of a run as they stand in `run.json`. Refuses to judge them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::covered_s;
 use super::curve::Point;
-use super::held::{HELD_FIGURES, HeldFigures, LEFT_FIGURES};
+use super::held::HeldFigures;
+use super::phase::Asked;
 use super::push::PushFigures;
 use super::series::Series;
-use super::summary::{Figures, STATISTICS, round};
+use super::summary::{Figures, round};
 use super::timeline::Timeline;
 use crate::cgroup::{LimitsApplied, LimitsSeen};
-use crate::scenario::message::OTHER;
-use crate::scenario::{Arrivals, Journey, Observe, Phase, Push, Waits, Work};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
 pub const RESERVED: [&str; 4] = ["generator", "observe", "push", "server"];
 
 /// What is told of a figure that an observer reads.
-const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
+pub(super) const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
 
-/// Names that no derived figure may have.
-pub const WORK_FIGURES: [&str; 17] = [
+/// Names that no derived figure may have: a work's own figures, and behind them what a phase of its name has.
+pub const WORK_FIGURES: [&str; 20] = [
     "created",
     "finished",
     "failed",
@@ -42,6 +41,9 @@ pub const WORK_FIGURES: [&str; 17] = [
     "totals",
     "drain_curve",
     "stuck_by",
+    "connections",
+    "journey",
+    "opening",
 ];
 
 /// Everything that was measured.
@@ -51,7 +53,7 @@ pub struct Results {
     pub journeys: BTreeMap<String, JourneyFigures>,
     /// By kind of work.
     pub work: BTreeMap<String, WorkFigures>,
-    /// By phase: what its levels found.
+    /// By phase: what it asked, and what its levels found.
     #[serde(default)]
     pub phases: BTreeMap<String, PhaseFigures>,
     /// By observer and figure.
@@ -76,9 +78,15 @@ impl Results {
     }
 }
 
-/// What the levels of a phase found.
+/// A phase: what it asked, and what its levels found.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PhaseFigures {
+    /// Its journey, as far as this phase drove it; none where it never began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journey: Option<JourneyFigures>,
+    /// What its connections said first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opening: Option<JourneyFigures>,
     /// The highest throughput of any of its parts, in good answers per second.
     pub peak_per_s: Option<f64>,
     /// The highest rate that a search held, in arrivals per second.
@@ -154,6 +162,13 @@ pub struct JourneyFigures {
 }
 
 impl JourneyFigures {
+    /// With its rates, over the seconds in which it was driven.
+    pub(crate) fn over(self, active_s: Option<f64>) -> Self {
+        let answered = if self.steps.is_empty() { self.op.ok } else { self.steps.values().map(|step| step.ok).sum() };
+        let per_s = |count: u64| active_s.filter(|s| *s > 0.0).map(|s| round(count as f64 / s));
+        Self { throughput_per_s: per_s(self.op.ok), answered_per_s: per_s(answered), ..self }
+    }
+
     /// Requests that are over. A record of before they were counted has those of its steps.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -353,155 +368,21 @@ pub struct ErrorGroup {
     pub sample: String,
 }
 
-/// A figure by its path: `create_game.errors`, `game.figures.turns.max`, `generator.schedule_lag_ms.p99`. A journey, a
-/// work and a phase may share a name, but no figure has one path twice.
-#[must_use]
-pub fn figure(results: &Value, path: &str) -> Option<f64> {
-    let roots = [results.get("journeys"), results.get("work"), results.get("phases"), Some(results)];
-    let find = |root: &Value| path.split('.').try_fold(root, |value, key| value.get(key))?.as_f64();
-    roots.into_iter().flatten().find_map(find)
-}
-
-/// Every path that a trial of these parts can have a figure at.
-#[must_use]
-pub fn known_figures(
-    journeys: &[Journey],
-    works: &[Work],
-    phases: &[Phase],
-    observers: &[Observe],
-    pushes: &[Push],
-) -> BTreeSet<String> {
-    let mut paths = BTreeSet::new();
-    for journey in journeys {
-        add_op(&mut paths, &journey.name, None);
-        paths.extend(
-            ["not_sent", "throughput_per_s", "requests", "answered_per_s"]
-                .map(|figure| format!("{}.{figure}", journey.name)),
-        );
-        for step in journey.steps.iter().filter(|_| journey.tells_steps_apart()) {
-            add_op(&mut paths, &format!("{}.steps.{}", journey.name, step.name), step.waits.as_ref());
-        }
-    }
-    works.iter().for_each(|work| add_work(&mut paths, work));
-    phases.iter().for_each(|phase| add_phase(&mut paths, phase));
-    for observer in observers {
-        let path = |figure: &str, statistic| format!("observe.{}.{figure}.{statistic}", observer.name);
-        paths.extend(observer.figures.iter().flat_map(|(figure, _)| OBSERVED.map(|statistic| path(figure, statistic))));
-    }
-    pushes.iter().for_each(|push| add_push(&mut paths, &push.name, push.since.is_some()));
-    if !pushes.is_empty() {
-        add_push(&mut paths, OTHER, false);
-    }
-    add_statistics(&mut paths, "generator.schedule_lag_ms");
-    for figure in ["capped", "not_sent", "arrivals", "requests", "cpu_s"] {
-        paths.insert(format!("generator.{figure}"));
-    }
-    paths.insert("server.cpu_s".to_owned());
-    for figure in ["first", "peak", "last"] {
-        paths.insert(format!("server.rss_bytes.{figure}"));
-    }
-    paths
-}
-
 impl PhaseFigures {
-    /// The figures of a phase of these parts; a search has found `edge_per_s`.
-    pub(crate) fn of(parts: &[&PartFigures], edge_per_s: Option<f64>) -> Self {
+    /// The figures of a phase of these parts, which asked so much; a search has found `edge_per_s`.
+    pub(crate) fn of(parts: &[&PartFigures], edge_per_s: Option<f64>, asked: Option<Asked>) -> Self {
+        let connections = parts.iter().find_map(|part| part.connections.clone());
+        let driven = parts.iter().map(|part| (part.start_s, part.start_s + part.length_s));
+        let (journey, opening) = asked.map_or((None, None), |asked| (Some(asked.journey), asked.opening));
         Self {
+            journey: journey.map(|journey| JourneyFigures {
+                not_sent: parts.iter().map(|part| part.not_sent).sum(),
+                ..journey.over(covered_s(driven.collect()))
+            }),
+            opening: opening.map(|opening| opening.over(connections.as_ref().and_then(|held| held.opening_s))),
             peak_per_s: parts.iter().filter_map(|part| part.throughput_per_s).max_by(f64::total_cmp),
             edge_per_s,
-            connections: parts.iter().find_map(|part| part.connections.clone()),
+            connections,
         }
-    }
-}
-
-/// Only a load that is raised step by step shows a peak, only a search finds an edge, and only connections that are
-/// held are told of apart from requests.
-fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase) {
-    let figures: &[&str] = match phase.arrivals {
-        Arrivals::Ladder { .. } => &["peak_per_s"],
-        Arrivals::Edge(_) => &["peak_per_s", "edge_per_s"],
-        _ => &[],
-    };
-    paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
-    if matches!(phase.arrivals, Arrivals::Hold { .. }) {
-        paths.extend(HELD_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
-        add_statistics(paths, &format!("{}.connections.opening_ms", phase.name));
-        if phase.leaves {
-            paths.extend(LEFT_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
-        }
-    }
-}
-
-/// What is waited for has no latency.
-fn add_op(paths: &mut BTreeSet<String>, name: &str, waits: Option<&Waits>) {
-    for figure in ["count", "ok", "errors", "denied", "retries"] {
-        paths.insert(format!("{name}.{figure}"));
-    }
-    let times: &[&str] = match waits {
-        None => &["latency_ms", "service_ms", "failed_ms"],
-        Some(Waits { since: None, .. }) => &["waited_ms", "failed_ms"],
-        Some(Waits { since: Some(_), .. }) => &["waited_ms", "wake_ms", "failed_ms"],
-    };
-    for figure in times {
-        add_statistics(paths, &format!("{name}.{figure}"));
-    }
-}
-
-fn add_push(paths: &mut BTreeSet<String>, name: &str, tells: bool) {
-    let figures = ["frames", "bytes", "frames_per_s", "bytes_per_s"];
-    paths.extend(figures.map(|figure| format!("push.{name}.{figure}")));
-    if tells {
-        add_statistics(paths, &format!("push.{name}.delay_ms"));
-    }
-}
-
-fn add_work(paths: &mut BTreeSet<String>, work: &Work) {
-    let name = &work.name;
-    for figure in &WORK_FIGURES[..9] {
-        paths.insert(format!("{name}.{figure}"));
-    }
-    for figure in &WORK_FIGURES[9..12] {
-        add_statistics(paths, &format!("{name}.{figure}"));
-    }
-    work.reading.figures.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.figures.{figure}")));
-    for place in &work.reading.progress {
-        paths.insert(format!("{name}.progress_per_s.{}", work.reading.figures[*place].0));
-    }
-    work.derive.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.{figure}")));
-}
-
-fn add_statistics(paths: &mut BTreeSet<String>, path: &str) {
-    paths.extend(STATISTICS.map(|statistic| format!("{path}.{statistic}")));
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(path: &str, expected: Option<f64>) {
-        let results = json!({
-            "journeys": { "up": { "errors": 1, "latency_ms": { "p99": 2.5 } } },
-            "work": { "up": { "stuck": 3 } },
-            "phases": { "up": { "peak_per_s": 4 } },
-            "observe": { "q": { "waiting": { "last": 5 } } },
-            "generator": { "cpu_s": null },
-        });
-        assert_eq!(figure(&results, path), expected, "{path}");
-    }
-
-    #[test]
-    fn figures_by_their_paths() {
-        check("up.errors", Some(1.0));
-        check("up.latency_ms.p99", Some(2.5));
-        check("up.stuck", Some(3.0));
-        check("up.peak_per_s", Some(4.0));
-        check("observe.q.waiting.last", Some(5.0));
-        check("generator.cpu_s", None);
-        check("up.latency_ms", None);
-        check("up", None);
-        check("down.errors", None);
     }
 }

@@ -1,12 +1,13 @@
-//! The book of parts: every burst, level and phase of the trial with the figures of its own. A part keeps its
-//! distributions while it runs; when it is over, only its figures stay. Refuses to know when a part should begin.
+//! The book of parts: every burst, level and phase of the trial with the figures of its own. A part, or a phase of several,
+//! keeps its distributions while it runs; when it is over, only its figures stay. Refuses to know when a part should begin.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::interval::{Cell, HeldCell};
-use crate::fold::{HeldFigures, HeldFold, OpFold, PartFigures, round};
+use crate::fold::{Asked, HeldFigures, HeldFold, JourneyFold, OpFold, PartFigures, PhaseFold, round};
 use crate::limits::PARTS_MAX;
+use crate::scenario::Journey;
 
 /// What is known of a part before it begins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +16,8 @@ pub struct PartSpec {
     pub part: u32,
     /// Its phase's name.
     pub phase: String,
+    /// How many parts the phase has, at most.
+    pub parts_of_phase: u32,
     /// What it is.
     pub label: String,
     /// Its first moment.
@@ -23,6 +26,8 @@ pub struct PartSpec {
     pub offered_per_s: Option<f64>,
     /// Clients, or held connections.
     pub clients: Option<u64>,
+    /// Its journey, by its place in the scenario.
+    pub journey: usize,
     /// A journey whose figures are not the part's: what its connections say first.
     pub opening: Option<usize>,
     /// Where it holds connections: how long opening them may take, at most.
@@ -34,7 +39,10 @@ pub struct PartSpec {
 /// All parts.
 #[derive(Debug, Default)]
 pub struct Book {
+    /// Each journey, before anything came of it.
+    journeys: Vec<JourneyFold>,
     parts: BTreeMap<u32, Part>,
+    phases: BTreeMap<String, PhaseFold>,
     /// The part that ended last, with its distributions.
     last_over: Option<(u32, OpFold)>,
 }
@@ -53,23 +61,44 @@ struct Part {
 }
 
 impl Book {
+    /// An empty one, for a trial of these journeys.
+    #[must_use]
+    pub fn new(journeys: &[Journey]) -> Self {
+        Self { journeys: journeys.iter().map(JourneyFold::new).collect(), ..Self::default() }
+    }
+
     /// Begins a part. Beyond the bound of parts, later ones are counted with the last.
     pub fn begin(&mut self, spec: PartSpec) {
         if self.parts.len() < PARTS_MAX as usize {
+            self.begin_phase(&spec);
             let held = spec.open_within.is_some().then(|| Box::new(HeldFold::from(spec.start)));
             self.parts.insert(spec.part, Part { spec, held, ..Part::default() });
         }
     }
 
+    fn begin_phase(&mut self, spec: &PartSpec) {
+        if !self.phases.contains_key(&spec.phase) {
+            let places = [Some(spec.journey), spec.opening].into_iter().flatten();
+            let folds: Option<_> = places.map(|place| Some((place, self.journeys.get(place)?.clone()))).collect();
+            self.phases.extend(folds.map(|folds| (spec.phase.clone(), PhaseFold::Open(folds))));
+        }
+    }
+
+    /// What is known of a part; of one beyond the bound, of the last.
     fn part_mut(&mut self, part: u32) -> Option<&mut Part> {
         let known = if self.parts.contains_key(&part) { part } else { *self.parts.keys().next_back()? };
         self.parts.get_mut(&known)
     }
 
-    /// Takes the figures of a journey as a whole in.
+    /// Takes the figures of an operation in.
     pub fn add(&mut self, cell: &Cell) {
-        if let Some(part) = self.part_mut(cell.part).filter(|part| part.spec.opening != Some(cell.op.journey)) {
+        let Some(part) = self.part_mut(cell.part) else { return };
+        if cell.op.step.is_none() && part.spec.opening != Some(cell.op.journey) {
             part.op.add(cell);
+        }
+        let phase = part.spec.phase.clone();
+        if let Some(phase) = self.phases.get_mut(&phase) {
+            phase.add(cell);
         }
     }
 
@@ -123,9 +152,20 @@ impl Book {
             part.figures = Some(part.figures());
             // One distribution for whoever judges the part; it goes with the next part that ends.
             let op = std::mem::take(&mut part.op);
+            let spec = &part.spec;
+            let (phase, parts) = (spec.phase.clone(), spec.parts_of_phase);
             self.last_over = Some((number, op));
+            self.close_phase(&phase, parts);
         }
         over
+    }
+
+    /// A phase is over with the last of its parts. A search may stop before it has had all of them: then its distributions stay.
+    fn close_phase(&mut self, phase: &str, parts: u32) {
+        let over = self.parts.values().filter(|part| part.spec.phase == phase && part.figures.is_some()).count();
+        if let Some(fold) = self.phases.get_mut(phase).filter(|_| over >= parts as usize) {
+            fold.close();
+        }
     }
 
     /// Whether everything of a part has ended.
@@ -169,6 +209,12 @@ impl Book {
         op.latency.quantile_ms(quantile)
     }
 
+    /// What every phase that has begun has asked so far.
+    #[must_use]
+    pub(crate) fn asked(&self) -> BTreeMap<String, Asked> {
+        self.phases.iter().map(|(phase, fold)| (phase.clone(), fold.asked())).collect()
+    }
+
     /// The figures of all parts.
     #[must_use]
     pub fn all(&self) -> Vec<PartFigures> {
@@ -203,8 +249,13 @@ impl Part {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::record::Op;
+    use crate::fold::{Fold, JourneyFigures, PhaseFigures};
+    use crate::record::{Interval, Op};
+    use crate::scenario::{Document, Gate, Scenario};
+    use crate::verdict::judge_gates;
 
     fn begun(parts: u32) -> Book {
         let mut book = Book::default();
@@ -245,5 +296,150 @@ mod tests {
         assert_eq!((current(&book, 0), current(&book, 1)), (None, Some(1)));
         book.over(1, 1, Duration::from_secs(2), 0);
         assert_eq!(current(&book, 2), Some(0));
+    }
+
+    /// Levels that share a journey of two steps, each of which is opened with the other one; and bursts of that other one.
+    const LEVELS: &str = r#"
+format = 1
+name = "levels"
+summary = "Levels"
+[target]
+url = "http://127.0.0.1:1"
+[[phase]]
+name = "low"
+arrivals = { hold = { connections = 1 }, for = "1s" }
+opening = "enter"
+journey = "turn"
+[[phase]]
+name = "high"
+arrivals = { hold = { connections = 2 }, for = "1s" }
+opening = "enter"
+journey = "turn"
+[[phase]]
+name = "bursts"
+arrivals = { batch = 9, every = "1s", times = 2 }
+in_flight_max = 9
+journey = "enter"
+[[journey]]
+name = "turn"
+[[journey.step]]
+name = "move"
+request = "GET /move"
+[[journey.step]]
+name = "dig"
+request = "GET /dig"
+[[journey]]
+name = "enter"
+[[journey.step]]
+request = "GET /"
+"#;
+
+    /// Phase, its part, and how many parts the phase has.
+    const PARTS: [(usize, u32, u32); 4] = [(0, 0, 1), (1, 1, 1), (2, 2, 2), (2, 3, 2)];
+
+    fn levels() -> (Scenario, Book) {
+        let scenario = Scenario::read(&Document::parse(LEVELS).unwrap()).unwrap();
+        let mut book = Book::new(&scenario.journeys);
+        for (phase, part, parts_of_phase) in PARTS {
+            let phase = &scenario.phases[phase];
+            let (journey, opening, start) = (phase.journey, phase.opening, Duration::from_secs(1));
+            let phase = phase.name.clone();
+            book.begin(PartSpec { part, phase, parts_of_phase, journey, opening, start, ..PartSpec::default() });
+        }
+        (scenario, book)
+    }
+
+    /// The figures of every phase, as they stand in a record.
+    fn phases(book: &Book) -> BTreeMap<String, PhaseFigures> {
+        let parts = book.all();
+        let figures = |(phase, asked): (String, Asked)| {
+            let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase).collect();
+            let figures = PhaseFigures::of(&own, None, Some(asked));
+            (phase, figures)
+        };
+        book.asked().into_iter().map(figures).collect()
+    }
+
+    /// Some answers of an operation in a part, all of which took so long.
+    fn answers(part: u32, journey: usize, step: Option<usize>, ok: u64, latency_us: u64) -> Cell {
+        let mut cell = Cell { ok, errors: 1, ..Cell::new(part, Op { journey, step }) };
+        cell.latency_us.record_n(latency_us, ok).unwrap();
+        cell
+    }
+
+    fn cells() -> impl Strategy<Value = Vec<Cell>> {
+        // Connections enter, turns are of two steps; bursts enter as well.
+        let kinds = prop::sample::select(vec![(0, None), (0, Some(0)), (0, Some(1)), (1, None)]);
+        let cell = |(part, (journey, step), ok, latency_us): (u32, (usize, Option<usize>), u64, u64)| {
+            let (journey, step) = if part >= 2 { (1, None) } else { (journey, step) };
+            answers(part, journey, step, ok, latency_us)
+        };
+        prop::collection::vec((0u32..4, kinds, 1u64..20, 1u64..1_000_000).prop_map(cell), 0..60)
+    }
+
+    /// What figures are the sums of: counts, and times.
+    fn sums(figures: &[&JourneyFigures]) -> Vec<u64> {
+        let ops = |own: &JourneyFigures| [&own.op].into_iter().chain(own.steps.values()).cloned().collect::<Vec<_>>();
+        let counts = |op: &crate::fold::OpFigures| [op.ok, op.errors, op.latency_ms.count];
+        let of_one = |own: &&JourneyFigures| ops(own).iter().flat_map(counts).collect::<Vec<_>>();
+        let all: Vec<Vec<u64>> = figures.iter().map(of_one).collect();
+        (0..all[0].len()).map(|place| all.iter().map(|own| own[place]).sum()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// Wherever each part ends in the course of things, and whatever phase a journey was taken in.
+        #[test]
+        fn journeys_are_the_sums_of_what_phases_asked(cells in cells(), ends in prop::collection::vec(0usize..60, 4)) {
+            let (scenario, mut book) = levels();
+            let mut all = Fold::new(&scenario.journeys);
+            for (number, cell) in cells.iter().enumerate() {
+                let part = cell.part as usize;
+                // A part that is over has nothing more to say.
+                if number <= ends[part] {
+                    book.add(cell);
+                    all.add(&Interval { cells: vec![cell.clone()], ..Interval::default() });
+                }
+                for part in (0..4).filter(|part| number == ends[*part]) {
+                    book.over(part as u32, 1, Duration::from_secs(3), 0);
+                }
+            }
+            let (phases, journeys) = (phases(&book), all.journeys(&|_| None));
+            let of = |phase: &str| (phases[phase].journey.clone().unwrap(), phases[phase].opening.clone());
+            let ((low, enter_low), (high, enter_high), (bursts, none)) = (of("low"), of("high"), of("bursts"));
+            prop_assert!(none.is_none());
+            prop_assert_eq!(sums(&[&low, &high]), sums(&[&journeys["turn"]]));
+            prop_assert_eq!(sums(&[&enter_low.unwrap(), &enter_high.unwrap(), &bursts]), sums(&[&journeys["enter"]]));
+        }
+    }
+
+    #[test]
+    fn a_level_that_fails_does_not_hide_behind_one_that_passes() {
+        let (_, mut book) = levels();
+        book.add(&answers(0, 0, Some(0), 100_000, 1_000));
+        book.add(&answers(1, 0, Some(0), 100, 50_000));
+        let gates = ["turn", "low.journey", "high.journey"].map(|of| format!("{of}.steps.move.latency_ms.p99"));
+        let gates = gates.map(|name| Gate::parse(&name, "< 14.2").unwrap());
+        let all = answers(0, 0, Some(0), 100_100, 1_000);
+        let mut fold = Fold::new(&levels().0.journeys);
+        fold.add(&Interval { cells: vec![all], ..Interval::default() });
+        let results = serde_json::json!({ "journeys": fold.journeys(&|_| None), "phases": phases(&book) });
+        assert_eq!(judge_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(), [true, true, false]);
+    }
+
+    #[test]
+    fn a_phase_keeps_figures_alone_once_the_last_of_its_parts_is_over() {
+        let (_, mut book) = levels();
+        let is_closed = |book: &Book, phase: &str| matches!(book.phases[phase], PhaseFold::Closed(_));
+        for (part, phase, closed) in [(0, "low", true), (2, "bursts", false), (3, "bursts", true)] {
+            book.add(&answers(part, 1, None, 7, 1_000));
+            book.over(part, 1, Duration::from_secs(3), 2);
+            assert_eq!(is_closed(&book, phase), closed, "{part}");
+        }
+        let phases = phases(&book);
+        let bursts = phases["bursts"].journey.as_ref().unwrap();
+        assert_eq!((bursts.op.ok, bursts.not_sent, bursts.throughput_per_s), (14, 4, Some(7.0)));
+        assert_eq!(phases["low"].opening.as_ref().unwrap().op.ok, 7);
     }
 }

@@ -86,7 +86,7 @@ impl Recorder {
             names: journeys.iter().map(|journey| (journey.name.clone(), steps(journey))).collect(),
             fold: Fold::new(journeys).with_pushes(pushes),
             pushes: pushes.iter().map(|push| push.name.as_str()).chain([OTHER]).map(str::to_owned).collect(),
-            book: Book::default(),
+            book: Book::new(journeys),
             open: BTreeMap::new(),
             now: Now::default(),
             now_is_of: 0,
@@ -105,7 +105,7 @@ impl Recorder {
         let mut inner = self.inner();
         let inner = &mut *inner;
         inner.fold.add(interval);
-        interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| inner.book.add(cell));
+        interval.cells.iter().for_each(|cell| inner.book.add(cell));
         interval.held.iter().for_each(|held| inner.book.add_held(held));
         let second = inner.open.entry(interval.second).or_default();
         interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::start::Start;
 use super::{Run, read_json_file};
-use crate::fold::{Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
+use crate::fold::{Asked, Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
 use crate::limits::PARTS_MAX;
 use crate::record::hlog::{self, Figure};
 use crate::record::timeline::{HeldRow, OpRow, PartRow, Row};
@@ -121,7 +121,7 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
         book.over(span.part, 1, seconds(span.end_s.unwrap_or(rows.end_s)), 0);
     }
     let parts = book.all();
-    let results = results(&scenario, &fold, &parts, rows);
+    let results = results(&scenario, &fold, &parts, rows, book.asked());
     let mut gates = judge_gates(&scenario.gates, &results.to_json());
     gates.extend(scenario.phases.iter().filter_map(|phase| {
         let held = results.phases.get(&phase.name)?.connections.as_ref()?;
@@ -159,7 +159,7 @@ fn scenario_of(dir: &Path, start: &Start) -> Result<Scenario, String> {
 
 /// The parts that had begun, and those whose connections were still being opened.
 fn begun(rows: &Rows, scenario: &Scenario) -> Book {
-    let mut book = Book::default();
+    let mut book = Book::new(&scenario.journeys);
     for row in rows.openings.iter().filter(|row| !row.over) {
         book.begin(spec((row.part, &row.phase, &row.label), row.t_s, scenario, true));
     }
@@ -185,9 +185,11 @@ fn spec((part, phase, label): (u32, &str, &str), start_s: f64, scenario: &Scenar
     PartSpec {
         part,
         phase: name,
+        parts_of_phase: phase.map_or(0, |phase| phase.arrivals.parts()),
         label,
         start: seconds(start_s),
         clients: held.map(|(connections, _)| connections),
+        journey: phase.map_or(0, |phase| phase.journey),
         opening: phase.and_then(|phase| phase.opening),
         open_within: held.map(|(_, within)| within),
         keeps: phase.and_then(|phase| phase.keeps).map(|place| scenario.phases[place].name.clone()),
@@ -202,7 +204,7 @@ fn seconds(seconds: f64) -> Duration {
 fn take(fold: &mut Fold, book: &mut Book, interval: Option<Interval>) {
     let Some(interval) = interval else { return };
     fold.add(&interval);
-    interval.cells.iter().filter(|cell| cell.op.step.is_none()).for_each(|cell| book.add(cell));
+    interval.cells.iter().for_each(|cell| book.add(cell));
     interval.held.iter().for_each(|held| book.add_held(held));
 }
 
@@ -261,7 +263,13 @@ impl Names {
     }
 }
 
-fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows) -> Results {
+fn results(
+    scenario: &Scenario,
+    fold: &Fold,
+    parts: &[PartFigures],
+    rows: &Rows,
+    mut asked: BTreeMap<String, Asked>,
+) -> Results {
     let work = scenario.works.iter().filter_map(|work| {
         let point = rows.work.get(&work.name)?;
         let created = point.waiting + point.running + point.finished + point.failed + point.stuck;
@@ -278,7 +286,7 @@ fn results(scenario: &Scenario, fold: &Fold, parts: &[PartFigures], rows: &Rows)
     });
     let phases = scenario.phases.iter().map(|phase| {
         let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
-        (phase.name.clone(), PhaseFigures::of(&own, None))
+        (phase.name.clone(), PhaseFigures::of(&own, None, asked.remove(&phase.name)))
     });
     Results {
         phases: phases.collect(),

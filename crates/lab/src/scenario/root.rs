@@ -24,7 +24,7 @@ use super::way::Journey;
 use super::work::Work;
 use super::{FORMAT, Scenario, Secret, Signals};
 use crate::fold::{RESERVED, known_figures};
-use crate::limits::PARTS_MAX;
+use crate::limits::{PARTS_MAX, PHASE_OPS_MAX};
 
 pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scenario> {
     let fields = at.fields()?;
@@ -73,7 +73,7 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
     let headline = fields.take("headline").and_then(|at| headline::read(&at, &figures));
     fields.close();
     written.refuse_twins(at);
-    check_phases(at, &written.phases, &phases);
+    check_phases(at, &written.phases, &phases, &journeys);
     for (feed, names) in feeds.iter_mut().zip(&names.feeds) {
         feed.columns.clone_from(&names.columns.borrow());
     }
@@ -199,7 +199,7 @@ fn has_metrics(root: &Node) -> bool {
     root.get("target").is_some_and(|target| target.get("metrics").is_some())
 }
 
-fn check_phases(at: &At<'_>, names: &[String], phases: &[Phase]) {
+fn check_phases(at: &At<'_>, names: &[String], phases: &[Phase], journeys: &[Journey]) {
     if names.is_empty() {
         at.wrong("needs at least one [[phase]]");
     }
@@ -207,6 +207,14 @@ fn check_phases(at: &At<'_>, names: &[String], phases: &[Phase]) {
     if parts > PARTS_MAX {
         at.wrong(format!(
             "has {parts} bursts and levels in its phases, each with figures of its own: at most {PARTS_MAX}"
+        ));
+    }
+    let journeys_of = |phase: &Phase| [Some(phase.journey), phase.opening].into_iter().flatten();
+    let taken = phases.iter().flat_map(journeys_of).filter_map(|place| journeys.get(place));
+    let ops: usize = taken.map(|journey| 1 + journey.steps.len()).sum();
+    if ops > PHASE_OPS_MAX {
+        at.wrong(format!(
+            "has phases that take {ops} journeys and steps, each with figures of its own in each phase: at most {PHASE_OPS_MAX}"
         ));
     }
 }

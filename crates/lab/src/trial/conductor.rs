@@ -256,10 +256,12 @@ fn part_specs(leg: &Leg, phases: &[Phase], first_part: u32) -> Vec<PartSpec> {
         .map(|number| PartSpec {
             part: leg.part + number,
             phase: phase.name.clone(),
+            parts_of_phase: phase.arrivals.parts(),
             label: part_label(phase, first_part, leg, leg.part + number),
             start: leg.start + every.saturating_mul(number),
             offered_per_s,
             clients,
+            journey: phase.journey,
             opening: leg.opening,
             open_within: match leg.schedule {
                 Schedule::Hold { opening, .. } => Some(opening.within),

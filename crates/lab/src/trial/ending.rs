@@ -150,12 +150,13 @@ fn phases(
     seed: u64,
 ) -> (BTreeMap<String, PhaseFigures>, BTreeMap<String, Value>) {
     let edges = stage.conductor.take_edges();
+    let mut asked = stage.recorder.book(|book| book.asked());
     let (mut figures, mut capacities) = (BTreeMap::new(), BTreeMap::new());
     for phase in &stage.scenario.phases {
         let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
         let edge = edges.get(&phase.name);
         let edge_per_s = edge.and_then(|outcome| outcome.edge_per_s);
-        figures.insert(phase.name.clone(), PhaseFigures::of(&own, edge_per_s));
+        figures.insert(phase.name.clone(), PhaseFigures::of(&own, edge_per_s, asked.remove(&phase.name)));
         let found = match (edge, &phase.arrivals) {
             (Some(outcome), _) => {
                 let first = own.first().map_or(0, |part| part.part);

@@ -52,6 +52,15 @@ journey = "visit"
 "high.connections.kept" = "= 4"
 "high.connections.opening_ms.count" = "= 6"
 "high.connections.reopened" = "= 0"
+# What each level asked, of journeys that both of them take.
+"visit.ok" = "= 20"
+"low.journey.ok" = "= 10"
+"low.journey.requests" = "= 10"
+"low.opening.ok" = "= 4"
+"high.journey.latency_ms.count" = "= 10"
+"high.journey.not_sent" = "= 0"
+"high.opening.ok" = "= 6"
+"high.opening.latency_ms.p99" = "> 0"
 "#;
 
 /// A level, a request that makes the target hang up on everybody, and the next level.
@@ -147,6 +156,13 @@ async fn what_the_target_hangs_up_on_between_two_levels_has_figures_a_time_and_a
     assert_eq!(again.results.phases["low"].connections.as_ref(), Some(&low));
 }
 
+/// What a phase asked, and what its connections said first: counts and times.
+fn asked(run: &Run, phase: &str) -> Vec<(u64, lab::fold::Figures)> {
+    let figures = &run.results.phases[phase];
+    let both = [&figures.journey, &figures.opening].map(|journey| journey.as_ref().unwrap());
+    both.map(|journey| (journey.op.ok, journey.op.latency_ms.clone())).into()
+}
+
 /// What is written while a trial runs, without what is written at its end: as a lab that is killed leaves it.
 #[tokio::test]
 async fn connections_are_in_the_report_of_a_run_whose_lab_was_killed() {
@@ -158,6 +174,7 @@ async fn connections_are_in_the_report_of_a_run_whose_lab_was_killed() {
     let held = |run: &Run, phase: &str| run.results.phases[phase].connections.clone().unwrap();
     for phase in ["low", "high"] {
         assert_eq!(held(&again, phase), held(&finished.run, phase));
+        assert_eq!(asked(&again, phase), asked(&finished.run, phase));
     }
     let parts =
         |run: &Run| -> Vec<_> { run.parts.iter().map(|part| (part.start_s, part.connections.clone())).collect() };

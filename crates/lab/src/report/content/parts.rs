@@ -1,8 +1,11 @@
-//! Batch by batch: what every burst, ramp step or phase of the trial showed. Levels of a ladder or of a search for
-//! the edge have a table of their own, beside what they say about the capacity.
+//! Batch by batch: what every burst, ramp step or phase of the trial showed, and what each step took in phases that take the
+//! same journey. Levels of a ladder or of a search for the edge have a table of their own, beside what they say about the
+//! capacity.
 
-use super::{Block, Cell, Section, Table};
-use crate::fold::PartFigures;
+use std::collections::BTreeSet;
+
+use super::{Block, Cell, STATISTICS, Section, Table, statistics};
+use crate::fold::{JourneyFigures, OpFigures, PartFigures};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::requests;
 use crate::report::words::{clock, percent};
@@ -19,7 +22,32 @@ pub(super) fn section(run: &Run) -> Section {
     let note = "Time since the start of the plan; avg to p99: latency in ms, from the intended moment.".to_owned();
     let table = Table::new(1, &heading, rows).noted(vec![note]).at_most(REPORT_ROWS_MAX);
     let chart = requests::outcomes(&batches).map(|chart| Block::Chart(Box::new(chart)));
-    Section::new("parts", "Part by part", [Block::Table(table)].into_iter().chain(chart).collect())
+    let blocks = [Block::Table(table)].into_iter().chain(chart).chain([Block::Table(steps(run))]);
+    Section::new("parts", "Part by part", blocks.collect())
+}
+
+/// The steps of each phase, where several phases take the same ones: taken together, a slow phase hides behind the others.
+fn steps(run: &Run) -> Table {
+    let mut seen = BTreeSet::new();
+    let phases = run.parts.iter().map(|part| part.phase.as_str()).filter(|phase| seen.insert(*phase));
+    let asked = |phase| Some((phase, run.results.phases.get(phase)?.journey.as_ref()?));
+    let asked: Vec<(&str, &JourneyFigures)> = phases.filter_map(asked).collect();
+    let is_shared =
+        |own: &JourneyFigures| asked.iter().filter(|(_, other)| own.steps.keys().eq(other.steps.keys())).count() > 1;
+    let shared = asked.iter().filter(|(_, journey)| is_shared(journey));
+    let rows =
+        shared.flat_map(|(phase, journey)| journey.steps.iter().map(move |(step, op)| step_row(phase, step, op)));
+    let heading: Vec<&str> = ["step by phase", "ok", "failed"].into_iter().chain(STATISTICS).collect();
+    let note = "avg to max in ms: latency from the intended moment; of a step that waits, how late its answers came.";
+    let table = Table::new(1, &heading, rows.collect()).noted(vec![note.to_owned()]);
+    table.thin_noted().without_silent_columns().at_most(REPORT_ROWS_MAX)
+}
+
+fn step_row(phase: &str, step: &str, op: &OpFigures) -> Vec<Cell> {
+    let times = op.wake_ms.as_ref().or(op.waited_ms.as_ref()).unwrap_or(&op.latency_ms);
+    let mut cells = statistics(format!("{phase}: {step}"), times);
+    cells.splice(1..1, [op.ok, op.denied + op.errors].map(Cell::from));
+    cells
 }
 
 fn row(part: &PartFigures, several_phases: bool) -> Vec<Cell> {

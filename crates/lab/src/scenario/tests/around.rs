@@ -49,7 +49,7 @@ fn headlines() {
     let [took, lasted] = read(&beside(good), &[]).unwrap().headline.unwrap();
     assert_eq!([took.figure, took.of, lasted.figure, lasted.of], ["j.ok", "games", "j.latency_ms.p99", "ms"]);
     assert_eq!(read(&beside(""), &[]).unwrap().headline, None);
-    let unknown = "is a figure that this trial does not have: `create.ok` must start with generator, j, server";
+    let unknown = "is a figure that this trial does not have: `create.ok` must start with generator, j, p, server";
     check(&good.replace("j.ok", "create.ok"), &[&format!("line 18: `headline.took.figure` {unknown}")]);
 }
 
@@ -409,14 +409,18 @@ fn gates_know_the_figures_of_every_part() {
     gate("up.peak_per_s", &[]);
     gate("edge.peak_per_s", &[]);
     gate("edge.edge_per_s", &[]);
+    gate("up.journey.failed_ms.p99", &[]);
+    gate("p.journey.not_sent", &[]);
     gate("j.failed_ms.p99", &[]);
     gate("j.throughput_per_s", &[]);
     gate("observe.q.waiting.last", &[]);
     gate("generator.cpu_s", &[]);
     let lacks = |path: &str| format!("line 31: `gates.{path}` is a figure that this trial does not have: `{path}`");
-    gate("up.edge_per_s", &[&format!("{}; `up` has peak_per_s", lacks("up.edge_per_s"))]);
-    let roots = "must start with edge, generator, j, observe, server, up";
-    gate("p.peak_per_s", &[&format!("{} {roots}", lacks("p.peak_per_s"))]);
+    gate("up.edge_per_s", &[&format!("{}; `up` has journey, peak_per_s", lacks("up.edge_per_s"))]);
+    gate("p.peak_per_s", &[&format!("{}; `p` has journey", lacks("p.peak_per_s"))]);
+    gate("p.opening.ok", &[&format!("{}; `p` has journey", lacks("p.opening.ok"))]);
+    let roots = "must start with edge, generator, j, observe, p, server, up";
+    gate("q.peak_per_s", &[&format!("{} {roots}", lacks("q.peak_per_s"))]);
     gate("observe.q.waiting.p99", &[&format!("{}; `observe` has q", lacks("observe.q.waiting.p99"))]);
 }
 

@@ -323,4 +323,18 @@ fn mistakes_beside_the_load() {
     let two = "arrivals = { batch = 1, every = \"1s\", times = 1000 }\nin_flight_max = 2\njourney = \"j\"\n\
                [[phase]]\nname = \"q\"\narrivals = { ladder = [1], requests = 1 }";
     phase(two, &["line 1: has 1001 bursts and levels in its phases, each with figures of its own: at most 1000"]);
+    let again = |number: usize| format!("\n[[phase]]\nname = \"p{number}\"\n{OPEN}\njourney = \"long\"");
+    let step = |number: usize| format!("\n[[journey.step]]\nname = \"s{number}\"\nrequest = \"GET /\"");
+    let steps = (0..200).map(step).collect::<String>();
+    let long = |phases: usize| {
+        let phases = (0..phases).map(again).collect::<String>();
+        format!("{OPEN}\njourney = \"j\"{phases}\n[[journey]]\nname = \"long\"{steps}\n[[phase]]\nname = \"q\"\n{OPEN}")
+    };
+    phase(&long(49), &[]);
+    phase(
+        &long(50),
+        &[
+            "line 1: has phases that take 10054 journeys and steps, each with figures of its own in each phase: at most 10000",
+        ],
+    );
 }

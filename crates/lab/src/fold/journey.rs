@@ -1,0 +1,67 @@
+//! One journey, folded: as a whole, and step by step where it tells its steps apart. Refuses to know over how much time it was
+//! driven.
+
+use super::op::{OpFold, Tally};
+use super::results::JourneyFigures;
+use crate::record::Cell;
+use crate::scenario::Journey;
+
+/// A journey, in the whole trial or in a phase.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JourneyFold {
+    pub(super) name: String,
+    pub(super) whole: OpFold,
+    pub(super) not_sent: u64,
+    paced: bool,
+    /// Empty where the journey does not tell its steps apart: the whole says the same.
+    pub(super) steps: Vec<(String, OpFold)>,
+}
+
+impl JourneyFold {
+    /// Nothing yet.
+    pub(crate) fn new(journey: &Journey) -> Self {
+        Self {
+            name: journey.name.clone(),
+            paced: journey.is_paced(),
+            steps: match journey.tells_steps_apart() {
+                false => Vec::new(),
+                true => journey.steps.iter().map(|step| (step.name.clone(), OpFold::default())).collect(),
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Takes a cell of it in.
+    pub(super) fn add(&mut self, cell: &Cell) {
+        match cell.op.step {
+            None => self.whole.add(cell),
+            Some(step) => {
+                if let Some((_, op)) = self.steps.get_mut(step) {
+                    op.add(cell);
+                }
+            }
+        }
+    }
+
+    /// Its requests that are over.
+    pub(super) fn requests(&self) -> Tally {
+        let whole = OpFold::tally([&self.whole]);
+        match self.steps.is_empty() {
+            true => whole,
+            false => OpFold::tally(self.steps.iter().map(|(_, op)| op)),
+        }
+    }
+
+    /// The figures, without its rates.
+    pub(super) fn figures(&self) -> JourneyFigures {
+        JourneyFigures {
+            op: self.whole.figures(),
+            throughput_per_s: None,
+            requests: self.requests().over(),
+            answered_per_s: None,
+            paced: self.paced,
+            not_sent: self.not_sent,
+            steps: self.steps.iter().map(|(name, op)| (name.clone(), op.figures())).collect(),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What one phase asks, folded: its journey, and what its connections say first, apart from what other phases ask in the same words.
+//! Distributions are kept while the phase goes on; afterwards only their figures stay. Refuses to know when that is.
+
+use super::journey::JourneyFold;
+use super::results::JourneyFigures;
+use crate::record::Cell;
+
+/// What a phase asks.
+#[derive(Clone, Debug)]
+pub(crate) enum PhaseFold {
+    /// It goes on: its journey by its place in the scenario, and behind it what its connections say first, if anything.
+    Open(Vec<(usize, JourneyFold)>),
+    /// It is over.
+    Closed(Box<Asked>),
+}
+
+/// Figures of what a phase has asked, without rates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) journey: JourneyFigures,
+    pub(crate) opening: Option<JourneyFigures>,
+}
+
+impl PhaseFold {
+    /// Takes a cell of one of its parts in.
+    pub(crate) fn add(&mut self, cell: &Cell) {
+        let Self::Open(folds) = self else { return };
+        let own = folds.iter_mut().filter(|(place, _)| *place == cell.op.journey);
+        own.for_each(|(_, fold)| fold.add(cell));
+    }
+
+    /// The figures so far.
+    pub(crate) fn asked(&self) -> Asked {
+        match self {
+            Self::Open(folds) => {
+                let mut figures = folds.iter().map(|(_, fold)| fold.figures());
+                Asked { journey: figures.next().unwrap_or_default(), opening: figures.next() }
+            }
+            Self::Closed(asked) => Asked::clone(asked),
+        }
+    }
+
+    /// It is over: nothing more comes.
+    pub(crate) fn close(&mut self) {
+        *self = Self::Closed(Box::new(self.asked()));
+    }
+}
