@@ -1,7 +1,8 @@
 //! The matchmaker: keeps the pool of those who wait, makes a hunt for each match, and tells each ticket how it ended.
 //!
 //! Tickets are soft: they live in the process that took them, and end with it, cancelled. One that is taken always ends: matched,
-//! timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on.
+//! timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on. While one is being saved, everybody
+//! else's time goes on.
 
 use super::make;
 use crate::app::App;
@@ -13,7 +14,9 @@ use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX};
 use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
 use engine::rows::WorldRow;
 use engine::time::UnixMs;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, VecDeque};
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -195,7 +198,7 @@ impl Matchmaker {
         let mut desk = self.desk();
         let mut back = Vec::new();
         for ticket in tickets {
-            let is_given_up = desk.known.get(&ticket.id).is_none_or(|known| known.is_given_up);
+            let is_given_up = desk.is_closed || desk.known.get(&ticket.id).is_none_or(|known| known.is_given_up);
             match hunt {
                 Some(name) => desk.end(ticket.id, TicketState::Matched(name.clone()), now, &self.metrics),
                 None if is_given_up => desk.end(ticket.id, TicketState::Cancelled, now, &self.metrics),
@@ -205,14 +208,26 @@ impl Matchmaker {
         desk.pool.put_back(back);
     }
 
-    /// Everybody who still waits is told that nothing will come of it here.
+    /// Everybody who still waits is told that nothing will come of it here. Whose hunt is being saved is told what becomes of it.
     fn close(&self, now: UnixMs) {
         let mut desk = self.desk();
         desk.is_closed = true;
         let open: Vec<_> = desk.open.values().copied().collect();
         for id in open {
-            desk.pool.cancel(id);
-            desk.end(id, TicketState::Cancelled, now, &self.metrics);
+            if desk.pool.cancel(id).is_some() {
+                desk.end(id, TicketState::Cancelled, now, &self.metrics);
+            }
+        }
+    }
+
+    /// Until it is time for the next look at everybody who waits.
+    async fn pause(&self) {
+        if self.waiting() > 0 {
+            return sleep(STEP_EVERY).await;
+        }
+        tokio::select! {
+            () = self.came.notified() => {}
+            () = sleep(FORGET_EVERY) => {}
         }
     }
 }
@@ -263,50 +278,63 @@ impl Desk {
     }
 }
 
-/// Makes matches until the drain, then ends every ticket.
+/// Makes matches until the drain, then ends every ticket. Hunts are saved beside it: a store that takes its time keeps nobody from
+/// giving up in time.
 pub(super) async fn run(app: &App) {
-    tokio::select! {
-        () = app.drain.begun() => {}
-        () = make_matches(app) => {}
+    let matchmaker = &app.hunts.matchmaker;
+    let (mut savings, mut is_failing) = (FuturesUnordered::new(), false);
+    let (mut leaving, mut pause) = (pin!(app.drain.begun()), pin!(matchmaker.pause()));
+    loop {
+        tokio::select! {
+            () = &mut leaving => break,
+            () = &mut pause => {
+                let matches = matchmaker.step(app.clock.now());
+                if !matches.is_empty() {
+                    savings.push(make_hunts(app, Unsettled { app, matches }));
+                }
+                pause.set(matchmaker.pause());
+            }
+            Some(is_saved) = savings.next() => {
+                if is_saved && is_failing {
+                    tracing::info!("hunts of the matched are saved again");
+                } else if !is_saved && !is_failing {
+                    tracing::warn!("hunts of the matched cannot be saved; their parties wait on");
+                }
+                is_failing = !is_saved;
+                matchmaker.failures.fetch_add(u64::from(is_failing), Ordering::Relaxed);
+            }
+        }
     }
-    app.hunts.matchmaker.close(app.clock.now());
+    matchmaker.close(app.clock.now());
+    while savings.next().await.is_some() {}
 }
 
-async fn make_matches(app: &App) {
-    let matchmaker = &app.hunts.matchmaker;
-    let mut is_failing = false;
-    loop {
-        let pause = if matchmaker.waiting() == 0 { FORGET_EVERY } else { STEP_EVERY };
-        tokio::select! {
-            () = matchmaker.came.notified(), if pause == FORGET_EVERY => {}
-            () = sleep(pause) => {}
-        }
-        let matches = matchmaker.step(app.clock.now());
-        if !matches.is_empty() {
-            let is_saved = make_hunts(app, matches).await;
-            if is_saved && is_failing {
-                tracing::info!("hunts of the matched are saved again");
-            } else if !is_saved && !is_failing {
-                tracing::warn!("hunts of the matched cannot be saved; their parties wait on");
-            }
-            is_failing = !is_saved;
-            matchmaker.failures.fetch_add(u64::from(is_failing), Ordering::Relaxed);
+/// Matches whose hunts are being saved. However that ends, nobody is forgotten: those who have none go back.
+struct Unsettled<'a> {
+    app: &'a App,
+    matches: Vec<Vec<Ticket>>,
+}
+
+impl Drop for Unsettled<'_> {
+    fn drop(&mut self) {
+        for tickets in self.matches.drain(..) {
+            self.app.hunts.matchmaker.settle(tickets, None, self.app.clock.now());
         }
     }
 }
 
 /// Saves a hunt for each match, all in one commit; whether all of them were.
-async fn make_hunts(app: &App, matches: Vec<Vec<Ticket>>) -> bool {
+async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool {
     let now = app.clock.now();
-    let hunts: Vec<WorldRow> = matches.iter().map(|tickets| make::matched(players(tickets), now)).collect();
-    let commands = matches.iter().zip(&hunts).map(|(tickets, row)| {
+    let hunts: Vec<WorldRow> = unsettled.matches.iter().map(|tickets| make::matched(players(tickets), now)).collect();
+    let commands = unsettled.matches.iter().zip(&hunts).map(|(tickets, row)| {
         let members = tickets.iter().flat_map(|ticket| ticket.party.iter().copied()).collect();
         Command::World(WorldCommand::Ensure { row: row.clone(), members })
     });
     let outcomes = app.store.commit_all(commands.collect()).await.unwrap_or_default();
     let mut outcomes = outcomes.into_iter();
     let mut is_saved = true;
-    for (tickets, row) in matches.into_iter().zip(&hunts) {
+    for (tickets, row) in std::mem::take(&mut unsettled.matches).into_iter().zip(&hunts) {
         let is_made = matches!(outcomes.next(), Some(Outcome::WorldIs(made)) if made.id == row.id);
         is_saved &= is_made;
         app.hunts.matchmaker.settle(tickets, is_made.then_some(&row.name), app.clock.now());

@@ -8,15 +8,24 @@
 mod house;
 
 mod counting;
+mod gate;
 mod lobby;
 mod tickets;
 
 use house::House;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use store::Database;
+use store::memory::MemoryDatabase;
 
 /// A house where claims are counted and tickets are matched.
 pub(crate) async fn open() -> House {
-    let house = House::open().await;
+    open_on(Arc::new(MemoryDatabase::new())).await
+}
+
+/// The same, on this database.
+pub(crate) async fn open_on(database: Arc<dyn Database>) -> House {
+    let house = House::open_with(database, |_| {}).await;
     tokio::spawn(server::hunts::run(house.app.clone()));
     house
 }

@@ -1,7 +1,8 @@
 //! Tickets: each ends, and says how to whoever waits for it.
 
+use crate::gate::Gated;
 use crate::house::House;
-use crate::{Guest, open};
+use crate::{Guest, open, open_on};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -122,6 +123,61 @@ async fn a_store_that_fails_loses_no_ticket() {
     .unwrap();
     let still = house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("200").await.body;
     assert_eq!(still["state"], "waiting");
+}
+
+/// Two who suit each other, whose hunt stands before the gate.
+async fn with_a_hunt_before(gate: &Gated, house: &House) -> (String, Value) {
+    let (ann, ben) = (Guest::come(house, "Ann").await, Guest::come(house, "Ben").await);
+    let pair = json!({ "players": 2 });
+    gate.shut();
+    let ticket = take(house, &ann.token, pair.clone(), "201").await;
+    take(house, &ben.token, pair, "201").await;
+    gate.knocked().await;
+    (ann.token, ticket)
+}
+
+/// A disk that stalls holds up those whose hunt it is to save, and nobody else: the others' time runs out when it is over.
+#[tokio::test(start_paused = true)]
+async fn a_hunt_that_is_slow_to_be_saved_holds_up_no_other_ticket() {
+    let gate = Gated::new(false);
+    let house = open_on(gate.clone()).await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+    let lone = take(&house, "player", json!({ "wait_ms": 1_000 }), "201").await;
+    assert_eq!(end(&house, "player", &lone).await["state"], "timed_out");
+    let still = house.call(&format!("GET {}", place(&ticket))).by(&ann).check("200").await.body;
+    assert_eq!(still["state"], "waiting", "nobody is told of a hunt before it is saved");
+    gate.open();
+    assert_eq!(end(&house, &ann, &ticket).await["state"], "matched");
+}
+
+/// What becomes of a hunt that is being saved while the server leaves is told as it turns out.
+#[tokio::test]
+async fn a_hunt_that_is_saved_while_the_server_leaves_is_a_match() {
+    let gate = Gated::new(false);
+    let house = open_on(gate.clone()).await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+    let lone = take(&house, "player", json!({}), "201").await;
+    house.app.drain.begin();
+    assert_eq!(end(&house, "player", &lone).await["state"], "cancelled", "who only waits is told at once");
+    gate.open();
+    let ended = end(&house, &ann, &ticket).await;
+    assert_eq!(ended["state"], "matched");
+    let hunt = format!("GET /api/hunts/{}", ended["hunt"].as_str().unwrap());
+    assert_eq!(house.call(&hunt).by(&ann).check("200").await.body["may_enter"], true);
+}
+
+/// Whoever makes matches may end by a defect, in the middle of one: it begins again, and the ticket goes on to its end.
+#[tokio::test]
+async fn a_ticket_outlives_a_matchmaker_that_broke() {
+    let gate = Gated::new(false);
+    let house = House::open_with(gate.clone(), |_| {}).await;
+    let matchmaker = tokio::spawn(server::hunts::run(house.app.clone()));
+    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+    matchmaker.abort();
+    assert!(matchmaker.await.unwrap_err().is_cancelled());
+    gate.open();
+    tokio::spawn(server::hunts::run(house.app.clone()));
+    assert_eq!(end(&house, &ann, &ticket).await["state"], "matched");
 }
 
 #[tokio::test]
