@@ -49,7 +49,8 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 
 /// Delete a token
 ///
-/// It ends at once here, and within two seconds on other nodes.
+/// No request with it is taken any more, here at once, on other nodes after two seconds at most. What was opened with it before, an event
+/// stream, a WebSocket, a mover in a world, stays until its connection ends: that belongs to whoever was let in.
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
     (status = 404, description = "The account has no such token.", body = Problem, content_type = "application/problem+json"),

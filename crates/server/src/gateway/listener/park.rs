@@ -188,8 +188,11 @@ impl Persistence {
             let values = headers.get_all(header::CONNECTION).into_iter().filter_map(|value| value.to_str().ok());
             values.flat_map(|value| value.split(',')).any(|token| token.trim().eq_ignore_ascii_case(option))
         };
+        // A head with both lengths must be the last one of its connection (RFC 9112, section 6.1). The parser leaves one of them, so every
+        // head with chunks counts as such: a GET has none.
+        let may_have_two_lengths = headers.contains_key(header::TRANSFER_ENCODING);
         match request.version() {
-            Version::HTTP_11 if says("close") => Some(Self::Close),
+            Version::HTTP_11 if says("close") || may_have_two_lengths => Some(Self::Close),
             Version::HTTP_11 => Some(Self::Keep),
             Version::HTTP_10 if says("keep-alive") && !says("close") => Some(Self::KeepOld),
             Version::HTTP_10 => Some(Self::CloseOld),
@@ -239,6 +242,7 @@ mod tests {
         check("GET", new, &[("connection", "te, close")], Some(Close));
         check("GET", new, &[("connection", "te"), ("connection", "close")], Some(Close));
         check("GET", new, &[("connection", "closer")], Some(Keep));
+        check("GET", new, &[("transfer-encoding", "chunked")], Some(Close));
         check("GET", old, &[], Some(CloseOld));
         check("GET", old, &[("connection", "Keep-Alive")], Some(KeepOld));
         check("GET", old, &[("connection", "keep-alive, close")], Some(CloseOld));
