@@ -80,6 +80,8 @@ pub struct Input<'a> {
     pub deaths: &'a [Death],
     /// Workers of the lab: each uses one core at most.
     pub workers: usize,
+    /// Whether a status denies somewhere (429), as limiters do; what an answer of success says may deny for any reason.
+    pub denies_by_status: bool,
 }
 
 /// What the limits of a run did to the target, as the kernel counted it; nothing where nobody knows.

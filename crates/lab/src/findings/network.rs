@@ -4,10 +4,11 @@
 
 use super::refused::errors_that_say;
 use super::series::sum_of_counts;
-use super::thresholds::PACKETS_DROPPED_MIN;
+use super::thresholds::{CONNECT_AGAIN_MS, PACKETS_DROPPED_MIN};
 use super::view::View;
 use super::words::{count, counted};
 use super::{Candidate, Case};
+use crate::fold::Figures;
 
 /// What a connection says whose packets were lost for too long, or that was never taken up.
 const LOST: [&str; 5] = ["reset by peer", "os error 104", "was lost", "no answer within", "timed out"];
@@ -37,9 +38,10 @@ fn backlog(view: &View<'_>) -> Option<Candidate> {
     Some(case.close(refuted_by, advice))
 }
 
-/// A listener had more connections waiting to be accepted than its queue holds.
+/// A listener had more connections waiting to be accepted than its queue holds. The machine counts those of all programs: where
+/// nothing of this trial failed or came a retransmission late, it was another one's.
 fn listener(view: &View<'_>) -> Option<Candidate> {
-    let refused = sum(view, "machine.listen_overflows").filter(|sum| *sum > 0.0)?;
+    let refused = sum(view, "machine.listen_overflows").filter(|sum| *sum > 0.0 && is_felt(view))?;
     let connections = counted(refused as u64, "connection");
     let sentence = format!(
         "A listener's queue was full: {connections} came while it held as many as it may that nobody had accepted."
@@ -52,6 +54,20 @@ fn listener(view: &View<'_>) -> Option<Candidate> {
         "With a longer queue (the listener's backlog, net.core.somaxconn) as many connections are refused.";
     let advice = "Let connections come more evenly, lengthen the listener's queue, or accept them sooner.";
     Some(case.close(refuted_by, advice))
+}
+
+/// Whether anything failed, or took as long as a connection does whose first packet was lost.
+fn is_felt(view: &View<'_>) -> bool {
+    let is_late = |times: &Figures| times.max.is_some_and(|max| max >= CONNECT_AGAIN_MS);
+    let results = view.input.results;
+    let has_failed = results.journeys.values().any(|journey| journey.op.errors > 0);
+    // How long a paced journey takes is its own doing.
+    let whole = results.journeys.values().filter(|journey| !journey.paced).map(|journey| &journey.op);
+    let mut ops = whole.chain(results.journeys.values().flat_map(|journey| journey.steps.values()));
+    let mut held = results.phases.values().filter_map(|phase| phase.connections.as_ref());
+    has_failed
+        || ops.any(|op| op.errors > 0 || is_late(&op.latency_ms))
+        || held.any(|held| held.failed > 0 || is_late(&held.opening_ms))
 }
 
 /// What is lost, as far as errors say so.

@@ -1,4 +1,4 @@
-//! What was refused: politely by a limiter, or because there were no ports, files or places to connect to. Refuses to
+//! What was refused: politely, by a limiter or for a reason of the target's own, or because there were no ports, files or places to connect to. Refuses to
 //! mix the two: denied is not failed.
 
 use super::series::{area, sum_of_counts, when};
@@ -15,11 +15,11 @@ const NO_PORT: [&str; 3] = ["os error 99", "assign requested address", "EADDRNOT
 const NO_FILE: [&str; 4] = ["os error 24", "os error 23", "oo many open files", "EMFILE"];
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
-    [limiter(view), ports(view), files(view)].into_iter().flatten().collect()
+    [denied(view), ports(view), files(view)].into_iter().flatten().collect()
 }
 
 /// A material share of the arrivals was denied.
-fn limiter(view: &View<'_>) -> Option<Candidate> {
+fn denied(view: &View<'_>) -> Option<Candidate> {
     let arrivals = view.arrivals();
     let denied = arrivals.share(arrivals.denied);
     if denied < REFUSED_SHARE_MIN {
@@ -29,14 +29,16 @@ fn limiter(view: &View<'_>) -> Option<Candidate> {
     let ceiling = accepted_per_s(view);
     let from = began.map_or_else(String::new, |t_s| format!(" from {} on", moment(t_s)));
     let rate = ceiling.map_or_else(String::new, |per_s| format!(", and let {} a second pass meanwhile", digits(per_s)));
+    let own = view.role("denied").and_then(|role| Some((role.figure.clone(), role.per_s(&view.busy())?)));
+    let is_limiter = view.input.denies_by_status || own.is_some();
+    let (code, who) = if is_limiter { ("limiter_rejects", "A limiter") } else { ("denied", "The target") };
     let sentence = format!(
-        "A limiter refused {} of the arrivals ({} of {}){from}{rate}. They were denied; they did not fail.",
+        "{who} refused {} of the arrivals ({} of {}){from}{rate}. They were denied; they did not fail.",
         share(denied),
         count(arrivals.denied),
         count(arrivals.ended)
     );
-    let own = view.role("denied").and_then(|role| Some((role.figure.clone(), role.per_s(&view.busy())?)));
-    let mut case = Case::new("limiter_rejects", denied, sentence);
+    let mut case = Case::new(code, denied, sentence);
     for (name, journey) in view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0) {
         let says = format!("{} of {}", count(journey.op.denied), count(journey.op.count));
         case = case.evidence(format!("op.{name}.denied_per_s"), says);
@@ -44,10 +46,16 @@ fn limiter(view: &View<'_>) -> Option<Candidate> {
     if let Some((figure, per_s)) = own {
         case = case.evidence(figure, format!("{} a second by the target's own count", digits(per_s)));
     }
-    let refuted_by =
-        "The same load from more accounts or addresses is denied as often: then it is not a limiter's rate.";
-    let advice =
-        "If the load is meant to pass, raise the limit; if not, the limiter did its work and this rate is the ceiling.";
+    let (refuted_by, advice) = match is_limiter {
+        true => (
+            "The same load from more accounts or addresses is denied as often: then it is not a limiter's rate.",
+            "If the load is meant to pass, raise the limit; if not, the limiter did its work and this rate is the ceiling.",
+        ),
+        false => (
+            "The same load at half the rate is denied less than half as often: then a rate is limited.",
+            "Look at what was asked for: what is taken or not allowed is denied however fast the target is.",
+        ),
+    };
     Some(case.close(refuted_by, advice))
 }
 

@@ -159,3 +159,7 @@ pub(super) const ORDERED_WITHIN_S: f64 = 10.0;
 /// Packets that a machine dropped before any program saw them, from which it is worth knowing: a few are the noise of
 /// other programs, and each of ours costs a connection at least 200 ms.
 pub(super) const PACKETS_DROPPED_MIN: f64 = 100.0;
+
+/// Milliseconds after which a system asks for a connection again that was not taken up (RFC 6298): who was refused by a full
+/// queue took that long.
+pub(super) const CONNECT_AGAIN_MS: f64 = 1000.0;

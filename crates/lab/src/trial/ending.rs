@@ -21,7 +21,7 @@ use crate::limits::INTERRUPT_GRACE;
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
 use crate::report::words::{count, number};
-use crate::scenario::{Arrivals, Phase, Work};
+use crate::scenario::{Arrivals, Phase, Scenario, Step, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates, judge_opening};
 
 /// Folds and judges.
@@ -67,8 +67,13 @@ pub(crate) fn conclude(
         pressure: pressure(run.results.server.limits_seen.as_ref()),
         deaths: &deaths(end, &run.faults, now),
         workers: stage.conductor.workers as usize,
+        denies_by_status: steps(&stage.scenario).any(|step| !step.denied.statuses.is_empty()),
     });
     (run, timeline)
+}
+
+fn steps(scenario: &Scenario) -> impl Iterator<Item = &Step> {
+    scenario.journeys.iter().flat_map(|journey| &journey.steps)
 }
 
 /// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.

@@ -19,8 +19,12 @@ fn limiter_rejects() {
     check(&Story::busy(denies(60)), &["limiter_rejects"]);
     check_says(
         &Story::busy(denies(60)),
-        &["from 20.0 s on", "let 40.0 a second pass", "They were denied; they did not fail"],
+        &["A limiter refused", "from 20.0 s on", "let 40.0 a second pass", "They were denied; they did not fail"],
     );
+    // A hunter who came too late for an item was refused as well, and no rate was limited.
+    let taken = |story: &mut Story| story.denies_by_status = false;
+    check(&Story::busy(denies(60)).with(taken), &["denied"]);
+    check_says(&Story::busy(denies(60)).with(taken), &["The target refused", "They were denied; they did not fail"]);
     check(
         &Story::busy(|t, second| {
             if t == 20 {

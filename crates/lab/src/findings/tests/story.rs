@@ -68,6 +68,7 @@ pub(super) struct Story {
     pub(super) deaths: Vec<Death>,
     /// Whether the timeline has metrics of the target.
     pub(super) has_metrics: bool,
+    pub(super) denies_by_status: bool,
 }
 
 impl Second {
@@ -143,6 +144,7 @@ impl Story {
             pressure: Pressure::default(),
             deaths: Vec::new(),
             has_metrics: true,
+            denies_by_status: true,
         };
         story.results = story.figures();
         story
@@ -246,6 +248,7 @@ impl Story {
             pressure: self.pressure,
             deaths: &self.deaths,
             workers: 1,
+            denies_by_status: self.denies_by_status,
         })
     }
 }

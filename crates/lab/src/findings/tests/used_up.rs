@@ -4,7 +4,7 @@ use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::{Death, Pressure};
-use crate::fold::{ErrorGroup, PartFigures};
+use crate::fold::{ErrorGroup, Figures, HeldFigures, PartFigures, PhaseFigures};
 use crate::record::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
@@ -266,6 +266,21 @@ fn what_no_program_ever_saw() {
     };
     check(&Story::busy(overflows), &["accept_queue_full"]);
     check_says(&Story::busy(overflows), &["90 connections came"]);
+    // Another program's, where nothing of this trial failed or was late; connections that came a second late were refused first.
+    let elsewhere = |_: u64, second: &mut Second| {
+        second.machine.insert("listen_overflows", 2.0);
+    };
+    check(&Story::busy(elsewhere), &[]);
+    let opened_in = |max: f64, failed: u64| {
+        move |story: &mut Story| {
+            let opening_ms = Figures { max: Some(max), ..Figures::default() };
+            let connections = Some(HeldFigures { opening_ms, failed, ..HeldFigures::default() });
+            story.results.phases.insert("held".to_owned(), PhaseFigures { connections, ..PhaseFigures::default() });
+        }
+    };
+    check(&Story::busy(elsewhere).with(opened_in(1003.0, 0)), &["accept_queue_full"]);
+    check(&Story::busy(elsewhere).with(opened_in(40.0, 1)), &["accept_queue_full"]);
+    check(&Story::busy(elsewhere).with(opened_in(40.0, 0)), &[]);
     check(&Story::busy(drops(0.0)), &[]);
     // Nobody has a file left to accept one with: that is the cause.
     let no_file = |t: u64, second: &mut Second| {
