@@ -160,6 +160,16 @@ fn a_report_of_a_record_of_another_version_is_made_all_the_same() {
 }
 
 #[test]
+fn where_every_gate_holds_nothing_broke() {
+    let findings = full().findings;
+    for (gates, title) in [(&PASSING[..], "What the figures say:"), (&FAILING[..], "What broke:")] {
+        let run = Run { findings: findings.clone(), ..leaderboard(false, false, gates) };
+        assert!(markdown(&run).contains(&format!("\n{title}\n")), "{title}");
+        assert_eq!(html(&run, &series()).contains("What broke"), title == "What broke:");
+    }
+}
+
+#[test]
 fn the_two_numbers() {
     let figures = |run: &Run| super::headline(run).figures.map(|figure| format!("{} {}", figure.value, figure.of));
     assert_eq!(figures(&full()), ["6,169 a second, edge", "15.3 ms latency p99 there"]);

@@ -8,10 +8,19 @@ use crate::record::timeline::FaultRow;
 use crate::report::charts::{SeriesByName, evidence};
 use crate::report::words::{clean, count, number};
 use crate::report::{Run, slug};
+use crate::verdict::Verdict;
+
+/// The title of everything that was found.
+const SAYS: &str = "What the figures say";
 
 /// The sentences of all findings: what a reader must have seen who reads no further.
 pub(in crate::report) fn glance(run: &Run) -> Vec<String> {
     run.findings.iter().map(|finding| clean(&finding.sentence)).collect()
+}
+
+/// What stands over them: where every gate holds, nothing broke.
+pub(in crate::report) fn glance_title(run: &Run) -> &'static str {
+    if run.verdict == Verdict::Passed { SAYS } else { "What broke" }
 }
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
@@ -21,7 +30,7 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
         blocks.push(Block::Heading("Besides".to_owned()));
     }
     blocks.push(Block::facts(hints));
-    Section::new("findings", "What the figures say", blocks)
+    Section::new("findings", SAYS, blocks)
 }
 
 fn told(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<Block> {

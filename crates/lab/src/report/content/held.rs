@@ -10,14 +10,18 @@ const OPENINGS: &str = "Opening counts from the moment at which a connection was
                         said first included. Nothing is asked over any of them before all of them stand; none of this is a request.";
 
 pub(super) fn section(run: &Run) -> Section {
-    let held = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
+    let mut held: Vec<(&String, &HeldFigures)> =
+        run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?))).collect();
+    // As they came: levels stand from the lowest to the highest.
+    held.sort_by(|(_, one), (_, other)| one.from_s.total_cmp(&other.from_s));
+    let held = || held.iter().copied();
     let heading = [
         "phase",
         "planned",
         "opened",
         "kept",
         "failed tries",
-        "in s",
+        "opened in, s",
         "opened/s",
         "closed by the target",
         "dropped",
@@ -57,4 +61,21 @@ fn row(name: &str, held: &HeldFigures) -> Vec<Cell> {
     let times = [held.opening_s, held.opened_per_s].map(Cell::from);
     let later = [held.closed, held.dropped, held.reopened].map(Cell::from);
     head.into_iter().chain(times).chain(later).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::full;
+
+    #[test]
+    fn levels_stand_in_the_order_in_which_they_came() {
+        let mut run = full();
+        let few = run.results.phases.get_mut("few").and_then(|phase| phase.connections.as_mut()).unwrap();
+        few.from_s = 99.0;
+        let shown = section(&run);
+        let Some(Block::Table(table)) = shown.blocks.first() else { panic!("{shown:?}") };
+        let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
+        assert_eq!(names, ["viewers", "few"]);
+    }
 }

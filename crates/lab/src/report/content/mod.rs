@@ -17,7 +17,7 @@ use super::svg::Chart;
 use super::{Run, words};
 use crate::fold::{Figures, P95_NEEDS, P99_NEEDS};
 
-pub(super) use findings::glance;
+pub(super) use findings::{glance, glance_title};
 pub(super) use gates::failing;
 
 /// A part of a report with a title of its own.

@@ -7,7 +7,7 @@ mod blocks;
 mod tests;
 
 use super::charts::SeriesByName;
-use super::content::{Section, Tone, failing, glance, sections};
+use super::content::{Section, Tone, failing, glance, glance_title, sections};
 use super::headline::{Figure, headline};
 use super::markup::Markup;
 use super::{Run, words};
@@ -76,10 +76,10 @@ fn top(page: &mut Markup, run: &Run) {
         page.within("ul", told, |page| failing.iter().for_each(|gate| page.leaf("li", &[], gate)));
     }
     page.leaf("p", &[("class", "summary")], &(run.scenario.summary.clone() + "."));
-    let glance = glance(run);
+    let (glance, title) = (glance(run), glance_title(run));
     if !glance.is_empty() {
-        page.within("section", &[("class", "glance"), ("aria-label", "What broke")], |page| {
-            page.within("h2", &[], |page| page.leaf("a", &[("href", "#findings")], "What broke"));
+        page.within("section", &[("class", "glance"), ("aria-label", title)], |page| {
+            page.within("h2", &[], |page| page.leaf("a", &[("href", "#findings")], title));
             page.within("ul", &[], |page| glance.iter().for_each(|sentence| page.leaf("li", &[], sentence)));
         });
     }

@@ -6,7 +6,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::content::{Block, Item, Section, failing, glance, sections};
+use super::content::{Block, Item, Section, failing, glance, glance_title, sections};
 use super::headline::headline;
 use super::words::{clean, wrapped};
 use table::fitted;
@@ -31,7 +31,7 @@ pub fn markdown(run: &Run) -> String {
     }
     paragraphs.push(wrapped(&plain(&run.scenario.summary), WIDTH, "") + ".");
     if !glance.is_empty() {
-        paragraphs.push(format!("What broke:\n\n{}", list(&glance)));
+        paragraphs.push(format!("{}:\n\n{}", glance_title(run), list(&glance)));
     }
     paragraphs.extend(sections(run, &BTreeMap::new()).iter().map(section));
     paragraphs.join("\n\n") + "\n"
