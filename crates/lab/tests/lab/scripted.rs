@@ -146,6 +146,11 @@ impl Scripted {
         self.seen.streams.lock().unwrap()[&connection].shutdown(Shutdown::Both).unwrap();
     }
 
+    /// Ends its own side of a connection, and listens on.
+    pub(crate) fn half_close(&self, connection: u64) {
+        self.seen.streams.lock().unwrap()[&connection].shutdown(Shutdown::Write).unwrap();
+    }
+
     /// Says something that nobody asked for.
     pub(crate) fn say(&self, connection: u64, bytes: &[u8]) {
         (&self.seen.streams.lock().unwrap()[&connection]).write_all(bytes).unwrap();

@@ -144,22 +144,31 @@ fn the_next_level_opens_only_what_is_missing() {
     }
 }
 
-#[test]
-fn what_is_lost_between_two_levels_is_opened_by_the_second() {
+/// What the target does to one of four connections between two levels; how many were then lost in order and otherwise, and why.
+#[track_caller]
+fn check_between(lose: fn(&Scripted), lost: [u64; 2], message: &str) {
     let target = Scripted::start(|_| ok());
     let [first, second] = levels([4, 4], None);
     let mut rig = Rig::start(setting(visit(), target.address), vec![first], 1);
     rig.go_on(0, burst_beside());
     rig.await_gauges(|gauges| gauges.held == 4 && gauges.over == 1);
-    target.hang_up(0);
+    lose(&target);
     rig.await_gauges(|gauges| gauges.held == 3);
     rig.go_on(2, second);
     let said = rig.until_over();
     // Neither level had lost it.
     assert_eq!((said.held(), said.kept(), target.connections()), ([5, 0, 0, 0, 0], 3, 6));
-    assert_eq!(said.left(), [4, 1, 0]);
-    let message = "a held connection was lost: the connection was closed";
+    assert_eq!(said.left(), [4, lost[0], lost[1]]);
     assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
+}
+
+#[test]
+fn what_is_lost_between_two_levels_is_opened_by_the_second() {
+    check_between(|target| target.hang_up(0), [1, 0], "a held connection was lost: the connection was closed");
+    // Half of it: the target says that it will say no more, and would still listen.
+    check_between(|target| target.half_close(0), [1, 0], "a held connection was lost: the connection was closed");
+    let unasked = "a held connection was lost: bytes that belong to no answer";
+    check_between(|target| target.say(0, b"HTTP/1.1 408 Late\r\n\r\n"), [0, 1], unasked);
 }
 
 /// Anything that comes between two levels: one arrival, over a connection of its own.
