@@ -36,6 +36,8 @@ export class FakeWorld {
   refusal: { code: string; reason: string; address?: string } | null = null;
   /** The same at another server than world.test. */
   otherRefusal: typeof this.refusal = null;
+  /** Nobody plays without having joined; whoever tries to join is told this, or has joined. */
+  admission: { whyNot?: string } | null = null;
   /** Sockets are not opened; whoever asks why is answered so. */
   shut: { status: number; detail: string } | null = null;
   /** Worlds that the first page of their list names. */
@@ -87,6 +89,7 @@ export class FakeWorld {
       if (this.shut && url.pathname.endsWith('/socket')) {
         return route.fulfill({ status: this.shut.status, headers: { 'retry-after': '20' }, json: this.shut });
       }
+      if (url.pathname.endsWith('/join')) return route.fulfill(this.#join());
       const json = this.#json(url);
       if (json !== undefined) return route.fulfill({ json });
       if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
@@ -99,6 +102,12 @@ export class FakeWorld {
       const isHere = new URL(socket.url()).host === 'world.test';
       this.#welcome(socket, isHere ? () => this.refusal : () => this.otherRefusal);
     });
+  }
+
+  #join() {
+    const detail = this.admission?.whyNot;
+    if (!detail) this.admission = null;
+    return detail ? { status: 409, json: { status: 409, detail } } : { json: {} };
   }
 
   #json(url: URL): unknown {
@@ -144,7 +153,11 @@ export class FakeWorld {
     return void socket.close();
   }
 
-  #register(socket: WebSocketRoute, register: Record<string, unknown>): Fellow {
+  #register(socket: WebSocketRoute, register: Record<string, unknown>): Fellow | null {
+    if (this.admission) {
+      socket.send(JSON.stringify({ refused: { code: 'not_joined', reason: 'join this hunt first' } }));
+      return null;
+    }
     const resume = register['resume'] as { id: number } | undefined;
     const own = (resume && this.fellows.get(resume.id)) ?? this.#add(0);
     Object.assign(own, { socket, isFresh: true, name: own.name ?? `Guest ${own.id}`, known: new Map() });

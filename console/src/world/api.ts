@@ -88,16 +88,33 @@ export async function refusal(path: string): Promise<Refusal> {
   try {
     const answer = await fetch(path, { signal: AbortSignal.timeout(EXPLAIN_MAX_MS) });
     const waitMs = Math.min(WAIT_MAX_MS, 1_000 * (Number(answer.headers.get('retry-after')) || 0));
-    const { detail, title } = members(await answer.json());
-    const said = [detail, title].find((text): text is string => typeof text === 'string' && text !== '');
+    const said = await reason(answer);
     const isLasting = LASTING.has(answer.status);
-    if (said && (isLasting || PASSING.has(answer.status))) return { why: sentence(said), waitMs, isLasting };
+    if (said && (isLasting || PASSING.has(answer.status))) return { why: said, waitMs, isLasting };
     const isBetween = answer.status === UPGRADE_REQUIRED;
     const why = isBetween ? 'The server is there, but no WebSocket reaches it: a proxy on the way, perhaps.' : 'The server did not open a connection.';
     return { why, waitMs, isLasting: false };
   } catch {
     return { why: 'The server cannot be reached.', waitMs: 0, isLasting: false };
   }
+}
+
+/** Joins a hunt that nobody plays in without. What the server says where it does not let one; nothing when one has joined. */
+export async function join(hunt: string): Promise<string> {
+  try {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`/api/hunts/${encodeURIComponent(hunt)}/join`, { method: 'POST', headers });
+    return answer.ok ? '' : (await reason(answer)) || 'The server does not let you join.';
+  } catch {
+    return 'The server cannot be reached.';
+  }
+}
+
+/** What an answer that is a problem says of itself. */
+async function reason(answer: Response): Promise<string> {
+  const { detail, title } = members(await answer.json());
+  const said = text(detail) || text(title);
+  return said && sentence(said);
 }
 
 function json(body: unknown): RequestInit {

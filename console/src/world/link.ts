@@ -11,7 +11,7 @@ export type Phase =
   | { readonly name: 'connecting'; readonly isAgain: boolean }
   | { readonly name: 'playing' }
   | { readonly name: 'waiting'; readonly untilMs: number; readonly why: string }
-  | { readonly name: 'refused'; readonly why: string; readonly address: string };
+  | { readonly name: 'refused'; readonly code: string; readonly why: string; readonly address: string };
 
 /** As much of a WebSocket as is used. */
 export interface Socket {
@@ -133,7 +133,7 @@ export class Link {
       this.#heed(readFrame(data, this.#indicators));
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
-      this.#refuse(`The server said something that this page does not understand (${error.message}). Reload the page.`);
+      this.#refuse('malformed', `The server said something that this page does not understand (${error.message}). Reload the page.`);
     }
   }
 
@@ -178,14 +178,14 @@ export class Link {
     if (PASSING.has(code)) return this.#lost(sentence(reason || code));
     this.around.remember(null);
     if (this.#isResuming) this.#register(null);
-    else this.#refuse(sentence(reason || code));
+    else this.#refuse(code, sentence(reason || code));
   }
 
   /** A browser does not say what a server answered instead of opening a socket: it is asked again, in plain words. */
   #notLetIn(socket: Socket) {
     this.around.explain(({ why, waitMs, isLasting }) => {
       if (this.#socket !== socket) return;
-      if (isLasting) this.#refuse(why);
+      if (isLasting) this.#refuse('not_opened', why);
       else this.#lost(why, waitMs);
     });
   }
@@ -193,7 +193,7 @@ export class Link {
   #ended(code: string, reason: string, address: string) {
     const why = sentence(reason || code);
     if (NOT_OURS.has(code)) this.around.remember(null);
-    if (FINAL.has(code)) this.#refuse(why, address);
+    if (FINAL.has(code)) this.#refuse(code, why, address);
     else this.#lost(why);
   }
 
@@ -205,9 +205,9 @@ export class Link {
     this.#callOff = this.around.after(delayMs, () => this.connect());
   }
 
-  #refuse(why: string, address = '') {
+  #refuse(code: string, why: string, address = '') {
     this.#drop();
-    this.listener.phase({ name: 'refused', why, address });
+    this.listener.phase({ name: 'refused', code, why, address });
   }
 
   #expectAnswer(why: string) {

@@ -72,6 +72,23 @@ test('between two rounds it says who won, how one did oneself, and when it goes 
   await stage.page.waitForSelector('text="Round 1 is over"', { state: 'detached' });
 });
 
+test('a hunt that must be joined is joined by a button', async () => {
+  stage.world.admission = {};
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world?world=harbour');
+  await stage.page.click('text="Join"');
+  await stage.phase('playing');
+});
+
+test('whoever may not join is told why', async () => {
+  stage.world.admission = { whyNot: 'all places are taken' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world?world=harbour');
+  await stage.page.click('text="Join"');
+  await stage.page.waitForSelector('[role=alert] >> text="All places are taken."');
+  await stage.page.waitForSelector('.notice a >> text="Go to plaza"');
+});
+
 test('the stage keeps more than half of a phone, whatever is told beside it', async () => {
   stage.world.best = Array.from({ length: 8 }, (_, place) => ({ mover: 100 + place, name: '', score: 50 - place }));
   await stage.page.setViewportSize({ width: 375, height: 700 });

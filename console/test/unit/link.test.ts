@@ -126,7 +126,7 @@ test('a server that wants to be left alone is left alone, and says why; one that
   expect(stand.phase?.name).toBe('connecting');
   stand.wire.onclose?.();
   stand.explained?.({ why: 'No world is called so.', waitMs: 0, isLasting: true });
-  expect(stand.phase).toEqual({ name: 'refused', why: 'No world is called so.', address: '' });
+  expect(stand.phase).toEqual({ name: 'refused', code: 'not_opened', why: 'No world is called so.', address: '' });
 });
 
 test('a mover that is gone is made anew', () => {
@@ -138,7 +138,7 @@ test('a mover that is gone is made anew', () => {
   expect(stand.wire.sent.at(-1)).not.toHaveProperty('register.resume');
   expect([stand.memory, stand.wire.isClosed]).toEqual([null, false]);
   stand.wire.hear({ refused: { code: 'not_joined', reason: 'nobody may' } });
-  expect(stand.phase).toEqual({ name: 'refused', why: 'Nobody may.', address: '' });
+  expect(stand.phase).toEqual({ name: 'refused', code: 'not_joined', why: 'Nobody may.', address: '' });
 });
 
 test.each([
