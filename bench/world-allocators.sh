@@ -54,6 +54,9 @@ for line in open(sys.argv[1]):
     measured.setdefault(key, []).append([float(cell.replace(",", "")) for cell in cells[4:]])
 
 def spread(values, digits):
+    # Only jemalloc counts what it handed out.
+    if any(value != value for value in values):
+        return "-"
     show = lambda value: f"{value:,.{digits}f}"
     return f"{show(statistics.median(values))} ({show(min(values))} to {show(max(values))})"
 

@@ -20,6 +20,7 @@ interface Fellow {
   indicator: number;
   name?: string;
   seq: number;
+  radius: { x: number; y: number };
   socket: WebSocketRoute | null;
   known: Map<number, number>;
   isFresh: boolean;
@@ -35,8 +36,10 @@ export class FakeWorld {
   refusal: { code: string; reason: string; address?: string } | null = null;
   /** The same at another server than world.test. */
   otherRefusal: typeof this.refusal = null;
-  /** Sockets are not opened; whoever asks why is told to come later. */
-  isShut = false;
+  /** Nobody plays without having joined; whoever tries to join is told this, or has joined. */
+  admission: { whyNot?: string } | null = null;
+  /** Sockets are not opened; whoever asks why is answered so. */
+  shut: { status: number; detail: string } | null = null;
   /** Worlds that the first page of their list names. */
   others: readonly string[] = ['plaza', 'hunt'];
   /** The best of the round that runs. */
@@ -83,10 +86,10 @@ export class FakeWorld {
   async playInto(page: Page) {
     await page.route('**/*', async (route) => {
       const url = new URL(route.request().url());
-      if (this.isShut && url.pathname.endsWith('/socket')) {
-        const problem = { status: 429, code: 'rate_limited', detail: 'Too many requests: slow down' };
-        return route.fulfill({ status: 429, headers: { 'retry-after': '20' }, json: problem });
+      if (this.shut && url.pathname.endsWith('/socket')) {
+        return route.fulfill({ status: this.shut.status, headers: { 'retry-after': '20' }, json: this.shut });
       }
+      if (url.pathname.endsWith('/join')) return route.fulfill(this.#join());
       const json = this.#json(url);
       if (json !== undefined) return route.fulfill({ json });
       if (url.pathname.startsWith('/api/')) return route.fulfill({ status: 404, json: {} });
@@ -95,10 +98,16 @@ export class FakeWorld {
     });
     await page.routeWebSocket(/\/socket$/, (socket) => {
       // There is no such host: a connection to it fails before it is open.
-      if (this.isShut) return void socket.connectToServer();
+      if (this.shut) return void socket.connectToServer();
       const isHere = new URL(socket.url()).host === 'world.test';
       this.#welcome(socket, isHere ? () => this.refusal : () => this.otherRefusal);
     });
+  }
+
+  #join() {
+    const detail = this.admission?.whyNot;
+    if (!detail) this.admission = null;
+    return detail ? { status: 409, json: { status: 409, detail } } : { json: {} };
   }
 
   #json(url: URL): unknown {
@@ -130,6 +139,7 @@ export class FakeWorld {
       this.said.push(message);
       if (message['hello']) this.#greet(socket, refusal());
       else if (message['register']) own = this.#register(socket, message['register']);
+      else if (own && message['watch']) this.#watch(own, message['watch']);
       else if (own && message['move'] && !this.isDeaf) this.#move(own, message['move']);
     });
     socket.onClose(() => {
@@ -143,14 +153,25 @@ export class FakeWorld {
     return void socket.close();
   }
 
-  #register(socket: WebSocketRoute, register: Record<string, unknown>): Fellow {
+  #register(socket: WebSocketRoute, register: Record<string, unknown>): Fellow | null {
+    if (this.admission) {
+      socket.send(JSON.stringify({ refused: { code: 'not_joined', reason: 'join this hunt first' } }));
+      return null;
+    }
     const resume = register['resume'] as { id: number } | undefined;
     const own = (resume && this.fellows.get(resume.id)) ?? this.#add(0);
     Object.assign(own, { socket, isFresh: true, name: own.name ?? `Guest ${own.id}`, known: new Map() });
-    const view = { radius_x: RADIUS, radius_y: RADIUS, per_s: 5 };
+    const view = register['view'] as { radius_x: number; radius_y: number };
+    own.radius = { x: view.radius_x, y: view.radius_y };
     const body = { id: own.id, key: '18446744073709551615', x: own.x, y: own.y, next_seq: own.seq, width: SIDE, height: SIDE, view };
     socket.send(JSON.stringify({ registered: body }));
     return own;
+  }
+
+  #watch(own: Fellow, watch: Record<string, unknown>) {
+    const view = watch['view'] as { radius_x: number; radius_y: number };
+    Object.assign(own, { radius: { x: view.radius_x, y: view.radius_y }, isFresh: true, known: new Map() });
+    own.socket?.send(JSON.stringify({ watched: { view } }));
   }
 
   #move(own: Fellow, move: Record<string, unknown>) {
@@ -175,7 +196,7 @@ export class FakeWorld {
 
   #add(indicator: number): Fellow {
     const id = (this.#id += 1);
-    const fellow = { id, ...this.spawn, indicator, seq: 1, socket: null, known: new Map(), isFresh: true };
+    const fellow = { id, ...this.spawn, indicator, seq: 1, socket: null, known: new Map(), isFresh: true, radius: { x: RADIUS, y: RADIUS } };
     this.fellows.set(id, fellow);
     return fellow;
   }
@@ -187,17 +208,18 @@ export class FakeWorld {
   }
 
   #view(own: Fellow) {
-    const near = [...this.fellows.values()].filter((other) => Math.max(Math.abs(other.x - own.x), Math.abs(other.y - own.y)) <= RADIUS);
+    const { x: across, y: down } = own.radius;
+    const near = [...this.fellows.values()].filter((other) => Math.abs(other.x - own.x) <= across && Math.abs(other.y - own.y) <= down);
     const shown = near.filter((other) => other !== own).sort((a, b) => a.id - b.id).slice(-200);
     const entered = shown.filter((other) => !own.known.has(other.id)).map(({ id, x, y, indicator, name }) => ({ id, x, y, indicator, name }));
     const moved = shown.filter((other) => (own.known.get(other.id) ?? keyOf(other)) !== keyOf(other)).map(({ id, x, y }) => ({ id, x, y }));
     const left = [...own.known.keys()].filter((id) => !shown.some((other) => other.id === id));
     own.known = new Map(shown.map((other) => [other.id, keyOf(other)]));
     const trees: number[] = [];
-    for (let y = own.y - RADIUS - MARGIN; y <= own.y + RADIUS + MARGIN; y += 1) {
-      for (let x = own.x - RADIUS - MARGIN; x <= own.x + RADIUS + MARGIN; x += 1) if (this.trees.has(keyOf({ x, y }))) trees.push(x, y);
+    for (let y = own.y - down - MARGIN; y <= own.y + down + MARGIN; y += 1) {
+      for (let x = own.x - across - MARGIN; x <= own.x + across + MARGIN; x += 1) if (this.trees.has(keyOf({ x, y }))) trees.push(x, y);
     }
-    const view = { tick: this.#tick, ...(own.isFresh ? { is_full: true } : {}), x: own.x, y: own.y, entered, moved, left, trees };
+    const view = { tick: this.#tick, ...(own.isFresh ? { is_full: true, radius_x: across, radius_y: down } : {}), x: own.x, y: own.y, entered, moved, left, trees };
     own.isFresh = false;
     return { ...view, crowd: near.length - 1 - shown.length };
   }

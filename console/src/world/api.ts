@@ -1,7 +1,8 @@
 // What the page asks over HTTP: who plays, which worlds there are, where everybody is. An answer that is not what it must
 // be counts as none: the page draws what it has.
-import type { Density } from './heat.ts';
+import type { Density, Part } from './heat.ts';
 import type { Score } from './protocol.ts';
+import { sentence } from './words.ts';
 
 export interface WorldEntry {
   readonly name: string;
@@ -18,14 +19,16 @@ export function guestName(chance: () => number): string {
   return `${pick(CHARMS)} ${pick(ANIMALS)}`;
 }
 
-/** Makes sure that there is a session, so that what is found belongs to somebody; without one, one plays as nobody. */
-export async function comeIn(): Promise<void> {
-  if ((await ask('/api/session')) !== null) return;
-  const guest = await ask('/api/stories/guests', json({ name: guestName(Math.random) }));
-  const token = members(guest)['token'];
-  if (typeof token !== 'string') return;
+/** Makes sure that there is a session, so that what is found belongs to somebody, and says whose: empty for whoever has no name.
+ * Without one, one plays as nobody. */
+export async function comeIn(): Promise<string> {
+  const session = await ask('/api/session');
+  if (session !== null) return text(members(session)['name']);
+  const name = guestName(Math.random);
+  const token = text(members(await ask('/api/stories/guests', json({ name })))['token']);
+  if (!token) return '';
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  await ask('/api/session', { method: 'POST', headers });
+  return (await ask('/api/session', { method: 'POST', headers })) === null ? '' : name;
 }
 
 export async function worlds(): Promise<readonly WorldEntry[]> {
@@ -33,7 +36,7 @@ export async function worlds(): Promise<readonly WorldEntry[]> {
   if (!Array.isArray(answer)) return [];
   return answer.flatMap((row: unknown) => {
     const { name, address } = members(row);
-    return typeof name === 'string' ? [{ name, address: typeof address === 'string' ? address : '' }] : [];
+    return typeof name === 'string' ? [{ name, address: text(address) }] : [];
   });
 }
 
@@ -43,44 +46,75 @@ export async function best(world: string): Promise<readonly Score[]> {
   if (!Array.isArray(rows)) return [];
   return rows.flatMap((row: unknown) => {
     const { mover, name, score } = members(row);
-    return isNumber(mover) && isNumber(score) ? [{ id: mover, name: typeof name === 'string' ? name : '', score }] : [];
+    return isNumber(mover) && isNumber(score) ? [{ id: mover, name: text(name), score }] : [];
   });
 }
 
 /** How many movers stand in each bin of a part of the world. */
 export async function density(
   world: string,
-  part: { x: number; y: number; width: number; height: number },
+  part: Part,
   signal: AbortSignal,
 ): Promise<Density | null> {
   const query = new URLSearchParams({ x: `${part.x}`, y: `${part.y}`, w: `${part.width}`, h: `${part.height}` });
   const answer = members(await ask(`/api/worlds/${encodeURIComponent(world)}/density?${query}`, { signal }));
-  const { counts, columns, rows, movers } = answer;
-  if (!isNumber(columns) || !isNumber(rows) || !Array.isArray(counts) || counts.length !== columns * rows) return null;
-  return { ...part, columns, rows, movers: isNumber(movers) ? movers : 0, counts: counts.map(Number) };
+  const { counts, columns, rows, bin, movers } = answer;
+  if (!isNumber(columns) || !isNumber(rows) || !isNumber(bin)) return null;
+  if (!Array.isArray(counts) || counts.length !== columns * rows) return null;
+  return { ...part, columns, rows, bin, movers: isNumber(movers) ? movers : 0, counts: counts.map(Number) };
 }
 
 /** Longest wait that a server may ask for, and time that it has to say so. */
 const WAIT_MAX_MS = 60_000;
 const EXPLAIN_MAX_MS = 3_000;
 
+/** What the same address will be answered with later as well. */
+const LASTING = new Set([400, 401, 403, 404]);
+/** What passes: too many requests, too much to do. */
+const PASSING = new Set([429, 503]);
+/** The answer to a question in plain words by a server that would open a socket. */
+const UPGRADE_REQUIRED = 426;
+
+export interface Refusal {
+  readonly why: string;
+  /** How long the server wants to be left alone. */
+  readonly waitMs: number;
+  /** Whether another try would be answered alike. */
+  readonly isLasting: boolean;
+}
+
 /** Why the server does not open what stands at this path, as far as it says so. */
-export async function refusal(path: string): Promise<{ why: string; waitMs: number }> {
+export async function refusal(path: string): Promise<Refusal> {
   try {
     const answer = await fetch(path, { signal: AbortSignal.timeout(EXPLAIN_MAX_MS) });
     const waitMs = Math.min(WAIT_MAX_MS, 1_000 * (Number(answer.headers.get('retry-after')) || 0));
-    const { detail, title } = members(await answer.json());
-    const said = [detail, title].find((text): text is string => typeof text === 'string' && text !== '');
-    const isRefusal = [401, 403, 404, 429, 503].includes(answer.status);
-    return { why: isRefusal && said ? sentence(said) : 'The server did not open a connection.', waitMs };
+    const said = await reason(answer);
+    const isLasting = LASTING.has(answer.status);
+    if (said && (isLasting || PASSING.has(answer.status))) return { why: said, waitMs, isLasting };
+    const isBetween = answer.status === UPGRADE_REQUIRED;
+    const why = isBetween ? 'The server is there, but no WebSocket reaches it: a proxy on the way, perhaps.' : 'The server did not open a connection.';
+    return { why, waitMs, isLasting: false };
   } catch {
-    return { why: 'The server cannot be reached.', waitMs: 0 };
+    return { why: 'The server cannot be reached.', waitMs: 0, isLasting: false };
   }
 }
 
-function sentence(text: string): string {
-  const whole = /[.!?]$/.test(text) ? text : `${text}.`;
-  return whole.charAt(0).toUpperCase() + whole.slice(1);
+/** Joins a hunt that nobody plays in without. What the server says where it does not let one; nothing when one has joined. */
+export async function join(hunt: string): Promise<string> {
+  try {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`/api/hunts/${encodeURIComponent(hunt)}/join`, { method: 'POST', headers });
+    return answer.ok ? '' : (await reason(answer)) || 'The server does not let you join.';
+  } catch {
+    return 'The server cannot be reached.';
+  }
+}
+
+/** What an answer that is a problem says of itself. */
+async function reason(answer: Response): Promise<string> {
+  const { detail, title } = members(await answer.json());
+  const said = text(detail) || text(title);
+  return said && sentence(said);
 }
 
 function json(body: unknown): RequestInit {
@@ -98,6 +132,10 @@ async function ask(path: string, init?: RequestInit): Promise<unknown> {
 
 function members(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function isNumber(value: unknown): value is number {

@@ -15,8 +15,9 @@ export function browser(world: string): Surroundings {
       url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
       return new WebSocket(url) as Socket;
     },
-    explain: (tell) => void refusal(socket).then(({ why, waitMs }) => tell(why, waitMs)),
+    explain: (tell) => void refusal(socket).then(tell),
     nowMs: () => performance.now(),
+    wallMs: () => Date.now(),
     chance: () => Math.random(),
     after: (delayMs, then) => {
       const timer = setTimeout(then, delayMs);

@@ -2,6 +2,7 @@
 // nothing of how the world came to be so.
 import { type Cell, cellOf, keyOf } from './grid.ts';
 import { place, presence, type Track } from './motion.ts';
+import { floating, type Pop } from './pops.ts';
 import type { Sprites } from './sprites.ts';
 import type { Item, Mover, World } from './state.ts';
 import type { Theme } from './theme.ts';
@@ -14,8 +15,11 @@ export interface Scene {
   readonly camera: Cell;
   readonly own: Cell;
   readonly ownLook: string;
+  readonly pops: readonly Pop[];
   readonly nowMs: number;
   readonly periodMs: number;
+  /** Nothing moves but what walks. */
+  readonly isStill: boolean;
 }
 
 export interface Frame {
@@ -23,16 +27,12 @@ export interface Frame {
   readonly width: number;
   readonly height: number;
   readonly cellPx: number;
+  /** Device pixels of the smallest letters that can be read. */
+  readonly lettersPx: number;
 }
 
 const TREE = '🌳';
 const BACTERIUM = '🦠';
-
-/** Device pixels of a cell so that the view fits, never so small that an emoji cannot be told. */
-export function cellPixels(width: number, height: number, radius: Cell, ratio: number): number {
-  const fit = Math.min(width / (2 * radius.x + 1), height / (2 * radius.y + 1));
-  return Math.max(Math.round(20 * ratio), Math.min(Math.round(48 * ratio), Math.floor(fit)));
-}
 
 /** Device pixels of the upper left corner of a cell. */
 export function corner(cell: Cell, camera: Cell, frame: Frame): Cell {
@@ -61,15 +61,20 @@ export function draw(context: CanvasRenderingContext2D, scene: Scene, frame: Fra
   const { world } = scene;
   for (const key of world.trees) stand(TREE, cellOf(key));
   for (const key of world.life) stand(BACTERIUM, cellOf(key), 0.85, 0.9);
-  for (const item of world.items.values()) stand(item.emoji, item.at, 1, breath(item, scene.nowMs));
-  for (const [id, track] of scene.tracks) {
+  for (const item of world.items.values()) stand(item.emoji, item.at, 1, scene.isStill ? 1 : breath(item, scene.nowMs));
+  const walk = (id: number, track: Track) => {
     const alpha = presence(track, scene.nowMs);
     stand(scene.looks.get(id)?.emoji ?? '🤖', aside(place(track, scene.nowMs, scene.periodMs), id), alpha, 0.6 + 0.4 * alpha);
-  }
+  };
+  const isSomebody = (id: number) => scene.looks.get(id)?.name !== undefined;
+  // Whoever has a name stands in front of the crowd.
+  for (const [id, track] of scene.tracks) if (!isSomebody(id)) walk(id, track);
+  for (const [id, track] of scene.tracks) if (isSomebody(id)) walk(id, track);
   // Above the crowd, or the own mover is one of a hundred.
   ring(context, scene, frame, theme);
   stand(scene.ownLook, scene.own, 1, 1.12);
   names(context, scene, frame, theme, sprites);
+  for (const pop of scene.pops) float(context, pop, scene, frame, theme);
 }
 
 function field(context: CanvasRenderingContext2D, { camera, world }: Scene, frame: Frame, theme: Theme, sprites: Sprites) {
@@ -125,10 +130,29 @@ function names(context: CanvasRenderingContext2D, scene: Scene, frame: Frame, th
   for (const [id, track] of scene.tracks) {
     const name = scene.looks.get(id)?.name;
     if (!name || track.goneMs !== undefined) continue;
-    const label = sprites.label(name, frame.cellPx, theme);
+    const label = sprites.label(name, Math.max(frame.lettersPx, Math.round(frame.cellPx * 0.3)), theme);
     const at = corner(place(track, scene.nowMs, scene.periodMs), scene.camera, frame);
     context.drawImage(label, Math.round(at.x + (frame.cellPx - label.width) / 2), Math.round(at.y - label.height + frame.cellPx * 0.02));
   }
+}
+
+/** What was won, above everything. */
+function float(context: CanvasRenderingContext2D, pop: Pop, scene: Scene, frame: Frame, theme: Theme) {
+  const { at, alpha } = floating(pop, scene.nowMs, scene.isStill);
+  if (alpha <= 0) return;
+  const { x, y } = corner(at, scene.camera, frame);
+  const half = frame.cellPx / 2;
+  context.globalAlpha = alpha;
+  context.font = `700 ${Math.round(frame.cellPx * 0.62)}px system-ui, sans-serif`;
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  context.lineWidth = frame.cellPx / 6;
+  context.lineJoin = 'round';
+  context.strokeStyle = theme.field;
+  context.strokeText(pop.text, x + half, y + half);
+  context.fillStyle = theme.won;
+  context.fillText(pop.text, x + half, y + half);
+  context.globalAlpha = 1;
 }
 
 /** Several movers on a cell stand a little apart: always the same way, so that nobody trembles. */

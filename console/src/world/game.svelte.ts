@@ -1,30 +1,29 @@
 // The one place where everything meets: frames change what is known, keys become steps, and each picture is drawn from
 // both. Decides nothing itself: the modules beside it do.
 import { heldStep } from './input.ts';
-import type { Cell, Step } from './grid.ts';
+import { type Cell, keyOf, type Step } from './grid.ts';
 import { Link, type Phase, type Surroundings } from './link.ts';
 import { approach, follow, headFor, period, place, type Track } from './motion.ts';
 import { allowed, AT_REST, isTime, type Pace, stepTaken, tooFast } from './pace.ts';
-import { ITEM_EMOJI, type ServerFrame } from './protocol.ts';
-import { act, answered, begin, hunted, itemBelow, type Mover, moved, ownCell, resequenced, scored, seen, step, type World } from './state.ts';
+import { type Pop, popped } from './pops.ts';
+import { helped, leftMs, type Power, reach } from './powers.ts';
+import { ITEM_EMOJI, type ServerFrame, type ViewOptions } from './protocol.ts';
+import { act, answered, begin, hunted, itemsWithin, type Mover, moved, ownCell, resequenced, scored, seen, step, type World } from './state.ts';
+import { lookOf } from './words.ts';
 
-const VIEW = { radius_x: 13, radius_y: 13, per_s: 5 };
+const VIEWS_PER_S = 5;
 const CAMERA_HALF_LIFE_MS = 60;
-const OWN_EMOJI = '😁';
-
-export interface Power {
-  readonly emoji: string;
-  readonly untilMs: number;
-}
 
 export class Game {
   phase = $state.raw<Phase>({ name: 'connecting', isAgain: false });
   world = $state.raw<World | null>(null);
   powers = $state.raw<readonly Power[]>([]);
+  /** Of the player; empty for whoever has none. */
+  name = $state.raw('');
   /** From a step to its answer, lately. */
   ownMoveMs = $state.raw<number | null>(null);
   /** The mean time between two views, lately. */
-  periodMs = $state.raw(200);
+  periodMs = $state.raw(1_000 / VIEWS_PER_S);
 
   /** Whoever has walked knows how. */
   hasWalked = $state(false);
@@ -35,14 +34,19 @@ export class Game {
 
   tracks: ReadonlyMap<number, Track> = new Map();
   looks: ReadonlyMap<number, Mover> = new Map();
+  /** What was won just now. */
+  pops: readonly Pop[] = [];
   camera: Cell = { x: 0, y: 0 };
 
+  #view: ViewOptions = { radius_x: 13, radius_y: 13, per_s: VIEWS_PER_S };
   #own: Track | undefined;
   #pace: Pace = AT_REST;
   #viewedMs = 0;
   #drawnMs = 0;
   #sentMs = new Map<number, number>();
-  #claimed: Cell | null = null;
+  #claimed = new Set<number>();
+  /** How far this clock is ahead of the server's, and how long news take: the least that was seen. */
+  #aheadMs = Number.POSITIVE_INFINITY;
   readonly #link: Link;
 
   /** A newcomer begins at this cell, or anywhere. */
@@ -51,13 +55,34 @@ export class Game {
     at: Cell | null,
   ) {
     const listener = { phase: (phase: Phase) => this.#enter(phase), frame: (frame: ServerFrame) => this.#heed(frame) };
-    this.#link = new Link(around, listener, { view: VIEW, ...(at ? { at } : {}) });
+    this.#link = new Link(around, listener, { view: this.#view, look: this.look, ...(at ? { at } : {}) });
   }
 
-  start = () => this.#link.connect();
+  /** Somebody of this name plays. */
+  start = (name: string) => {
+    this.name = name;
+    this.#link.look = this.look;
+    this.#link.connect();
+  };
   hurry = () => this.#link.hurry();
   interrupt = (why: string) => this.#link.interrupt(why);
-  leave = () => this.#link.leave();
+
+  get look(): string {
+    return lookOf(this.name);
+  }
+
+  /** The stage shows so much now. */
+  fit(radius: Cell) {
+    if (radius.x === this.#view.radius_x && radius.y === this.#view.radius_y) return;
+    this.#view = { ...this.#view, radius_x: radius.x, radius_y: radius.y };
+    this.#link.watch(this.#view);
+  }
+
+  /** Looks again: a connection that died while nobody looked is found out. */
+  wake = () => this.#link.watch(this.#view);
+
+  /** The time by the server's clock. */
+  serverMs = (): number => this.around.wallMs() - (Number.isFinite(this.#aheadMs) ? this.#aheadMs : 0);
 
   /** A key went down: the first step does not wait for the next picture. */
   press(key: string) {
@@ -74,7 +99,11 @@ export class Game {
     this.#walk(this.around.nowMs());
   }
 
-  dig = () => this.#claim('dig');
+  /** Nobody holds anything any more. */
+  rest = () => {
+    this.held.clear();
+    this.pointed = 'stay';
+  };
 
   /** Goes on to this moment, and says where the own mover is drawn. */
   advance(nowMs: number): { own: Cell; ownLook: string } | null {
@@ -85,7 +114,7 @@ export class Game {
     const own = place(this.#own, nowMs, stepMs);
     this.camera = approach(this.camera, own, nowMs - this.#drawnMs, CAMERA_HALF_LIFE_MS);
     this.#drawnMs = nowMs;
-    return { own, ownLook: OWN_EMOJI };
+    return { own, ownLook: this.look };
   }
 
   #enter(phase: Phase) {
@@ -99,22 +128,22 @@ export class Game {
     if (!world) return;
     switch (frame.kind) {
       case 'view':
-        return this.#look(seen(world, frame.view));
+        this.#look(seen(world, frame.view));
+        if (frame.view.oldestMs > 0) this.#aheadMs = Math.min(this.#aheadMs, this.around.wallMs() - frame.view.oldestMs);
+        return this.#claimNear();
       case 'moved':
         this.#time(frame.seq);
         this.world = moved(world, frame.seq, frame.cell);
-        return this.#claimBelow();
+        return this.#claimNear();
       case 'dug':
         this.world = scored(answered(world, frame.seq), frame.score);
-        return;
+        return this.#pop(`+${frame.points}`);
       case 'grabbed':
         this.world = answered(world, frame.seq);
-        this.powers = [...this.powers, { emoji: ITEM_EMOJI[frame.item] ?? '✨', untilMs: frame.untilMs }];
-        return;
+        this.powers = helped(this.powers, frame.item, frame.untilMs, this.serverMs());
+        return this.#pop(ITEM_EMOJI[frame.item] ?? '✨');
       case 'refused':
-        if (frame.code === 'too_fast') this.#pace = tooFast(this.#pace);
-        this.world = frame.code === 'out_of_order' ? resequenced(world, frame.expectedSeq) : answered(world, frame.seq);
-        return;
+        return this.#refused(world, frame);
       case 'round':
         this.world = hunted(world, frame.round);
         return;
@@ -126,9 +155,9 @@ export class Game {
   #arrive(frame: Extract<ServerFrame, { kind: 'registered' }>) {
     this.world = begin({ ...frame, id: frame.resume.id });
     this.#pace = allowed(frame.moveMinMs);
-    this.#claimed = null;
+    this.#claimed.clear();
     if (!frame.isResumed) {
-      [this.#own, this.tracks, this.looks] = [undefined, new Map(), new Map()];
+      [this.#own, this.tracks, this.looks, this.powers] = [undefined, new Map(), new Map(), []];
       this.camera = frame.cell;
     }
   }
@@ -149,7 +178,8 @@ export class Game {
     const held = heldStep(this.held);
     const way = held === 'stay' ? this.pointed : held;
     if (way === 'stay' || this.phase.name !== 'playing' || !this.world || !isTime(this.#pace, nowMs)) return;
-    const taken = step(this.world, way);
+    const cells = leftMs(this.powers, 'double_step', this.serverMs()) > 0 ? 2 : 1;
+    const taken = step(this.world, way, cells);
     if (!taken) return;
     this.#pace = stepTaken(this.#pace, nowMs);
     this.hasWalked = true;
@@ -159,24 +189,33 @@ export class Game {
     this.#link.expectAnswer();
   }
 
-  /** What one walks onto is taken, once a visit: should it be refused, standing there must not ask again for ever. */
-  #claimBelow() {
-    const world = this.world;
-    const item = world && itemBelow(world);
-    if (!item) {
-      this.#claimed = null;
-    } else if (this.#claimed?.x !== item.at.x || this.#claimed.y !== item.at.y) {
-      this.#claimed = item.at;
-      this.#claim(item.kind === 'chest' ? 'dig' : 'grab');
-    }
+  #refused(world: World, { code, seq, expectedSeq }: Extract<ServerFrame, { kind: 'refused' }>) {
+    if (code === 'too_fast') this.#pace = tooFast(this.#pace);
+    // What was not heard at all may be said again, with the same number.
+    const expected = code === 'busy' ? seq : code === 'out_of_order' ? expectedSeq : null;
+    if (expected !== null) this.#claimed.clear();
+    this.world = expected === null ? answered(world, seq) : resequenced(world, expected);
+  }
+
+  /** What is within reach is taken, once a visit: should it be refused, standing there must not ask again for ever. */
+  #claimNear() {
+    if (!this.world || this.phase.name !== 'playing') return;
+    const near = itemsWithin(this.world, reach(this.powers, this.serverMs()));
+    const fresh = near.filter((item) => !this.#claimed.has(keyOf(item.at)));
+    this.#claimed = new Set(near.map((item) => keyOf(item.at)));
+    for (const item of fresh) this.#claim(item.kind === 'chest' ? 'dig' : 'grab');
   }
 
   #claim(how: 'dig' | 'grab') {
-    if (!this.world || this.phase.name !== 'playing') return;
+    if (!this.world) return;
     const { world, seq } = act(this.world);
     this.world = world;
     this.#link.send(how === 'dig' ? { dig: { seq } } : { grab: { seq } });
     this.#link.expectAnswer();
+  }
+
+  #pop(text: string) {
+    if (this.world) this.pops = popped(this.pops, text, this.world.confirmed, this.around.nowMs());
   }
 
   #time(seq: number) {

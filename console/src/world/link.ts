@@ -1,15 +1,17 @@
 // The connection that comes back by itself: opens, introduces itself, takes its mover up again, and after a loss waits a
 // little longer each time. Decides which endings are worth another try. The socket, the clock and chance are handed in;
 // refuses to know what the frames mean to the world.
+import type { Refusal } from './api.ts';
 import { waitMs } from './backoff.ts';
 import type { Cell } from './grid.ts';
 import { type ClientFrame, Malformed, readFrame, type Resume, type ServerFrame, VERSION, type ViewOptions, write } from './protocol.ts';
+import { sentence } from './words.ts';
 
 export type Phase =
   | { readonly name: 'connecting'; readonly isAgain: boolean }
   | { readonly name: 'playing' }
   | { readonly name: 'waiting'; readonly untilMs: number; readonly why: string }
-  | { readonly name: 'refused'; readonly why: string; readonly address: string };
+  | { readonly name: 'refused'; readonly code: string; readonly why: string; readonly address: string };
 
 /** As much of a WebSocket as is used. */
 export interface Socket {
@@ -23,9 +25,11 @@ export interface Socket {
 export interface Surroundings {
   open(): Socket;
   nowMs(): number;
+  /** Of the calendar: milliseconds since 1970. */
+  wallMs(): number;
   chance(): number;
-  /** Says why a connection did not come about, and how long the server wants to be left alone. */
-  explain(tell: (why: string, waitMs: number) => void): void;
+  /** Says why a connection did not come about. */
+  explain(tell: (refusal: Refusal) => void): void;
   /** Calls back once; the returned function calls it off. */
   after(delayMs: number, then: () => void): () => void;
   /** The mover that may be taken up again, kept for as long as the window is open. */
@@ -38,7 +42,6 @@ export interface Listener {
   frame(frame: ServerFrame): void;
 }
 
-const LOOK = '😁';
 /** Time for a connection to come about, and for an answer to anything. */
 const ANSWER_MAX_MS = 8_000;
 
@@ -56,6 +59,8 @@ const FINAL = new Set([
   'token_unknown',
   'version',
 ]);
+/** Registrations that are worth another try: the next one may succeed. */
+const PASSING = new Set(['busy', 'world_full']);
 /** Endings after which the mover is not ours to take up: asked for again, two windows would take it from each other for ever. */
 const NOT_OURS = new Set(['replaced', 'unknown_mover']);
 
@@ -70,8 +75,13 @@ export class Link {
   constructor(
     private readonly around: Surroundings,
     private readonly listener: Listener,
-    private readonly wish: { readonly view: ViewOptions; readonly at?: Cell },
+    private readonly wish: { view: ViewOptions; look: string; readonly at?: Cell },
   ) {}
+
+  /** How the mover that is registered next looks. */
+  set look(emoji: string) {
+    this.wish.look = emoji;
+  }
 
   /** Connects now, whatever went before. */
   connect() {
@@ -93,16 +103,17 @@ export class Link {
     this.#socket?.send(write(frame));
   }
 
+  /** Wants to see this from now on; the answer to it also shows that the connection lives. */
+  watch(view: ViewOptions) {
+    this.wish.view = view;
+    if (!this.#isRegistered) return;
+    this.send({ watch: { view } });
+    this.expectAnswer();
+  }
+
   /** Something was sent that is answered: when nothing comes, the connection is dead, however open it looks. */
   expectAnswer() {
     this.#expectAnswer('The server stopped answering.');
-  }
-
-  /** Leaves for good. */
-  leave() {
-    if (this.#socket) this.send({ leave: {} });
-    this.around.remember(null);
-    this.#drop();
   }
 
   /** The network came back, or somebody asks for it. */
@@ -122,7 +133,7 @@ export class Link {
       this.#heed(readFrame(data, this.#indicators));
     } catch (error) {
       if (!(error instanceof Malformed)) throw error;
-      this.#refuse(`The server said something that this page does not understand (${error.message}). Reload the page.`);
+      this.#refuse('malformed', `The server said something that this page does not understand (${error.message}). Reload the page.`);
     }
   }
 
@@ -150,8 +161,9 @@ export class Link {
 
   #register(resume: Resume | null) {
     this.#isResuming = resume !== null;
-    const indicator = Math.max(0, this.#indicators.indexOf(LOOK));
-    this.send({ register: { indicator, ...this.wish, ...(resume ? { resume } : {}) } });
+    const { view, look, at } = this.wish;
+    const indicator = Math.max(0, this.#indicators.indexOf(look));
+    this.send({ register: { indicator, view, ...(at ? { at } : {}), ...(resume ? { resume } : {}) } });
   }
 
   #settle(resume: Resume) {
@@ -163,22 +175,25 @@ export class Link {
 
   /** A mover that is gone is no reason to give up. */
   #notRegistered(code: string, reason: string) {
+    if (PASSING.has(code)) return this.#lost(sentence(reason || code));
     this.around.remember(null);
     if (this.#isResuming) this.#register(null);
-    else this.#refuse(reason || code);
+    else this.#refuse(code, sentence(reason || code));
   }
 
   /** A browser does not say what a server answered instead of opening a socket: it is asked again, in plain words. */
   #notLetIn(socket: Socket) {
-    this.around.explain((why, waitMs) => {
-      if (this.#socket === socket) this.#lost(why, waitMs);
+    this.around.explain(({ why, waitMs, isLasting }) => {
+      if (this.#socket !== socket) return;
+      if (isLasting) this.#refuse('not_opened', why);
+      else this.#lost(why, waitMs);
     });
   }
 
   #ended(code: string, reason: string, address: string) {
-    const why = reason || code;
+    const why = sentence(reason || code);
     if (NOT_OURS.has(code)) this.around.remember(null);
-    if (FINAL.has(code)) this.#refuse(why, address);
+    if (FINAL.has(code)) this.#refuse(code, why, address);
     else this.#lost(why);
   }
 
@@ -190,9 +205,9 @@ export class Link {
     this.#callOff = this.around.after(delayMs, () => this.connect());
   }
 
-  #refuse(why: string, address = '') {
+  #refuse(code: string, why: string, address = '') {
     this.#drop();
-    this.listener.phase({ name: 'refused', why, address });
+    this.listener.phase({ name: 'refused', code, why, address });
   }
 
   #expectAnswer(why: string) {
@@ -205,6 +220,7 @@ export class Link {
     this.#callOff = () => {};
     const socket = this.#socket;
     this.#socket = null;
+    this.#isRegistered = false;
     if (!socket) return;
     socket.onopen = socket.onmessage = socket.onclose = null;
     socket.close();

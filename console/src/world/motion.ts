@@ -61,7 +61,10 @@ export function approach(at: Cell, target: Cell, passedMs: number, halfLifeMs: n
   return { x: target.x + (at.x - target.x) * left, y: target.y + (at.y - target.y) * left };
 }
 
+/** Where nothing happens, nothing is told: longer gaps say nothing about the pace of updates. */
+const QUIET_MS = 500;
+
 /** The mean time between updates, as it was lately; gaps of a quiet world do not count. */
 export function period(meanMs: number, gapMs: number): number {
-  return gapMs > 1_000 ? meanMs : meanMs + (Math.max(16, gapMs) - meanMs) * 0.2;
+  return gapMs > QUIET_MS ? meanMs : meanMs + (Math.max(16, gapMs) - meanMs) * 0.2;
 }

@@ -1,6 +1,7 @@
 // The frames of a world as JSON over a WebSocket: `crates/wire/proto/world.proto` and `hunt.proto` have the shapes. What comes
 // is checked before anything believes it; members with their default may be missing, and unknown ones are passed over.
 import type { Cell, Step } from './grid.ts';
+import { POWER_UPS } from './powers.ts';
 import type { Item, Mover, View } from './state.ts';
 
 export const VERSION = 1;
@@ -30,8 +31,7 @@ export type ClientFrame =
   | { readonly watch: { readonly view: ViewOptions } }
   | { readonly move: { readonly seq: number; readonly step: Step } }
   | { readonly dig: { readonly seq: number } }
-  | { readonly grab: { readonly seq: number } }
-  | { readonly leave: Record<string, never> };
+  | { readonly grab: { readonly seq: number } };
 
 export interface Score {
   readonly id: number;
@@ -77,9 +77,7 @@ export type ServerFrame =
 
 export const ITEM_EMOJI: Readonly<Record<string, string>> = {
   chest: '🎁',
-  double_step: '👟',
-  farsight: '🔭',
-  magnet: '🧲',
+  ...Object.fromEntries(POWER_UPS.map(({ item, emoji }) => [item, emoji])),
 };
 const UNKNOWN_EMOJI = '❔';
 
@@ -163,6 +161,7 @@ function view(body: Members, indicators: readonly string[]): View {
     }),
     left: numbers(body, 'left'),
     crowd: number(body, 'crowd'),
+    oldestMs: number(body, 'oldest_change_us') / 1_000,
     trees: pairs(body, 'trees'),
     itemsIn: list(body, 'items').map((entry) => item(object(entry, 'items'))),
     itemsGone: pairs(body, 'items_gone'),

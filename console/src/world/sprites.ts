@@ -10,20 +10,22 @@ export class Sprites {
   #labels = new Map<string, ImageBitmap>();
   #checker: ImageBitmap | null = null;
   #checkerColour = '';
-  #colours = '';
+  #labelStyle = '';
   #sidePx = 0;
 
   /** The picture of this emoji for cells of this many device pixels. */
   get(emoji: string, sidePx: number): ImageBitmap {
-    this.#for(sidePx, this.#colours);
+    if (sidePx !== this.#sidePx) this.#glyphs.clear();
+    this.#sidePx = sidePx;
     return kept(this.#glyphs, emoji, () => glyph(emoji, sidePx));
   }
 
-  /** A name on its background. */
-  label(name: string, sidePx: number, theme: Theme): ImageBitmap {
-    this.#for(sidePx, theme.name + theme.nameBack + theme.checker);
-    if (this.#labels.size >= LABELS_MAX) this.#labels.clear();
-    return kept(this.#labels, name, () => label(name, sidePx, theme));
+  /** A name on its background, in letters of this many device pixels. */
+  label(name: string, lettersPx: number, theme: Theme): ImageBitmap {
+    const style = `${lettersPx} ${theme.name} ${theme.nameBack}`;
+    if (style !== this.#labelStyle || this.#labels.size >= LABELS_MAX) this.#labels.clear();
+    this.#labelStyle = style;
+    return kept(this.#labels, name, () => label(name, lettersPx, theme));
   }
 
   /** Two by two cells, of which every other one has this colour. */
@@ -36,12 +38,6 @@ export class Sprites {
       [this.#checker, this.#checkerColour] = [done(), colour];
     }
     return this.#checker;
-  }
-
-  #for(sidePx: number, colours: string) {
-    if (sidePx !== this.#sidePx) this.#glyphs.clear();
-    if (sidePx !== this.#sidePx || colours !== this.#colours) this.#labels.clear();
-    [this.#sidePx, this.#colours] = [sidePx, colours];
   }
 }
 
@@ -74,12 +70,12 @@ function glyph(emoji: string, sidePx: number): ImageBitmap {
   return done();
 }
 
-function label(name: string, sidePx: number, theme: Theme): ImageBitmap {
-  const font = `600 ${Math.round(sidePx * 0.3)}px system-ui, sans-serif`;
+function label(name: string, lettersPx: number, theme: Theme): ImageBitmap {
+  const font = `600 ${lettersPx}px system-ui, sans-serif`;
   const [measure] = empty(1, 1);
   measure.font = font;
-  const width = Math.max(1, Math.ceil(measure.measureText(name).width + sidePx * 0.24));
-  const height = Math.ceil(sidePx * 0.38);
+  const width = Math.max(1, Math.ceil(measure.measureText(name).width + lettersPx * 0.8));
+  const height = Math.ceil(lettersPx * 1.27);
   const [context, done] = empty(width, height);
   context.fillStyle = theme.nameBack;
   context.fillRect(0, 0, width, height);
@@ -87,6 +83,6 @@ function label(name: string, sidePx: number, theme: Theme): ImageBitmap {
   context.textAlign = 'center';
   context.textBaseline = 'bottom';
   context.fillStyle = theme.name;
-  context.fillText(name, width / 2, height - sidePx * 0.02);
+  context.fillText(name, width / 2, height - lettersPx * 0.07);
   return done();
 }

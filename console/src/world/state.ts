@@ -38,6 +38,8 @@ export interface View {
   readonly lifeOff: readonly Cell[];
   /** Movers within sight beyond those that a view names. */
   readonly crowd: number;
+  /** When the oldest of it came to the server, by the server's clock; 0 when it says nothing new. */
+  readonly oldestMs: number;
 }
 
 export interface Registered {
@@ -53,6 +55,8 @@ export interface Registered {
 interface Pending {
   readonly seq: number;
   readonly step: Step;
+  /** Cells that it leads on, where they are free. */
+  readonly cells: number;
 }
 
 export interface World {
@@ -110,20 +114,20 @@ export function begin(registered: Registered): World {
 
 /** Where the own mover is shown. */
 export function ownCell(world: World): Cell {
-  return world.pending.reduce((cell, { step }) => walked(world, cell, step), world.confirmed);
+  return world.pending.reduce((cell, { step, cells }) => walked(world, cell, step, cells), world.confirmed);
 }
 
 /** Takes a step, and says which number it has. Nothing when too many are on their way, or where it is known to fail. */
-export function step(world: World, step: Step): { world: World; seq: number } | null {
+export function step(world: World, step: Step, cells = 1): { world: World; seq: number } | null {
   const from = ownCell(world);
-  if (world.pending.length >= PENDING_MAX || walked(world, from, step) === from) return null;
-  return act(world, step);
+  if (world.pending.length >= PENDING_MAX || walked(world, from, step, 1) === from) return null;
+  return act(world, step, cells);
 }
 
 /** Takes a number for something that does not move. */
-export function act(world: World, step: Step = 'stay'): { world: World; seq: number } {
+export function act(world: World, step: Step = 'stay', cells = 0): { world: World; seq: number } {
   const seq = world.nextSeq;
-  return { seq, world: { ...world, nextSeq: seq + 1, pending: [...world.pending, { seq, step }] } };
+  return { seq, world: { ...world, nextSeq: seq + 1, pending: [...world.pending, { seq, step, cells }] } };
 }
 
 /** The server moved us here. */
@@ -173,9 +177,10 @@ export function seen(world: World, view: View): World {
   };
 }
 
-function walked(world: World, from: Cell, step: Step): Cell {
+function walked(world: World, from: Cell, step: Step, cells: number): Cell {
+  if (cells === 0 || step === 'stay') return from;
   const to = stepped(from, step);
-  return step === 'stay' || !isInside(to, world.size) || world.trees.has(keyOf(to)) ? from : to;
+  return !isInside(to, world.size) || world.trees.has(keyOf(to)) ? from : walked(world, to, step, cells - 1);
 }
 
 function cells(
@@ -213,7 +218,8 @@ function movers(known: ReadonlyMap<number, Mover>, view: View): ReadonlyMap<numb
   return next;
 }
 
-/** What lies under the own mover. */
-export function itemBelow(world: World): Item | undefined {
-  return world.items.get(keyOf(world.confirmed));
+/** What lies within so many cells of the own mover. */
+export function itemsWithin(world: World, cells: number): readonly Item[] {
+  const { x, y } = world.confirmed;
+  return [...world.items.values()].filter(({ at }) => Math.max(Math.abs(at.x - x), Math.abs(at.y - y)) <= cells);
 }

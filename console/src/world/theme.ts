@@ -6,6 +6,10 @@ export interface Theme {
   readonly checker: string;
   readonly edge: string;
   readonly own: string;
+  /** Points that were won. */
+  readonly won: string;
+  /** What stands out on a heat map, whatever is below it. */
+  readonly mark: string;
   readonly name: string;
   readonly nameBack: string;
   /** Red, green and blue of a heat map, from nothing to the most, evenly spread. */
@@ -18,16 +22,18 @@ export const DARK: Theme = {
   checker: '#172720',
   edge: '#2f4a3f',
   own: '#57d9a3',
+  won: '#ffd75e',
+  mark: '#ffffff',
   name: '#e8f3ee',
   nameBack: 'rgba(8, 14, 12, 0.72)',
   heat: [
     [13, 20, 18],
-    [20, 54, 66],
-    [22, 98, 104],
-    [37, 150, 119],
-    [110, 200, 104],
-    [226, 226, 92],
-    [255, 252, 214],
+    [16, 52, 68],
+    [20, 108, 124],
+    [36, 176, 152],
+    [122, 216, 108],
+    [238, 226, 90],
+    [255, 252, 224],
   ],
 };
 
@@ -37,6 +43,8 @@ export const LIGHT: Theme = {
   checker: '#eaf2e3',
   edge: '#b9c9b4',
   own: '#0b7a53',
+  won: '#9a4f00',
+  mark: '#10201a',
   name: '#16231d',
   nameBack: 'rgba(255, 255, 255, 0.8)',
   heat: [

@@ -1,184 +1,195 @@
 // The page as it is built, in Chromium, against a world that the test holds in its hands.
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { keyOf } from '../../src/world/grid.ts';
-import { launch } from '../chromium.ts';
-import { dice, FakeWorld } from '../fake.ts';
+import { Stage, until } from '../stage.ts';
 
-let browser: Browser;
-let world: FakeWorld;
-let page: Page;
-const complaints: string[] = [];
-
-beforeAll(async () => {
-  browser = await launch();
-});
-afterAll(() => browser.close());
-
-beforeEach(async () => {
-  complaints.length = 0;
-  world = new FakeWorld(dice(3), 0);
-  page = await browser.newPage({ viewport: { width: 900, height: 700 } });
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (line) => line.type() === 'error' && complaints.push(line.text()));
-});
-afterEach(async () => {
-  world.close();
-  await page.close();
-});
-
-async function open() {
-  await world.playInto(page);
-  await page.goto('http://world.test/world');
-  await phase('playing');
-  // Chromium drops keys that come before it has shown a page for the first time.
-  await page.evaluate(() => new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))));
-}
-
-const phase = (name: string) => page.waitForSelector(`[data-phase=${name}]`);
-const own = () => [...world.fellows.values()].find((fellow) => fellow.socket);
-
-/** Waits until the world has it so. */
-const until = (holds: () => boolean) => expect.poll(holds, { timeout: 10_000, interval: 20 }).toBe(true);
+const stage = new Stage();
 
 test('arrows walk, and other keys do nothing', async () => {
-  await open();
-  const moves = () => world.said.filter((message) => message['move']);
-  for (const key of ['a', 'Enter', ' ', 'Escape', 'PageDown', 'w']) await page.keyboard.press(key);
-  await page.keyboard.press('ArrowRight');
-  await until(() => own()?.x === 501);
-  expect(moves()).toEqual([{ move: { seq: 1, step: 'e' } }]);
-  expect(complaints).toEqual([]);
+  await stage.open();
+  for (const key of ['a', 'Enter', ' ', 'Escape', 'PageDown', 'w']) await stage.page.keyboard.press(key);
+  await stage.page.keyboard.press('ArrowRight');
+  await until(() => stage.own?.x === 501);
+  expect(stage.said('move')).toEqual([{ seq: 1, step: 'e' }]);
+  expect(stage.complaints).toEqual([]);
 });
 
 test('the own step is shown before the server answers, and taken back when it refuses', async () => {
-  await open();
-  world.isDeaf = true;
-  await page.keyboard.press('ArrowRight');
-  await page.waitForSelector('[data-cell="501,500"]');
-  expect(own()?.x).toBe(500);
-  const { socket } = own() ?? {};
-  socket?.send(JSON.stringify({ refused: { seq: 1, code: 'occupied' } }));
-  await page.waitForSelector('[data-cell="500,500"]');
+  await stage.open();
+  stage.world.isDeaf = true;
+  await stage.page.keyboard.press('ArrowRight');
+  await stage.at(501, 500);
+  expect(stage.own?.x).toBe(500);
+  stage.say({ refused: { seq: 1, code: 'occupied' } });
+  await stage.at(500, 500);
 });
 
 test('a held arrow walks on, and stops when it is let go', async () => {
-  await open();
-  await page.keyboard.down('ArrowDown');
-  await until(() => (own()?.y ?? 0) >= 504);
-  await page.keyboard.up('ArrowDown');
-  await page.waitForSelector(`dd >> text="500, ${own()?.y}"`);
-  const steps = world.said.filter((message) => message['move']).map((message) => message['move']?.['step']);
-  expect(new Set(steps)).toEqual(new Set(['s']));
+  await stage.open();
+  await stage.page.keyboard.down('ArrowDown');
+  await until(() => (stage.own?.y ?? 0) >= 504);
+  await stage.page.keyboard.up('ArrowDown');
+  await stage.page.waitForSelector(`dd >> text="500, ${stage.own?.y}"`);
+  expect(new Set(stage.said('move').map(({ step }) => step))).toEqual(new Set(['s']));
 });
 
 test('a finger walks towards where it points', async () => {
-  await open();
-  const box = await page.locator('canvas').first().boundingBox();
+  await stage.open();
+  const box = await stage.page.locator('canvas').first().boundingBox();
   if (!box) throw new Error('there is no stage');
-  await page.mouse.move(box.x + box.width / 2 - 200, box.y + box.height / 2 - 200);
-  await page.mouse.down();
-  await until(() => (own()?.x ?? 500) <= 498);
-  await page.mouse.up();
-  expect(own()?.y).toBe(own()?.x);
+  await stage.page.mouse.move(box.x + box.width / 2 - 200, box.y + box.height / 2 - 200);
+  await stage.page.mouse.down();
+  await until(() => (stage.own?.x ?? 500) <= 498);
+  await stage.page.mouse.up();
+  expect(stage.own?.y).toBe(stage.own?.x);
+});
+
+test('no other button of a mouse walks', async () => {
+  await stage.open();
+  const box = await stage.page.locator('canvas').first().boundingBox();
+  if (!box) throw new Error('there is no stage');
+  await stage.page.mouse.click(box.x + 40, box.y + 40, { button: 'right' });
+  await stage.page.mouse.click(box.x + 40, box.y + 40, { button: 'middle' });
+  await stage.page.keyboard.press('ArrowRight');
+  await until(() => stage.own?.x === 501);
+  expect(stage.said('move')).toHaveLength(1);
+});
+
+test('arrows move nothing else, and what else is pressed is the browser\'s', async () => {
+  await stage.open();
+  await stage.page.evaluate(() => {
+    const taken: string[] = [];
+    Object.assign(window, { taken });
+    window.addEventListener('keydown', (event) => event.defaultPrevented && taken.push(event.key));
+  });
+  for (const key of ['ArrowDown', 'Control+ArrowLeft', 'Alt+ArrowUp', 'Meta+ArrowRight', 'PageDown', ' ', 'F6', 'ArrowUp']) {
+    await stage.page.keyboard.press(key);
+  }
+  expect(await stage.page.evaluate('taken')).toEqual(['ArrowDown', 'ArrowUp']);
+});
+
+test('keys reach everything, in the order of the page, and all of it has a name', async () => {
+  await stage.open();
+  const names: string[] = [];
+  for (let stop = 0; stop < 6; stop += 1) {
+    await stage.page.keyboard.press('Tab');
+    names.push(await stage.page.evaluate(() => (document.activeElement as HTMLElement | null)?.innerText.replace(/\s/g, '') ?? ''));
+  }
+  expect(names).toEqual(['Gauntlet', 'plaza▾', 'Crowd', 'World', 'Near', '500,500']);
 });
 
 test('a step into a tree is not even asked for', async () => {
-  world.trees.add(keyOf({ x: 501, y: 500 }));
-  await open();
-  await until(() => own()?.isFresh === false);
-  await page.waitForSelector('dd >> text="500, 500"');
-  await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('ArrowDown');
-  await until(() => own()?.y === 501);
-  expect(own()?.x).toBe(500);
+  stage.world.trees.add(keyOf({ x: 501, y: 500 }));
+  await stage.open();
+  await until(() => stage.own?.isFresh === false);
+  await stage.page.waitForSelector('dd >> text="500, 500"');
+  await stage.page.keyboard.press('ArrowRight');
+  await stage.page.keyboard.press('ArrowDown');
+  await until(() => stage.own?.y === 501);
+  expect(stage.own?.x).toBe(500);
 });
 
 test('a lost connection comes back by itself, as the same mover', async () => {
-  await open();
-  await page.keyboard.press('ArrowUp');
-  await until(() => own()?.y === 499);
-  const id = own()?.id;
-  world.hangUp();
-  await phase('waiting');
-  await phase('playing');
-  expect([own()?.id, world.fellows.size]).toEqual([id, 1]);
-  await page.keyboard.press('ArrowUp');
-  await until(() => own()?.y === 498);
+  await stage.open();
+  await stage.page.keyboard.press('ArrowUp');
+  await until(() => stage.own?.y === 499);
+  const id = stage.own?.id;
+  stage.world.hangUp();
+  await stage.phase('waiting');
+  await stage.phase('playing');
+  expect([stage.own?.id, stage.world.fellows.size]).toEqual([id, 1]);
+  await stage.page.keyboard.press('ArrowUp');
+  await until(() => stage.own?.y === 498);
 });
 
 test('it goes to the server that has the world, by itself', async () => {
-  world.refusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'other.test:4001' };
-  await world.playInto(page);
-  await page.goto('http://world.test/world?world=hunt');
-  await page.waitForURL('http://other.test:4001/world?world=hunt');
+  stage.world.refusal = { code: 'elsewhere', reason: 'Another server has this stage.world.', address: 'other.test:4001' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world?world=hunt');
+  await stage.page.waitForURL('http://other.test:4001/world?world=hunt');
 });
 
 test('two servers that name each other do not send anybody in circles', async () => {
-  world.refusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'other.test:4001' };
-  world.otherRefusal = { code: 'elsewhere', reason: 'Another server has this world.', address: 'world.test' };
-  await world.playInto(page);
-  await page.goto('http://world.test/world?world=hunt');
-  await page.waitForSelector('[role=alert] >> text="Try again"');
-  expect(page.url()).toBe('http://world.test/world?world=hunt');
-  expect(await page.getAttribute('[role=alert] a', 'href')).toBe('http://other.test:4001/world?world=hunt');
-  world.refusal = null;
-  await page.click('[role=alert] button');
-  await phase('playing');
+  stage.world.refusal = { code: 'elsewhere', reason: 'Another server has this stage.world.', address: 'other.test:4001' };
+  stage.world.otherRefusal = { code: 'elsewhere', reason: 'Another server has this stage.world.', address: 'world.test' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world?world=hunt');
+  await stage.page.waitForSelector('.notice >> text="Try again"');
+  expect(stage.page.url()).toBe('http://world.test/world?world=hunt');
+  expect(await stage.page.getAttribute('.notice a', 'href')).toBe('http://other.test:4001/world?world=hunt');
+  stage.world.refusal = null;
+  await stage.page.click('.notice button');
+  await stage.phase('playing');
 });
 
 test('the list of worlds names the one that is played in, however long it is', async () => {
-  world.others = ['harbour', 'pond'];
-  await open();
-  const names = await page.locator('select option').allTextContents();
+  stage.world.others = ['harbour', 'pond'];
+  await stage.open();
+  await stage.page.click('nav button');
+  await stage.page.waitForSelector('nav a >> text="pond"');
+  const names = await stage.page.locator('nav a').allTextContents();
   expect(names.map((name) => name.trim())).toEqual(['plaza', 'harbour', 'pond']);
-  expect(await page.locator('select option:checked').textContent()).toContain('plaza');
+  expect(await stage.page.locator('nav a[aria-current=page]').textContent()).toContain('plaza');
+  await stage.page.click('nav a >> text="pond"');
+  await stage.page.waitForURL('http://world.test/world?world=pond');
 });
 
 test('it says why it was refused, and where else one can go', async () => {
-  world.refusal = { code: 'over', reason: 'This hunt is over.' };
-  await world.playInto(page);
-  await page.goto('http://world.test/world?world=harbour');
-  await phase('refused');
-  expect(await page.textContent('[role=alert]')).toContain('This hunt is over.');
-  expect(await page.getAttribute('[role=alert] a', 'href')).toBe('/world?world=plaza');
+  stage.world.refusal = { code: 'over', reason: 'This hunt is over.' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world?world=harbour');
+  await stage.phase('refused');
+  expect(await stage.page.textContent('[role=alert]')).toContain('This hunt is over.');
+  expect(await stage.page.getAttribute('.notice a', 'href')).toBe('/world?world=plaza');
 });
 
 test('a server that lets nobody in is asked why, and left alone as long as it wants', async () => {
-  world.isShut = true;
-  await world.playInto(page);
-  await page.goto('http://world.test/world');
-  await phase('waiting');
-  const status = await page.textContent('[role=status]');
-  expect(status).toContain('Too many requests');
-  expect(status).toMatch(/Trying again in (19|20) s/);
-  world.isShut = false;
-  await page.click('[role=status] button');
-  await phase('playing');
+  stage.world.shut = { status: 429, detail: 'Too many requests: slow down' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world');
+  await stage.phase('waiting');
+  const notice = await stage.page.textContent('.notice');
+  expect(notice).toContain('Too many requests');
+  expect(notice).toMatch(/Trying again in (19|20) s/);
+  stage.world.shut = null;
+  await stage.page.click('.notice button');
+  await stage.phase('playing');
+});
+
+test.each([
+  [400, 'refused', 'That is no name of a world.'],
+  [426, 'waiting', 'no WebSocket reaches it'],
+  [500, 'waiting', 'The server did not open a connection.'],
+])('a socket that is not opened for %i leaves it %s', async (status, phase, why) => {
+  stage.world.shut = { status, detail: 'that is no name of a world' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world');
+  await stage.phase(phase);
+  expect(await stage.page.textContent('.notice')).toContain(why);
 });
 
 test('the hint goes once somebody has walked', async () => {
-  await open();
-  await page.waitForSelector('.hint');
-  await page.keyboard.press('ArrowRight');
-  await page.waitForSelector('.hint', { state: 'detached' });
+  await stage.open();
+  await stage.page.waitForSelector('.hint');
+  await stage.page.keyboard.press('ArrowRight');
+  await stage.page.waitForSelector('.hint', { state: 'detached' });
 });
 
 test('it tries again for as long as the server is leaving', async () => {
-  world.refusal = { code: 'draining', reason: 'The server is leaving.' };
-  await world.playInto(page);
-  await page.goto('http://world.test/world');
-  await phase('waiting');
-  expect(await page.textContent('[role=status]')).toContain('The server is leaving.');
-  world.refusal = null;
-  await phase('playing');
+  stage.world.refusal = { code: 'draining', reason: 'The server is leaving.' };
+  await stage.world.playInto(stage.page);
+  await stage.page.goto('http://world.test/world');
+  await stage.phase('waiting');
+  expect(await stage.page.textContent('.notice [role=status]')).toContain('The server is leaving.');
+  stage.world.refusal = null;
+  await stage.phase('playing');
 });
 
 test('the map shows where everybody is', async () => {
-  world.letLoose(400, 30);
-  await open();
-  await page.waitForSelector('text="401 movers"');
-  const colours = await page.evaluate(() => {
+  stage.world.letLoose(400, 30);
+  await stage.open();
+  await stage.page.waitForSelector('text="401 movers"');
+  const colours = await stage.page.evaluate(() => {
     const canvas = document.querySelectorAll('canvas')[1];
     const bytes = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
     return new Set(Array.from({ length: bytes.length / 4 }, (_, at) => `${bytes[4 * at]} ${bytes[4 * at + 1]}`)).size;
@@ -187,35 +198,94 @@ test('the map shows where everybody is', async () => {
 });
 
 test.each([320, 390, 768])('nothing lies beside a screen of %i points', async (width) => {
-  await page.setViewportSize({ width, height: 740 });
-  await open();
-  const [inner, outer] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  await stage.page.setViewportSize({ width, height: 740 });
+  await stage.open();
+  const [inner, outer] = await stage.page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   expect(inner).toBe(outer);
-  const stage = await page.locator('canvas').first().boundingBox();
-  expect(stage?.height).toBeGreaterThan(300);
+  const field = await stage.page.locator('canvas').first().boundingBox();
+  expect(field?.height).toBeGreaterThan(300);
 });
 
-test('in a hunt the stage keeps more than half of a phone, whatever is told beside it', async () => {
-  world.best = Array.from({ length: 8 }, (_, place) => ({ mover: 100 + place, name: '', score: 50 - place }));
-  await page.setViewportSize({ width: 375, height: 700 });
-  await open();
-  own()?.socket?.send(JSON.stringify({ round: { number: 1, phase: 'running', until_ms: Date.now() + 60_000, chests_left: 9_550 } }));
-  await page.waitForSelector('text="The best so far"');
-  const [stage, map] = await Promise.all([0, 1].map((nth) => page.locator('canvas').nth(nth).boundingBox()));
-  expect(stage?.height).toBeGreaterThan(350);
-  expect(map && map.y + map.height).toBeLessThanOrEqual(700);
-});
-
-test('one mover alone is to be seen on the map', async () => {
-  await page.emulateMedia({ colorScheme: 'dark' });
-  await open();
-  await page.waitForSelector('text="1 mover"');
+test('one mover alone is to be seen on the map, of the whole world as well', async () => {
+  stage.world.letLoose(1, 0);
+  const [actor] = stage.world.fellows.values();
+  Object.assign(actor ?? {}, { x: 100, y: 900 });
+  await stage.page.emulateMedia({ colorScheme: 'dark' });
+  await stage.open();
+  await stage.page.click('text="World"');
+  await stage.page.waitForSelector('text="2 movers"');
   const brightest = () =>
-    page.evaluate(() => {
+    stage.page.evaluate(() => {
       const canvas = document.querySelectorAll('canvas')[1];
       if (!canvas) return 0;
-      const bytes = canvas.getContext('2d')?.getImageData(canvas.width / 2 - 3, canvas.height / 2 - 3, 6, 6).data ?? [];
-      return Math.max(...Array.from({ length: bytes.length / 4 }, (_, at) => bytes[4 * at + 1] ?? 0));
+      const { data } = canvas.getContext('2d')?.getImageData(canvas.width * 0.1 - 1, canvas.height * 0.9 - 1, 2, 2) ?? { data: [] };
+      return Math.min(...Array.from({ length: 4 }, (_, at) => data[4 * at + 1] ?? 0));
     });
   await expect.poll(brightest, { timeout: 10_000 }).toBeGreaterThan(110);
+});
+
+test('a crowd at one point fills the map, wherever one is oneself', async () => {
+  stage.world.letLoose(400, 30);
+  for (const fellow of stage.world.fellows.values()) Object.assign(fellow, { x: fellow.x - 300, y: fellow.y + 200 });
+  const asked = stage.page.waitForRequest((request) => new URL(request.url()).searchParams.get('w') === '64');
+  await stage.open();
+  const { searchParams } = new URL((await asked).url());
+  const [x, y] = ['x', 'y'].map((name) => Number(searchParams.get(name))) as [number, number];
+  expect([x < 200, x + 64 > 200, y < 700, y + 64 > 700]).toEqual([true, true, true, true]);
+});
+
+test('views that come do not ask for another map: time does', async () => {
+  /** Whatever was asked for before has been asked for now. */
+  const settled = () => stage.page.evaluate(async () => void (await fetch('/api/session')));
+  await stage.page.clock.install();
+  await stage.open();
+  await stage.page.click('text="World"');
+  await stage.page.waitForSelector('text="1 mover"');
+  await stage.page.clock.pauseAt(Date.now() + 60_000);
+  await settled();
+  const asked: string[] = [];
+  stage.page.on('request', (request) => request.url().includes('/density') && asked.push(request.url()));
+  for (let x = 501; x <= 520; x += 1) {
+    if (stage.own) stage.own.x = x;
+    stage.world.tell();
+    stage.say({ moved: { seq: 0, x, y: 500 } });
+    await stage.at(x, 500);
+  }
+  await settled();
+  expect(asked).toEqual([]);
+  await stage.page.clock.runFor(1_000);
+  await until(() => asked.length > 0);
+});
+
+test('no map is asked for while the server is away', async () => {
+  await stage.open();
+  await stage.page.waitForSelector('text="1 mover"');
+  stage.world.shut = { status: 429, detail: 'Too many requests: slow down' };
+  stage.world.hangUp();
+  await stage.phase('waiting');
+  let asked = 0;
+  stage.page.on('request', (request) => (asked += request.url().includes('/density') ? 1 : 0));
+  await stage.page.waitForRequest((request) => request.url().endsWith('/socket') && request.resourceType() === 'fetch');
+  await stage.page.waitForRequest((request) => request.url().endsWith('/socket') && request.resourceType() === 'fetch');
+  expect(asked).toBe(0);
+});
+
+test('the view fills the stage, and follows its size', async () => {
+  await stage.page.setViewportSize({ width: 1_504, height: 500 });
+  await stage.open();
+  await stage.page.waitForSelector('[data-sight="23,9"]');
+  await stage.page.setViewportSize({ width: 904, height: 900 });
+  await stage.page.waitForSelector('[data-sight="12,16"]');
+  expect(stage.said('watch').at(-1)).toMatchObject({ view: { radius_x: 12, radius_y: 16 } });
+});
+
+test('whoever comes back to the page asks whether the connection lives', async () => {
+  await stage.open();
+  await stage.page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+  await until(() => stage.said('watch').length === 1);
+});
+
+test('players have names and faces', async () => {
+  await stage.open();
+  expect(await stage.page.textContent('.you')).toMatch(/^\p{Emoji_Presentation} Amber Lynx$/u);
 });

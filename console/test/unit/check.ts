@@ -14,6 +14,7 @@ export const EMPTY: View = {
   lifeOn: [],
   lifeOff: [],
   crowd: 0,
+  oldestMs: 0,
 };
 
 /** Ten cells a side, sight of two; the own mover, number 7, in the middle. */

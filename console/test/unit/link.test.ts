@@ -1,5 +1,6 @@
 // The link against a socket, a clock and a chance that the test holds in its hands.
 import { expect, test } from 'vitest';
+import type { Refusal } from '../../src/world/api.ts';
 import { Link, type Phase, type Socket } from '../../src/world/link.ts';
 import type { Resume } from '../../src/world/protocol.ts';
 
@@ -26,13 +27,14 @@ class Stand {
   readonly frames: string[] = [];
   memory: Resume | null = null;
   nowMs = 0;
-  explained: ((why: string, waitMs: number) => void) | null = null;
+  explained: ((refusal: Refusal) => void) | null = null;
   #timers: { atMs: number; then: () => void }[] = [];
 
   readonly link = new Link(
     {
       open: () => this.wires[this.wires.push(new Wire()) - 1] as Wire,
       nowMs: () => this.nowMs,
+      wallMs: () => this.nowMs,
       chance: () => 1,
       explain: (tell) => (this.explained = tell),
       after: (delayMs, then) => {
@@ -44,7 +46,7 @@ class Stand {
       remember: (resume) => (this.memory = resume),
     },
     { phase: (phase) => this.phases.push(phase), frame: (frame) => this.frames.push(frame.kind) },
-    { view: { radius_x: 13, radius_y: 13, per_s: 5 }, at: { x: 2, y: 3 } },
+    { view: { radius_x: 13, radius_y: 13, per_s: 5 }, look: '😁', at: { x: 2, y: 3 } },
   );
 
   get wire(): Wire {
@@ -102,7 +104,7 @@ test('failures lengthen the wait, and success ends that', () => {
   stand.link.connect();
   for (const wantMs of [400, 800, 1_600]) {
     stand.wire.onclose?.();
-    stand.explained?.('The server cannot be reached.', 0);
+    stand.explained?.({ why: 'The server cannot be reached.', waitMs: 0, isLasting: false });
     expect(stand.phase).toMatchObject({ untilMs: stand.nowMs + wantMs, why: 'The server cannot be reached.' });
     stand.pass(wantMs);
   }
@@ -111,17 +113,20 @@ test('failures lengthen the wait, and success ends that', () => {
   expect(stand.phase).toMatchObject({ untilMs: stand.nowMs + 400 });
 });
 
-test('a server that wants to be left alone is left alone, and says why', () => {
+test('a server that wants to be left alone is left alone, and says why; one that never will is not asked again', () => {
   const stand = new Stand();
   stand.link.connect();
   stand.wire.onclose?.();
   expect(stand.phase?.name).toBe('connecting');
-  stand.explained?.('Too many requests.', 5_000);
+  stand.explained?.({ why: 'Too many requests.', waitMs: 5_000, isLasting: false });
   expect(stand.phase).toEqual({ name: 'waiting', untilMs: 5_000, why: 'Too many requests.' });
   const late = stand.explained;
   stand.link.hurry();
-  late?.('Of the socket before.', 9_000);
+  late?.({ why: 'Of the socket before.', waitMs: 9_000, isLasting: false });
   expect(stand.phase?.name).toBe('connecting');
+  stand.wire.onclose?.();
+  stand.explained?.({ why: 'No world is called so.', waitMs: 0, isLasting: true });
+  expect(stand.phase).toEqual({ name: 'refused', code: 'not_opened', why: 'No world is called so.', address: '' });
 });
 
 test('a mover that is gone is made anew', () => {
@@ -132,8 +137,8 @@ test('a mover that is gone is made anew', () => {
   stand.wire.hear({ refused: { code: 'unknown' } });
   expect(stand.wire.sent.at(-1)).not.toHaveProperty('register.resume');
   expect([stand.memory, stand.wire.isClosed]).toEqual([null, false]);
-  stand.wire.hear({ refused: { code: 'full', reason: 'The world is full.' } });
-  expect(stand.phase).toEqual({ name: 'refused', why: 'The world is full.', address: '' });
+  stand.wire.hear({ refused: { code: 'not_joined', reason: 'nobody may' } });
+  expect(stand.phase).toEqual({ name: 'refused', code: 'not_joined', why: 'Nobody may.', address: '' });
 });
 
 test.each([
@@ -188,13 +193,39 @@ test('nonsense is said to be nonsense', () => {
   expect(stand.phase).toMatchObject({ name: 'refused', why: expect.stringContaining('Reload the page') });
 });
 
-test('whoever asks need not wait, and whoever leaves is gone', () => {
+test('whoever asks need not wait', () => {
   const stand = new Stand().play();
   stand.wire.onclose?.();
   stand.link.hurry();
   expect([stand.wires.length, stand.waiting]).toEqual([2, 1]);
+});
+
+test('a world that is full for the moment is asked again, for the same mover', () => {
+  const stand = new Stand();
+  stand.memory = { id: 1, key: '1' };
+  stand.link.connect();
+  stand.wire.hear({ welcome: {} });
+  stand.wire.hear({ refused: { code: 'world_full', reason: 'the world is full: come back later' } });
+  expect(stand.phase).toMatchObject({ name: 'waiting', why: 'The world is full: come back later.' });
+  expect(stand.memory).toEqual({ id: 1, key: '1' });
+});
+
+test('what is wanted to be seen is asked for at once, and after a loss as well', () => {
+  const view = { radius_x: 20, radius_y: 9, per_s: 5 };
+  const stand = new Stand().play();
+  stand.link.watch(view);
+  expect(stand.wire.sent.at(-1)).toEqual({ watch: { view } });
+  stand.wire.hear({ watched: { view } });
+  expect(stand.waiting).toBe(0);
+  stand.wire.onclose?.();
+  stand.link.watch({ ...view, radius_x: 21 });
   stand.play();
-  const { wire } = stand;
-  stand.link.leave();
-  expect([wire.sent.at(-1), wire.isClosed, stand.memory, stand.waiting]).toEqual([{ leave: {} }, true, null, 0]);
+  expect(stand.wire.sent.at(-1)).toMatchObject({ register: { view: { radius_x: 21 } } });
+});
+
+test('looking again finds out a connection that died in silence', () => {
+  const stand = new Stand().play();
+  stand.link.watch({ radius_x: 13, radius_y: 13, per_s: 5 });
+  stand.pass(8_000);
+  expect(stand.phase).toMatchObject({ name: 'waiting', why: 'The server stopped answering.' });
 });

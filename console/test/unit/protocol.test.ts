@@ -29,7 +29,7 @@ const rows: [string, string, object][] = [
 test.each(rows)('%s is read', (_, text, want) => expect(readFrame(text, LOOKS)).toEqual(want));
 
 test('a view is read', () => {
-  const text = `{"view":{"tick":3,"is_full":true,"x":1,"y":2,"crowd":4,"radius_x":9,"radius_y":8,"score":0,"round":{"number":1},"left":[8],"moved":[{"id":5,"x":6}],
+  const text = `{"view":{"tick":3,"is_full":true,"x":1,"y":2,"crowd":4,"oldest_change_us":1500,"radius_x":9,"radius_y":8,"score":0,"round":{"number":1},"left":[8],"moved":[{"id":5,"x":6}],
     "entered":[{"id":1,"x":2,"y":3,"indicator":1},{"id":2,"name":"B"},{"id":3,"indicator":99}],
     "trees":[1,2,3,4],"items":[{"x":1,"kind":"farsight"},{"y":2}],"items_gone":[5,6],"life":[7,8],"life_gone":[9,0]}}`;
   expect(readFrame(text, LOOKS)).toEqual({
@@ -42,6 +42,7 @@ test('a view is read', () => {
       score: 0,
       round: { number: 1, phase: 'waiting', untilMs: 0, chestsLeft: 0, ended: 0, scores: [] },
       crowd: 4,
+      oldestMs: 1.5,
       left: [8],
       moved: [{ id: 5, at: { x: 6, y: 0 } }],
       entered: [

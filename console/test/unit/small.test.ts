@@ -1,10 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { guestName } from '../../src/world/api.ts';
 import { waitMs } from '../../src/world/backoff.ts';
-import { cellPixels, corner } from '../../src/world/draw.ts';
+import { corner } from '../../src/world/draw.ts';
 import { cellOf, keyOf, readCell, STEPS, stepped, stepTowards } from '../../src/world/grid.ts';
-import { blend, colour, paint, palette, region, warmth } from '../../src/world/heat.ts';
+import { blend, colour, crowded, type Density, mostOf, paint, palette, region, scaleOf, sparse, warmth } from '../../src/world/heat.ts';
 import { heldStep, isArrow, pointedStep } from '../../src/world/input.ts';
+import { floating, popped, risen } from '../../src/world/pops.ts';
+import { helped, leftMs, reach } from '../../src/world/powers.ts';
+import { cellSide, radiusFor } from '../../src/world/sight.ts';
+import { clock, counted, lookOf, sentence } from '../../src/world/words.ts';
 import { allowed, AT_REST, isTime, stepTaken, tooFast } from '../../src/world/pace.ts';
 import { DARK, LIGHT } from '../../src/world/theme.ts';
 
@@ -112,19 +116,105 @@ describe('heat', () => {
     expect(Object.values(region({ width: 1_000, height: 800 }, { x, y }, cells))).toEqual(want));
 });
 
+describe('the crowd', () => {
+  /** A world of 1,000 cells a side in bins of 8, and so many movers in some of the bins. */
+  function whole(...heaps: [column: number, row: number, count: number][]): Density {
+    const counts = new Array<number>(125 * 125).fill(0);
+    for (const [column, row, count] of heaps) counts[row * 125 + column] = count;
+    return { x: 0, y: 0, width: 1_000, height: 1_000, columns: 125, rows: 125, bin: 8, movers: 0, counts };
+  }
+  const rows: [string, Density, number[]][] = [
+    ['at one point is shown large', whole([62, 62, 500]), [468, 468, 64, 64]],
+    ['at a corner lies within the world', whole([0, 124, 500]), [0, 936, 64, 64]],
+    ['in two places is shown with both', whole([50, 60, 300], [70, 62, 200]), [356, 364, 256, 256]],
+    ['does without a few stragglers', whole([62, 62, 500], [0, 0, 4], [124, 124, 4]), [468, 468, 64, 64]],
+    ['everywhere is all of the world', whole([0, 0, 9], [124, 124, 9]), [0, 0, 1_000, 1_000]],
+    ['of nobody is all of the world', whole(), [0, 0, 1_000, 1_000]],
+  ];
+  test.each(rows)('%s', (_, map, want) => expect(Object.values(crowded(map, null))).toEqual(want));
+  test('is looked at without moving for as long as it is in the picture', () => {
+    const before = crowded(whole([62, 62, 500]), null);
+    expect(crowded(whole([63, 61, 500]), before)).toBe(before);
+    expect(crowded(whole([70, 62, 500]), before)).not.toBe(before);
+  });
+  test('that came together is shown larger again', () =>
+    expect(crowded(whole([62, 62, 500]), { x: 0, y: 0, width: 1_000, height: 1_000 }).width).toBe(64));
+  test('of few is told one by one, in the colours as painted', () => {
+    const painted = new Uint8ClampedArray(16).map((_, at) => at);
+    expect(sparse([0, 0, 0, 0.5], 2, painted)).toEqual([{ column: 1, row: 1, colour: 'rgb(12, 13, 14)' }]);
+    expect(sparse(new Array<number>(201).fill(1), 2, painted)).toEqual([]);
+  });
+  test('has a scale from one to the most', () => {
+    expect(scaleOf([0, 100, 3], 3)).toEqual([1, 10, 100]);
+    expect(mostOf([])).toBe(1);
+  });
+});
+
 describe('drawing', () => {
-  const frame = { width: 400, height: 200, cellPx: 20 };
+  const frame = { width: 400, height: 200, cellPx: 20, lettersPx: 11 };
   test('the cell of the camera is in the middle', () =>
     expect(corner({ x: 5, y: 5 }, { x: 5, y: 5 }, frame)).toEqual({ x: 190, y: 90 }));
   test('a cell to the right is one cell to the right', () =>
     expect(corner({ x: 6, y: 5 }, { x: 5.5, y: 5 }, frame)).toEqual({ x: 200, y: 90 }));
+});
+
+describe('sight', () => {
   test.each([
-    [1_280, 800, 1, 29],
-    [390, 560, 1, 20],
-    [4_000, 4_000, 1, 48],
-    [780, 1_120, 2, 40],
-  ])('%i x %i at %i pixels a point has cells of %i', (width, height, ratio, want) =>
-    expect(cellPixels(width, height, { x: 13, y: 13 }, ratio)).toBe(want));
+    [976, 851, 15, 13],
+    [1_616, 1_031, 21, 13],
+    [390, 510, 7, 10],
+    [320, 280, 6, 5],
+    [3_536, 2_110, 29, 24],
+    [0, 0, 1, 1],
+  ])('a stage of %i x %i points shows %i and %i cells to each side', (width, height, x, y) =>
+    expect(radiusFor(width, height)).toEqual({ x, y }));
+  test.each([[976, 851], [1_616, 1_031], [390, 510], [320, 280], [3_536, 2_110], [2_000, 300]])(
+    'no edge of a stage of %i x %i lies empty, with more sight or less than was asked for',
+    (width, height) => {
+      const { x, y } = radiusFor(width, height);
+      for (const [across, down] of [[x, y], [Math.min(29, x + 6), Math.min(29, y + 6)], [4, 4]] as const) {
+        const side = cellSide(width, height, { x: across, y: down });
+        expect((2 * across + 1) * side).toBeGreaterThanOrEqual(width);
+        expect((2 * down + 1) * side).toBeGreaterThanOrEqual(height);
+      }
+    },
+  );
+});
+
+describe('power-ups', () => {
+  const have = helped([{ item: 'magnet', untilMs: 50 }], 'magnet', 90, 10);
+  test('one more of a kind helps longer', () => expect(have).toEqual([{ item: 'magnet', untilMs: 90 }]));
+  test('an earlier end takes nothing away', () => expect(leftMs(helped(have, 'magnet', 60, 10), 'magnet', 10)).toBe(80));
+  test('those that are over are forgotten', () => expect(helped(have, 'farsight', 200, 90)).toEqual([{ item: 'farsight', untilMs: 200 }]));
+  test.each([[89, 2], [90, 0]])('at %i ms a magnet reaches %i cells', (nowMs, want) => expect(reach(have, nowMs)).toBe(want));
+});
+
+describe('what was won', () => {
+  const at = { x: 5, y: 5 };
+  const pops = popped([], '+3', at, 1_000);
+  test('rises, fades, and is forgotten', () => {
+    const alphas = [1_000, 1_600, 2_200].map((ms) => floating(pops[0]!, ms, false).alpha);
+    expect(alphas).toEqual([...alphas].sort((a, b) => b - a));
+    expect([alphas[0], alphas[2], risen(pops[0]!, 9_000)]).toEqual([1, 0, 1]);
+    expect(floating(pops[0]!, 2_000, false).at.y).toBeLessThan(floating(pops[0]!, 1_100, false).at.y);
+    expect(popped(pops, '+4', at, 2_200).map(({ text }) => text)).toEqual(['+4']);
+  });
+  test('rests where motion is not wanted', () =>
+    expect(floating(pops[0]!, 2_000, true).at).toEqual(floating(pops[0]!, 1_000, true).at));
+});
+
+describe('words', () => {
+  test.each([['no world has this name', 'No world has this name.'], ['Why?', 'Why?'], ['', '.']])('%j is said as %j', (text, want) =>
+    expect(sentence(text)).toBe(want));
+  test.each([[61_000, '1:01'], [60_001, '1:01'], [1, '0:01'], [0, '0:00'], [-5_000, '0:00'], [3_600_000, '60:00']])('%i ms are %s', (ms, want) =>
+    expect(clock(ms)).toBe(want));
+  test.each([[1, '1 mover'], [0, '0 movers'], [2_001, '2,001 movers']])('%i: %s', (count, want) => expect(counted(count, 'mover')).toBe(want));
+  test('everybody keeps a face, and not all have the same', () => {
+    const faces = ['Amber Lynx', 'Keen Ibex', 'Hazel Heron', 'Lunar Dingo', 'Amber Egret'].map(lookOf);
+    expect(faces).toEqual(['Amber Lynx', 'Keen Ibex', 'Hazel Heron', 'Lunar Dingo', 'Amber Egret'].map(lookOf));
+    expect(new Set(faces).size).toBeGreaterThan(3);
+    expect(lookOf('')).toBe('😁');
+  });
 });
 
 test('guests have names', () => {

@@ -1,11 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import type { Step } from '../../src/world/grid.ts';
 import { cellOf } from '../../src/world/grid.ts';
-import { act, answered, itemBelow, moved, ownCell, PENDING_MAX, resequenced, seen, step, type View, type World } from '../../src/world/state.ts';
+import { act, answered, itemsWithin, moved, ownCell, PENDING_MAX, resequenced, seen, step, type View, type World } from '../../src/world/state.ts';
 import { EMPTY, world } from './check.ts';
 
 function walk(world: World, ...steps: Step[]): World {
   return steps.reduce((world, way) => step(world, way)?.world ?? world, world);
+}
+
+/** One step that leads two cells on. */
+function strode(world: World, way: Step): World {
+  return step(world, way, 2)?.world ?? world;
 }
 
 const at = (x: number, y: number) => ({ x, y });
@@ -26,6 +31,10 @@ describe('the own mover', () => {
     ['goes on from there when an earlier step was refused', answered(walk(world(), 'n', 'e'), 1), [6, 5]],
     ['is not moved by an old answer', answered(walk(world(), 'n'), 0), [5, 4]],
     ['forgets what the server never saw', resequenced(walk(world(), 'n', 'n'), 40), [5, 5]],
+    ['goes two cells where a step leads so far', strode(world(), 'n'), [5, 3]],
+    ['goes one where the second is a tree', strode(world({ trees: [at(5, 3)] }), 'n'), [5, 4]],
+    ['goes none where the first is one', strode(world({ trees: [at(5, 4)] }), 'n'), [5, 5]],
+    ['goes one where the world ends behind it', strode(moved(world(), 0, at(1, 1)), 'nw'), [0, 0]],
     ['is pushed aside by a tree that comes into view', seen(walk(world(), 'e'), { ...EMPTY, ...tree }), [5, 5]],
   ];
   test.each(rows)('%s', (_, world, [x, y]) => expect(ownCell(world)).toEqual(at(x, y)));
@@ -89,7 +98,8 @@ describe('a view', () => {
     expect(seen(later, { ...EMPTY, isFull: true }).round?.number).toBe(2);
   });
   test('says what lies below', () => {
-    expect(itemBelow(world({ itemsIn: [{ at: at(5, 5), kind: 'magnet', emoji: '🧲' }] }))?.kind).toBe('magnet');
-    expect(itemBelow(world(before))).toBeUndefined();
+    const itemsIn = [at(5, 5), at(7, 3), at(8, 5)].map((at) => ({ at, kind: 'chest', emoji: '🎁' }));
+    const near = (cells: number) => itemsWithin(world({ itemsIn }), cells).map(({ at }) => [at.x, at.y]);
+    expect([near(0), near(1), near(2)]).toEqual([[[5, 5]], [[5, 5]], [[5, 5], [7, 3]]]);
   });
 });

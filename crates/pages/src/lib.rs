@@ -77,6 +77,12 @@ mod tests {
     }
 
     #[test]
+    fn all_pages_together_come_in_a_second_over_a_slow_line() {
+        let bytes: usize = Site::iter().filter_map(|name| asset(&name)).map(|asset| asset.bytes.len()).sum();
+        assert!(bytes <= 128 * 1024, "{bytes} bytes of pages, without compression: a megabit a second brings 128 KiB");
+    }
+
+    #[test]
     fn every_file_that_was_built_is_there() {
         for name in Site::iter() {
             let asset = asset(&name).unwrap();
