@@ -26,7 +26,7 @@ print("| connections | the missing opened in, s | closed or dropped | turns of t
 print("|---|---|---|---|---|---|---|---|---|---|")
 for part in run["parts"]:
     held = part["connections"]
-    journey = run["results"]["phases"][part["phase"]].get("journey", {})
+    journey = run["phases"][part["phase"]].get("journey", {})
     move = journey.get("steps", {}).get("move", {}).get("latency_ms", {})
     late = [move.get(figure) for figure in ("p50", "p99", "p999")]
     during = [look["processes"]["server"]["pss_bytes"] for look in looks
