@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The page /world in Chromium without a window: what a picture costs while actors walk around the player, who walks as well. 27x27
+# The page /world in Chromium without a window: what a picture costs while actors walk around the player, who walks as well. 31x27
 # cells, the mini map beside them, five updates a second. Ends with 1 when a picture takes longer than a screen waits for it.
 # usage: bench/world-page.sh [actors] [seconds] [screenshot.png]
 set -euo pipefail

@@ -87,7 +87,8 @@ export class FakeWorld {
     await page.route('**/*', async (route) => {
       const url = new URL(route.request().url());
       if (this.shut && url.pathname.endsWith('/socket')) {
-        return route.fulfill({ status: this.shut.status, headers: { 'retry-after': '20' }, json: this.shut });
+        const headers = this.shut.status === 429 ? { 'retry-after': '20' } : {};
+        return route.fulfill({ status: this.shut.status, headers, json: this.shut });
       }
       if (url.pathname.endsWith('/join')) return route.fulfill(this.#join());
       const json = this.#json(url);

@@ -260,7 +260,7 @@ test('views that come do not ask for another map: time does', async () => {
 test('no map is asked for while the server is away', async () => {
   await stage.open();
   await stage.page.waitForSelector('text="1 mover"');
-  stage.world.shut = { status: 429, detail: 'Too many requests: slow down' };
+  stage.world.shut = { status: 500, detail: '' };
   stage.world.hangUp();
   await stage.phase('waiting');
   let asked = 0;
