@@ -50,8 +50,8 @@ enum Turn {
 /// What became of things that were put in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Put {
-    /// The taker has them, or soon will. So many wait.
-    Waiting(usize),
+    /// The taker has them, or soon will.
+    Waiting,
     /// The taker sleeps, and whoever put them in has its turn until [`Tray::return_turn`].
     Lent,
 }
@@ -86,7 +86,7 @@ impl<T, O> Tray<T, O> {
             return Ok(Put::Lent);
         }
         self.wake(inside);
-        put.map(Put::Waiting)
+        put.map(|_| Put::Waiting)
     }
 
     /// Gives back a turn that was lent. The taker sleeps on, unless there is something for it to do: something waits, it asked for its
@@ -322,17 +322,17 @@ mod tests {
     #[test]
     fn a_turn_is_lent_for_a_few_things_while_the_taker_sleeps() {
         let tray = Arc::new(Tray::new(9));
-        assert_eq!(tray.put_or_borrow(&mut vec![1], 2), Ok(Put::Waiting(1)), "the taker holds its turn");
+        assert_eq!(tray.put_or_borrow(&mut vec![1], 2), Ok(Put::Waiting), "the taker holds its turn");
         assert_eq!(taken(&tray).0, [1]);
         let sleeper = taker(&tray, None);
         assert_eq!(tray.put_or_borrow(&mut vec![2, 3], 2), Ok(Put::Lent));
-        assert_eq!(tray.put_or_borrow(&mut vec![4], 2), Ok(Put::Waiting(3)), "there is one turn");
+        assert_eq!(tray.put_or_borrow(&mut vec![4], 2), Ok(Put::Waiting), "there is one turn");
         let (mut things, mut orders) = (Vec::new(), Vec::new());
         tray.take_now(&mut things, &mut orders);
         assert_eq!((things.as_slice(), orders.len()), ([2, 3, 4].as_slice(), 0));
         tray.return_turn(false);
         assert!(tray.is_asleep(), "nothing is left to do");
-        assert_eq!(tray.put_or_borrow(&mut vec![5, 6, 7], 2), Ok(Put::Waiting(3)), "more than a few wake the taker");
+        assert_eq!(tray.put_or_borrow(&mut vec![5, 6, 7], 2), Ok(Put::Waiting), "more than a few wake the taker");
         assert_eq!(sleeper.join().unwrap(), [5, 6, 7]);
     }
 
