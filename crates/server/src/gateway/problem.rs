@@ -126,7 +126,7 @@ pub enum ApiError {
     #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
     TokenExpired,
     /// A guest asks for what only accounts have.
-    #[error("guests only play Stories: this needs the token of an account")]
+    #[error("this needs the token of an account: guests play Stories, hunts and in worlds, and no more")]
     AccountNeeded,
     /// A cookie came with a request that a page of another site can make a browser send.
     #[error(
