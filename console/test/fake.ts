@@ -44,6 +44,8 @@ export class FakeWorld {
   others: readonly string[] = ['plaza', 'hunt'];
   /** The best of the round that runs. */
   best: readonly { mover: number; name: string; score: number }[] = [];
+  /** Chests that nobody has dug, as the figures of the world have them. */
+  chestsLeft = 9_550;
   /** Steps are heard and neither done nor answered. */
   isDeaf = false;
   #id = 0;
@@ -114,7 +116,7 @@ export class FakeWorld {
   #json(url: URL): unknown {
     if (url.pathname === '/api/session') return { name: 'Amber Lynx' };
     if (url.pathname === '/api/worlds') return this.others.map((name) => ({ name, address: null }));
-    if (url.pathname.endsWith('/stats')) return { best: this.best };
+    if (url.pathname.endsWith('/stats')) return { best: this.best, round: { chests_left: this.chestsLeft } };
     if (url.pathname.endsWith('/density')) return this.#density(url.searchParams);
     return undefined;
   }

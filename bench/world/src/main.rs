@@ -5,6 +5,7 @@
 //! refuses to judge: a single run is an observation. Times are the processor's, as other work on the machine would count in those of the wall.
 
 use engine::ids::WorldId;
+use engine::limits::WORLD_SNAPSHOT_AT_ONCE;
 use engine::worlds::{Answer, Input, Opening, Registration, Seat, ViewDelta, ViewOptions, What, World};
 use rules::chance::Seed;
 use rules::world::{Cell, Indicator, LifeSettings, Settings, Step};
@@ -159,22 +160,30 @@ fn copies(world: &mut World) {
         world.picture(&mut picture);
     }
     println!("a copy for readers: {:.0} µs", (processor_time() - begun).as_micros() as f64 / 20.0);
-    let begun = processor_time();
-    let mut bytes = Vec::new();
-    world.snapshot(false, &mut bytes);
-    println!("a snapshot without anybody who may come back: {:.0} µs", (processor_time() - begun).as_micros() as f64);
+    snapshot(world, "without anybody who may come back");
     let lasting = Registration { is_lasting: true, ..registration(None, None) };
-    for _ in 0..19_000 {
-        register(world, &lasting);
+    for (count, more) in [("19000", 19_000), ("1000000", 981_000)] {
+        for _ in 0..more {
+            register(world, &lasting);
+        }
+        snapshot(world, &format!("of {count} who may"));
     }
-    bytes.clear();
-    let begun = processor_time();
-    world.snapshot(false, &mut bytes);
-    println!(
-        "a snapshot of 19000 who may: {:.0} µs, {} bytes",
-        (processor_time() - begun).as_micros() as f64,
-        bytes.len()
-    );
+}
+
+/// A snapshot as a server writes it: how long moves have to wait while a portion is written, at most, and how long it takes in all.
+fn snapshot(world: &mut World, of: &str) {
+    let mut begun = processor_time();
+    let first = begun;
+    let mut snapshot = world.begin_snapshot(false);
+    let mut longest = Duration::ZERO;
+    while !world.write_movers(&mut snapshot, WORLD_SNAPSHOT_AT_ONCE) {
+        longest = longest.max(processor_time() - begun);
+        begun = processor_time();
+    }
+    longest = longest.max(processor_time() - begun);
+    let (took, bytes) = (processor_time() - first, snapshot.into_bytes().len());
+    let us = |span: Duration| span.as_nanos() as f64 / 1_000.0;
+    println!("a snapshot {of}: {:.0} µs, {:.0} at a time at most, {bytes} bytes", us(took), us(longest));
 }
 
 fn world(life: Option<LifeSettings>) -> World {

@@ -40,14 +40,24 @@ export async function worlds(): Promise<readonly WorldEntry[]> {
   });
 }
 
-/** The best of the round that runs, best first. */
-export async function best(world: string): Promise<readonly Score[]> {
-  const rows = members(await ask(`/api/worlds/${encodeURIComponent(world)}/stats`))['best'];
-  if (!Array.isArray(rows)) return [];
-  return rows.flatMap((row: unknown) => {
-    const { mover, name, score } = members(row);
-    return isNumber(mover) && isNumber(score) ? [{ id: mover, name: text(name), score }] : [];
-  });
+/** How the round that runs stands: views tell neither, lest a million hunters hear of every chest. */
+export interface Standing {
+  /** Best first. */
+  readonly best: readonly Score[];
+  readonly chestsLeft: number | null;
+}
+
+export async function standing(world: string): Promise<Standing> {
+  const { best, round } = members(await ask(`/api/worlds/${encodeURIComponent(world)}/stats`));
+  const { chests_left } = members(round);
+  const rows: unknown[] = Array.isArray(best) ? best : [];
+  return {
+    chestsLeft: isNumber(chests_left) ? chests_left : null,
+    best: rows.flatMap((row) => {
+      const { mover, name, score } = members(row);
+      return isNumber(mover) && isNumber(score) ? [{ id: mover, name: text(name), score }] : [];
+    }),
+  };
 }
 
 /** How many movers stand in each bin of a part of the world. */

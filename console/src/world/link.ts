@@ -44,6 +44,8 @@ export interface Listener {
 
 /** Time for a connection to come about, and for an answer to anything. */
 const ANSWER_MAX_MS = 8_000;
+/** Whoever only looks on asks nothing, and where nothing happens nothing is told: after so long a silence the server is asked. */
+const SILENCE_MAX_MS = 15_000;
 
 /** Endings that another try would only repeat. */
 const FINAL = new Set([
@@ -67,6 +69,7 @@ const NOT_OURS = new Set(['replaced', 'unknown_mover']);
 export class Link {
   #socket: Socket | null = null;
   #callOff: () => void = () => {};
+  #callOffQuestion: () => void = () => {};
   #failures = 0;
   #indicators: readonly string[] = [];
   #isResuming = false;
@@ -156,6 +159,8 @@ export class Link {
         break;
     }
     if (frame.kind !== 'view' && frame.kind !== 'round') this.#callOff();
+    this.#callOffQuestion();
+    this.#callOffQuestion = this.around.after(SILENCE_MAX_MS, () => this.watch(this.wish.view));
     this.listener.frame(frame);
   }
 
@@ -217,7 +222,8 @@ export class Link {
 
   #drop() {
     this.#callOff();
-    this.#callOff = () => {};
+    this.#callOffQuestion();
+    this.#callOff = this.#callOffQuestion = () => {};
     const socket = this.#socket;
     this.#socket = null;
     this.#isRegistered = false;

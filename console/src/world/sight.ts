@@ -16,7 +16,7 @@ export function radiusFor(width: number, height: number): Cell {
   return { x: radius(width), y: radius(height) };
 }
 
-/** The side of a cell, whole pixels, so that a view of this radius covers all of a stage. */
-export function cellSide(width: number, height: number, radius: Cell): number {
-  return Math.max(1, Math.ceil(Math.max(width / (2 * radius.x + 1), height / (2 * radius.y + 1))));
+/** The side of a cell, whole pixels, so that a view of this radius covers all of a stage; never less than what can be told. */
+export function cellSide(width: number, height: number, radius: Cell, least: number): number {
+  return Math.max(least, Math.ceil(Math.max(width / (2 * radius.x + 1), height / (2 * radius.y + 1))));
 }

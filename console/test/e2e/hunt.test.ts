@@ -33,6 +33,13 @@ test('a chest that the server was too busy to hear of is dug again, with the sam
   expect(stage.said('dig')).toEqual([{ seq: 1 }, { seq: 1 }]);
 });
 
+test('the chests that are left are counted down, of which no view tells', async () => {
+  stage.world.chestsLeft = 9_401;
+  await stage.open();
+  stage.say({ round: { ...running, until_ms: inAMinute() } });
+  await stage.page.waitForSelector('li >> text="9,401 left"');
+});
+
 test('with double steps the page shows at once where they lead', async () => {
   await stage.open();
   stage.world.isDeaf = true;

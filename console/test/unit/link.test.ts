@@ -83,7 +83,7 @@ test('it introduces itself, registers, and plays', () => {
     { register: { indicator: 1, at: { x: 2, y: 3 }, view: { radius_x: 13, radius_y: 13, per_s: 5 } } },
   ]);
   expect(stand.phases.map(({ name }) => name)).toEqual(['connecting', 'playing']);
-  expect([stand.memory, stand.frames, stand.waiting]).toEqual([{ id: 4, key: '99' }, ['registered'], 0]);
+  expect([stand.memory, stand.frames]).toEqual([{ id: 4, key: '99' }, ['registered']]);
 });
 
 test('after a loss it waits, and takes its mover up again', () => {
@@ -183,8 +183,24 @@ test('an answer is enough', () => {
   const stand = new Stand().play();
   stand.link.expectAnswer();
   stand.wire.hear({ moved: { seq: 1 } });
-  stand.pass(60_000);
+  stand.pass(14_999);
   expect(stand.phase).toMatchObject({ name: 'playing' });
+});
+
+test('a connection that says nothing is asked whether it lives, and a quiet world is no dead one', () => {
+  const stand = new Stand().play();
+  const asked = () => stand.wire.sent.filter((frame) => Object.hasOwn(frame as object, 'watch')).length;
+  for (const wait of [14_999, 14_999]) {
+    stand.pass(wait);
+    stand.wire.hear({ view: {} });
+  }
+  expect(asked()).toBe(0);
+  stand.pass(15_000);
+  stand.wire.hear({ watched: {} });
+  stand.pass(15_000);
+  expect([asked(), stand.phase?.name]).toEqual([2, 'playing']);
+  stand.pass(8_000);
+  expect(stand.phase).toMatchObject({ name: 'waiting', why: 'The server stopped answering.' });
 });
 
 test('nonsense is said to be nonsense', () => {
@@ -216,7 +232,8 @@ test('what is wanted to be seen is asked for at once, and after a loss as well',
   stand.link.watch(view);
   expect(stand.wire.sent.at(-1)).toEqual({ watch: { view } });
   stand.wire.hear({ watched: { view } });
-  expect(stand.waiting).toBe(0);
+  stand.pass(8_000);
+  expect(stand.phase?.name).toBe('playing');
   stand.wire.onclose?.();
   stand.link.watch({ ...view, radius_x: 21 });
   stand.play();

@@ -173,12 +173,16 @@ describe('sight', () => {
     (width, height) => {
       const { x, y } = radiusFor(width, height);
       for (const [across, down] of [[x, y], [Math.min(29, x + 6), Math.min(29, y + 6)], [4, 4]] as const) {
-        const side = cellSide(width, height, { x: across, y: down });
+        const side = cellSide(width, height, { x: across, y: down }, 1);
         expect((2 * across + 1) * side).toBeGreaterThanOrEqual(width);
         expect((2 * down + 1) * side).toBeGreaterThanOrEqual(height);
       }
     },
   );
+  test('who sees further on a phone still tells what there is', () => {
+    expect(cellSide(780, 1_020, { x: 7, y: 10 }, 36)).toBe(52);
+    expect(cellSide(780, 1_020, { x: 13, y: 16 }, 36)).toBe(36);
+  });
 });
 
 describe('power-ups', () => {

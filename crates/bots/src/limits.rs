@@ -91,7 +91,7 @@ pub const HUNT_SIGHT_CELLS: u32 = 8;
 /// See [`HUNT_SIGHT_CELLS`].
 pub const HUNT_VIEWS_PER_S: u32 = 2;
 
-/// Time for a hunter to come into the world.
+/// Time for a hunter to come into the world, and for each of its acts to be answered.
 pub const HUNT_ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// Pause of a hunter after its first failure to connect, and the longest.

@@ -14,7 +14,7 @@ use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
 use crate::matches::life::State;
 use crate::matches::outcome::MatchResult;
 use crate::matches::spec::MatchSpec;
-use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, Token, WorldRow};
+use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, Token, WorldOwner, WorldRow};
 use crate::time::UnixMs;
 use std::time::Duration;
 
@@ -322,6 +322,8 @@ pub enum Outcome {
         /// Where that worker can be reached.
         address: String,
     },
+    /// Who keeps the matchmakers' desk now.
+    DeskOf(WorldOwner),
     /// Nobody can join: it is over, or only those come in who were matched.
     NotOpen,
 }

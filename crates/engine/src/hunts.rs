@@ -63,34 +63,34 @@ impl Sums {
             Fact::Dug { at, claim, points, .. } => {
                 self.totals.chests += 1;
                 self.totals.points += points;
-                self.claimed(claim, at, |delta| {
+                self.claimed(&claim, at, |delta| {
                     delta.chests += 1;
                     delta.points += points;
                 });
             }
             Fact::Grabbed { at, claim, .. } => {
                 self.totals.power_ups += 1;
-                self.claimed(claim, at, |delta| delta.power_ups += 1);
+                self.claimed(&claim, at, |delta| delta.power_ups += 1);
             }
-            Fact::RoundEnded { number, at, scores, hunters, .. } => self.ended(number, at, scores, hunters),
+            Fact::RoundEnded { number, at, scores, hunters, .. } => self.ended(number, at, &scores, hunters),
         }
     }
 
-    fn claimed(&mut self, claim: Claim, at: UnixMs, change: impl FnOnce(&mut HunterDelta)) {
-        if let Some(delta) = self.of(claim.hunter, at) {
+    fn claimed(&mut self, claim: &Claim, at: UnixMs, change: impl FnOnce(&mut HunterDelta)) {
+        if let Some(delta) = self.of(&claim.hunter, at) {
             change(delta);
         }
     }
 
     /// Whoever has most points has won, and so have those with as many.
-    fn ended(&mut self, number: u32, at: UnixMs, scores: Vec<Scored>, hunters: u32) {
+    fn ended(&mut self, number: u32, at: UnixMs, scores: &[Scored], hunters: u32) {
         let points = scores.first().map_or(0, |best| best.points);
-        let best = scores.first().map(|best| best.hunter.clone());
-        let winner_name = best.as_ref().map_or_else(String::new, |best| best.name.to_string());
+        let best = scores.first().map(|best| &best.hunter);
+        let winner_name = best.map_or_else(String::new, |best| best.name.to_string());
         let winner = best.and_then(|best| best.player);
         self.rounds.push(RoundRow { number, ended_at: at, winner, winner_name, points, hunters });
         for scored in scores {
-            if let Some(delta) = self.of(scored.hunter, at) {
+            if let Some(delta) = self.of(&scored.hunter, at) {
                 delta.rounds += 1;
                 delta.rounds_won += u32::from(scored.points == points);
             }
@@ -98,10 +98,10 @@ impl Sums {
     }
 
     /// The sum of somebody whom the house knows.
-    fn of(&mut self, hunter: Hunter, at: UnixMs) -> Option<&mut HunterDelta> {
+    fn of(&mut self, hunter: &Hunter, at: UnixMs) -> Option<&mut HunterDelta> {
         let player = hunter.player?;
         let delta = self.hunters.entry(player).or_insert_with(|| nothing(player));
-        delta.name = String::from(hunter.name);
+        delta.name = hunter.name.to_string();
         delta.at = delta.at.max(at);
         Some(delta)
     }

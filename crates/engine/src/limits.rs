@@ -330,8 +330,8 @@ pub const WORLD_LOOKED_LATELY: Duration = Duration::from_secs(2);
 pub const WORLD_IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Pause before claims are handed to a store again that had no room for them.
 pub const WORLD_COMMIT_RETRY: Duration = Duration::from_millis(50);
-/// Bytes that a writer keeps to write snapshots in.
-pub const WORLD_SNAPSHOT_BYTES_KEPT: usize = 1024 * 1024;
+/// Movers of a snapshot that are written before moves have their turn again: a tenth of a millisecond's worth.
+pub const WORLD_SNAPSHOT_AT_ONCE: usize = 1_024;
 /// Cells on which bacteria may be put at once.
 pub const WORLD_SOWN_MAX: usize = 4_096;
 /// Actors that may move in one world.

@@ -53,6 +53,8 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
 
     // Whoever opens the supervisor's address in a browser is sent where the games are.
     assert_eq!([status(&server, "/"), status(&server, "/world")], ["307", "307"]);
+    let told = server.get("/api/hunts", "");
+    assert!(told.contains(" 404 ") && told.contains("GET /api/worlds"), "{told}");
 
     let homes = until("every shard has a plaza", || {
         let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);

@@ -202,7 +202,7 @@ async fn stay(
     let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let tables = tokio::spawn(keep_tables(app.clone()));
-    let hunts = tokio::spawn(keep_hunts(app.clone()));
+    let mut hunts = tokio::spawn(keep_hunts(app.clone()));
     let worlds = tokio::spawn(keep_worlds(app.clone()));
     let chores = tokio::spawn(chores::run(app.clone()));
     let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
@@ -212,7 +212,7 @@ async fn stay(
     };
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
-    let left = leave(gateway, proxies, runner, tables, worlds).await;
+    let (left, _) = tokio::join!(leave(gateway, proxies, runner, tables, worlds), timeout(LEAVE_MAX, &mut hunts));
     // All are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     hunts.abort();
     chores.abort();

@@ -5,6 +5,7 @@ use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
+    WorldOwner,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -174,6 +175,8 @@ pub trait Reader: Send {
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
     /// Everything that was counted, together: one row.
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
+    /// Who keeps the matchmakers' desk at `now`.
+    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn clock(&mut self) -> Result<Option<UnixMs>, StoreError>;

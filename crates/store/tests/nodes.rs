@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{Append, Claimed, Command, CreateMatches, Outcome};
+use engine::commands::{Append, Claimed, Command, CreateMatches, Outcome, WorldCommand};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::archive;
 use engine::matches::outcome::MatchResult;
@@ -12,8 +12,8 @@ use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Barrier, Mutex};
 use store::testing::Cluster;
 use store::{Backend, Database, Reader};
 
@@ -229,4 +229,35 @@ fn crosswise_batches_do_not_deadlock() {
     let stats = database.reader().unwrap().stats(NOW).unwrap();
     assert_eq!(stats.counts.cancelled, 20);
     assert_eq!(stats.created.last_hour, stats.counts.total());
+}
+
+/// However many ask for the matchmakers' desk at once: one keeps it, and all are told the same one.
+#[test]
+fn the_desk_has_one_keeper() {
+    const ROUNDS: u128 = 20;
+    let database = Cluster::shared().new_database();
+    let keepers = Mutex::new(BTreeMap::<u128, BTreeMap<WorkerId, u128>>::new());
+    let together = Barrier::new(NODES as usize);
+    std::thread::scope(|scope| {
+        for node in 0..NODES {
+            let (mut writer, keepers, together) = (database.writer().unwrap(), &keepers, &together);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let (worker, address) = (WorkerId(1 + round * NODES + node), format!("here:{node}"));
+                    let lease = Command::RenewLease { worker, address, now: NOW, until: UnixMs(NOW.0 + 5_000) };
+                    assert_eq!(writer.commit(&[lease]), Ok(vec![Outcome::Done]));
+                    together.wait();
+                    let keep = Command::World(WorldCommand::KeepDesk { worker, now: NOW });
+                    let Outcome::DeskOf(keeper) = writer.commit(&[keep]).unwrap().remove(0) else { panic!("a lease") };
+                    *keepers.lock().unwrap().entry(round).or_default().entry(keeper.worker).or_default() += 1;
+                    together.wait();
+                    assert_eq!(writer.commit(&[Command::EndLease { worker }]), Ok(vec![Outcome::Done]));
+                    together.wait();
+                }
+            });
+        }
+    });
+    for (round, told) in keepers.into_inner().unwrap() {
+        assert_eq!(told.values().copied().collect::<Vec<_>>(), [NODES], "round {round}: {told:?}");
+    }
 }

@@ -5,7 +5,7 @@
 
 mod messages;
 
-pub use messages::{Event, Kind, Messages};
+pub use messages::{Event, Kind, Messages, begun};
 
 /// Longest body of a control frame, in bytes (section 5.5).
 pub const CONTROL_BYTES_MAX: usize = 125;

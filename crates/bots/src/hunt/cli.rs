@@ -2,6 +2,7 @@
 
 use crate::duration::parse_duration;
 use crate::limits::{HUNTER_RATE_MAX, HUNTER_RATE_MIN, HUNTERS_MAX};
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 /// Sends hunters into a world instead of serving bots.
@@ -54,8 +55,7 @@ impl HuntArgs {
     /// A sentence that names the value which is out of range.
     pub fn config(self, seed: u64) -> Result<Option<HuntConfig>, String> {
         let Some(server) = self.hunt else { return Ok(None) };
-        let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
-        if !server.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && is_port(port)) {
+        if !is_place(&server) {
             return Err(format!("--hunt is {server}: host and port, such as 127.0.0.1:4000"));
         }
         if !(1..=HUNTERS_MAX).contains(&self.count) {
@@ -68,6 +68,18 @@ impl HuntArgs {
         let (world, count, lasts) = (self.world, self.count, self.lasts);
         Ok(Some(HuntConfig { server, world, count, every, has_sight: !self.blind, lasts, seed }))
     }
+}
+
+/// Whether this is a host and a port. An address with colons of its own stands in brackets.
+fn is_place(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_host = match in_brackets {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && host.bytes().all(is_plain),
+    };
+    is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
 #[cfg(test)]
@@ -108,6 +120,11 @@ mod tests {
         check("--hunt :4000", Err("host and port"));
         check("--hunt a:http", Err("--hunt is a:http: host and port, such as 127.0.0.1:4000"));
         check("--hunt http://a:4000/", Err("host and port"));
+        check("--hunt http://a:4000", Err("host and port"));
+        check("--hunt ann@a:4000", Err("host and port"));
+        check("--hunt ::1:4000", Err("host and port"));
+        check("--hunt [::1]:4000", Ok(Some(("[::1]:4000", 10, 1_000, true))));
+        check("--hunt game-1.example.org:4000", Ok(Some(("game-1.example.org:4000", 10, 1_000, true))));
         check("--hunt a:70000", Err("host and port"));
         check("--hunt a:1 --count 0", Err("--count is 0"));
         check("--hunt a:1 --rate 0", Err("--rate is 0"));

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout};
 use wire::world::{Asked, Hello, Leave, Register, Registered, Resume, Said, VERSION, ViewOptions};
 
 /// What other people see.
@@ -72,7 +72,7 @@ impl Hunter {
             opened = timeout(HUNT_ANSWER_MAX, opening) => opened,
             () = told_to_leave(left) => return Ok(()),
         };
-        let opened = opened.unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "no answer in time")));
+        let opened = opened.unwrap_or_else(|_| Err(no_answer()));
         let (mut line, registered) = opened.map_err(|error| {
             // Should it be the mover that is not taken back, the next try is a new one.
             self.resume = None;
@@ -94,7 +94,8 @@ impl Hunter {
         let phase = self.config.every.mul_f64(self.chance.share());
         let mut beat = interval_at(Instant::now() + phase, self.config.every);
         beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let mut is_answered = true;
+        // Until when the act before must be answered, while it is not.
+        let mut answer_until = None;
         loop {
             tokio::select! {
                 said = line.next() => {
@@ -102,18 +103,21 @@ impl Hunter {
                     if let Said::Error(error) = said {
                         return Err(io::Error::other(format!("{}: {}", error.code, error.reason)));
                     }
-                    is_answered |= matches!(said, Said::Moved(_) | Said::Dug(_) | Said::Grabbed(_) | Said::Refused(_));
+                    if matches!(said, Said::Moved(_) | Said::Dug(_) | Said::Grabbed(_) | Said::Refused(_)) {
+                        answer_until = None;
+                    }
                     self.counters.hear(&said);
                     self.mind.hear(&said);
                 }
                 _ = beat.tick() => {
-                    if !is_answered {
+                    if answer_until.is_some() {
                         count(&self.counters.late);
                         continue;
                     }
                     line.send([self.mind.act()]).await?;
-                    is_answered = false;
+                    answer_until = Some(Instant::now() + HUNT_ANSWER_MAX);
                 }
+                () = end_of(answer_until) => return Err(no_answer()),
                 () = told_to_leave(left) => return line.send([Asked::Leave(Leave {})]).await,
             }
         }
@@ -123,6 +127,19 @@ impl Hunter {
 /// Ends when it is told to, or when nobody is left who could.
 async fn told_to_leave(left: &mut watch::Receiver<bool>) {
     let _ = left.wait_for(|left| *left).await.map(drop);
+}
+
+/// When the time for an answer is over; never, while none is due.
+async fn end_of(answer_until: Option<Instant>) {
+    match answer_until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A server that says nothing may be gone without a word.
+fn no_answer() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "no answer in time")
 }
 
 /// Introduces itself and comes into the world.
@@ -246,6 +263,20 @@ mod tests {
         assert_eq!((totals.moved, totals.dug, totals.points, totals.views, totals.late), (1, 1, 5, 1, 0), "{totals}");
         assert!(matches!(&heard[1], Asked::Register(register) if register.indicator == 1 && register.world == "hunt"));
         assert!(matches!(heard.last(), Some(Asked::Leave(_))));
+    }
+
+    /// It may have lost its power, and nobody closes the connection: the hunter is not there for ever.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_falls_silent_is_left() {
+        let (ours, _theirs) = tokio::io::duplex(64 * 1024);
+        let counters = Arc::new(Counters::default());
+        let (_leave, mut left) = watch::channel(false);
+        let mut hunter = Hunter::new(Arc::new(config(1_000)), counters.clone(), Chance::from_seed(3));
+        let began = Instant::now();
+        let lost = hunter.play(&mut Line::new(ours), &mut left).await.unwrap_err();
+        assert_eq!(lost.to_string(), "no answer in time");
+        assert!(began.elapsed() <= HUNT_ANSWER_MAX + Duration::from_secs(3), "{:?}", began.elapsed());
+        assert!(counters.totals(1).late > 0, "acts were left out meanwhile");
     }
 
     #[test]

@@ -29,6 +29,15 @@ pub enum WorldCommand {
         /// When.
         now: UnixMs,
     },
+    /// Keep the matchmakers' desk: it is free when nobody keeps it or its keeper's lease has ended, and stays with whoever has it. →
+    /// [`Outcome::DeskOf`](super::Outcome::DeskOf) (this worker, or another whose lease holds) | `LeaseLost` (this worker's own lease
+    /// does not hold at `now`)
+    KeepDesk {
+        /// For whom.
+        worker: WorkerId,
+        /// When.
+        now: UnixMs,
+    },
     /// Add entries to a world's claim log. → `Done` | `Fenced` | `VersionIs`
     Append(WorldAppend),
     /// Keep what a load starts from. Entries that it holds and that are counted are forgotten. → `Done` | `Fenced` | `VersionIs`

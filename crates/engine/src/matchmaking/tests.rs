@@ -1,6 +1,6 @@
 use super::*;
 use crate::ids::{PlayerId, TicketId};
-use crate::limits::{MATCHMAKING_SEARCHES_MAX, PARTY_MAX, RATING_MAX, TICKETS_MAX};
+use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_SEARCHES_MAX, PARTY_MAX, RATING_MAX, TICKETS_MAX};
 use crate::time::UnixMs;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,9 +157,21 @@ fn a_step_is_bounded_and_nobody_is_passed_over() {
     });
     let pair = [9_001, 9_002].map(|id| Ticket { since: UnixMs(1), ..within("eu", ticket(id, 1, 2, 0)) });
     let mut pool = pool(lonely.chain(pair));
-    let found = (0..3).find_map(|_| ids(&pool.step(UnixMs(1))).0.pop());
-    assert_eq!(found, Some(BTreeSet::from([9_001, 9_002])));
+    let found: Vec<_> = (0..3).map(|_| ids(&pool.step(UnixMs(1))).0.pop()).collect();
+    assert_eq!(found, [None, None, Some(BTreeSet::from([9_001, 9_002]))], "two steps for those before them");
     assert_eq!(pool.len(), MATCHMAKING_SEARCHES_MAX * 2);
+}
+
+/// A search looks at so many, the nearest: a crowd that fills no match costs no more, however large it is.
+#[test]
+fn a_search_is_bounded() {
+    let crowded = |pairs: usize| {
+        let pair = |id: u128| within(&format!("region-{id}"), ticket(id, 2, 4, 10));
+        let pairs = (10..).take(pairs).map(pair);
+        pool([ticket(1, 1, 4, 0), ticket(2, 3, 4, 50)].into_iter().chain(pairs)).step(UnixMs(0))
+    };
+    assert_eq!(ids(&crowded(MATCHMAKING_CANDIDATES_MAX - 1)).0, [BTreeSet::from([1, 2])]);
+    assert_eq!(crowded(MATCHMAKING_CANDIDATES_MAX), []);
 }
 
 #[test]
@@ -259,7 +271,7 @@ proptest! {
             }
             prop_assert_eq!(pool.len(), open.len());
         }
-        prop_assert!(pool.is_empty());
+        prop_assert_eq!(format!("{pool:?}"), format!("{:?}", Pool::new(TERMS)), "nothing of them is left");
     }
 
     /// Whenever nobody's turn was left out, no two are left that would have made a match of two.

@@ -101,7 +101,7 @@ impl WorldRow {
     }
 }
 
-/// A worker that holds a world under a lease.
+/// A worker that holds a world, or keeps the matchmakers' desk, under a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldOwner {
     /// Who.

@@ -8,6 +8,7 @@ use crate::matches::entry::{BadEntry, ByteReader, put_varint};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use rules::stories::{self, Card, CardSet, Standing};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A value with a byte form.
@@ -198,6 +199,17 @@ impl Pack for Box<str> {
         let length = u32::get(from)? as usize;
         let text = str::from_utf8(from.take(length)?).map_err(|_| BadEntry("a text that is not UTF-8"))?;
         Ok(text.into())
+    }
+}
+
+impl Pack for Arc<str> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.len() as u64);
+        out.extend(self.as_bytes());
+    }
+
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+        Box::<str>::get(from).map(Self::from)
     }
 }
 

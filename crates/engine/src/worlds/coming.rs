@@ -8,7 +8,7 @@ use super::viewer::Viewer;
 use super::world::World;
 use crate::limits::MOVERS_MAX;
 use rules::chance::{Chance, Dice, Purpose, Seed};
-use rules::world::{Cell, PowerUp, Sharing, spawn};
+use rules::world::{Cell, PowerUp, Sharing, nearest, spawn};
 
 /// The key with which a mover comes back: it follows from the world's seed, so that nothing needs to be kept for it.
 pub(super) fn key_of(seed: Seed, id: MoverId) -> u64 {
@@ -127,18 +127,14 @@ impl World {
         !self.trees.has(cell) && (self.settings.sharing == Sharing::Many || self.crowd.count(cell) == 0)
     }
 
-    /// Ring by ring around the wish, which is brought onto the grid first.
+    /// The nearest free cell to the wish, which is brought onto the grid first.
     fn nearest_free(&self, wish: Cell) -> Option<Cell> {
         let size = self.settings.size;
-        let (x, y) = (i32::from(wish.x.min(size.width - 1)), i32::from(wish.y.min(size.height - 1)));
-        let on_grid = |x: i32, y: i32| {
-            let cell = Cell { x: u16::try_from(x).ok()?, y: u16::try_from(y).ok()? };
-            size.contains(cell).then_some(cell)
-        };
-        (0..=i32::from(size.width.max(size.height))).find_map(|ring| {
-            let sides = (-ring..=ring).flat_map(|at| [(at, -ring), (at, ring), (-ring, at), (ring, at)]);
-            sides.filter_map(|(dx, dy)| on_grid(x + dx, y + dy)).find(|cell| self.is_free(*cell))
-        })
+        let wish = Cell { x: wish.x.min(size.width - 1), y: wish.y.min(size.height - 1) };
+        let trees = self.trees.words();
+        let taken = (self.settings.sharing == Sharing::One).then(|| self.crowd.occupied().words());
+        let free = |word: usize| !(trees[word] | taken.map_or(0, |taken| taken[word])) & self.trees.on_grid(word);
+        nearest(size, wish, free)
     }
 
     fn profile_mut(&mut self, seat: Seat) -> Option<&mut Profile> {

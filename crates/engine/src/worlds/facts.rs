@@ -8,6 +8,7 @@ use crate::matches::entry::{BadEntry, ByteReader};
 use crate::tables::pack::{Pack, packed, packed_variants, seal, unseal};
 use crate::time::UnixMs;
 use rules::world::{Cell, PowerUp};
+use std::sync::Arc;
 
 const FORMAT: u8 = 1;
 
@@ -19,7 +20,7 @@ pub struct Hunter {
     /// Who he is to the house, if he said so: his scores last under this name.
     pub player: Option<PlayerId>,
     /// What others read over his head; may be empty.
-    pub name: Box<str>,
+    pub name: Arc<str>,
 }
 packed!(Hunter { mover, player, name });
 

@@ -166,14 +166,18 @@ impl Hunt {
 
     /// The best of the round, best first; of equals, who came first by his number.
     pub(super) fn best(&self, max: usize) -> Vec<Scored> {
-        let mut all: Vec<&Score> = self.scores.values().filter(|score| score.shown > 0).collect();
-        let rank = |score: &&Score| (u32::MAX - score.shown, score.hunter.mover);
+        self.best_by(max, |score| score.shown)
+    }
+
+    fn best_by(&self, max: usize, points: impl Fn(&Score) -> u32) -> Vec<Scored> {
+        let mut all: Vec<&Score> = self.scores.values().filter(|score| points(score) > 0).collect();
+        let rank = |score: &&Score| (u32::MAX - points(score), score.hunter.mover);
         if all.len() > max {
             all.select_nth_unstable_by_key(max, rank);
             all.truncate(max);
         }
         all.sort_unstable_by_key(rank);
-        all.into_iter().map(|score| Scored { hunter: score.hunter.clone(), points: score.shown }).collect()
+        all.into_iter().map(|score| Scored { hunter: score.hunter.clone(), points: points(score) }).collect()
     }
 
     /// When the round is to begin or to end; `None` while nothing is to happen, or is on its way.
@@ -215,16 +219,14 @@ impl Hunt {
 
     /// The end of the round. Claims that wait for their commit come before it in the log, so they count.
     fn end(&self, at: UnixMs) -> Fact {
-        let mut counted = self.clone_scores();
-        let all: Vec<&Scored> = counted.iter().filter(|scored| scored.points > 0).collect();
-        let (hunters, points) = (all.len() as u32, all.iter().map(|scored| u64::from(scored.points)).sum());
-        counted.sort_unstable_by_key(|scored| (u32::MAX - scored.points, scored.hunter.mover));
-        counted.truncate(ROUND_SCORES_MAX.min(hunters as usize));
-        Fact::RoundEnded { number: self.number, at, scores: counted, hunters, points }
-    }
-
-    fn clone_scores(&self) -> Vec<Scored> {
-        self.scores.values().map(|score| Scored { hunter: score.hunter.clone(), points: score.decided }).collect()
+        let points = || self.scores.values().map(|score| score.decided).filter(|points| *points > 0);
+        Fact::RoundEnded {
+            number: self.number,
+            at,
+            scores: self.best_by(ROUND_SCORES_MAX, |score| score.decided),
+            hunters: points().count() as u32,
+            points: points().map(u64::from).sum(),
+        }
     }
 
     /// Takes a committed fact in: from here on it is shown.

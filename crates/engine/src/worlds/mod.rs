@@ -28,6 +28,7 @@ mod snapshot;
 mod view;
 mod viewer;
 mod world;
+mod writing;
 
 pub use claims::Pending;
 pub use crowd::Heap;
@@ -40,6 +41,7 @@ pub use registration::{Registered, Registration, ViewOptions};
 pub use rounds::{News, RoundPhase, RoundShown};
 pub use settings::{settings_from_bytes, settings_to_bytes};
 pub use world::{Corrupt, Opening, World, WorldStats};
+pub use writing::{Mark, Snapshot};
 
 #[cfg(test)]
 mod tests;

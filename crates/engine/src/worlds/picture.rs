@@ -101,7 +101,7 @@ pub struct Density {
     pub movers: usize,
 }
 
-/// A copy of a world for readers. Filled again, it keeps its memory.
+/// A copy of a world for readers. Filled again, it keeps the memory of its cells.
 #[derive(Clone, Debug)]
 pub struct Picture {
     size: Size,
@@ -137,7 +137,7 @@ impl World {
         out.size = self.settings.size;
         self.crowd.heaps(&mut out.heaps);
         out.trees = Arc::clone(&self.trees);
-        out.life.clone_from(&self.life.as_ref().map(|life| life.alive().clone()));
+        out.life = self.life.as_ref().map(|life| life.alive().clone());
         out.items = self.hunt.as_ref().map(|hunt| (Arc::clone(hunt.placed()), hunt.lying().clone()));
         (out.stats, out.round) = (self.stats(), self.round());
         out.best = self.hunt.as_ref().map(|hunt| hunt.best(PICTURE_SCORES_MAX)).unwrap_or_default();

@@ -31,7 +31,7 @@ impl Profile {
 
     /// As the log names him.
     pub(super) fn hunter(&self) -> Hunter {
-        Hunter { mover: self.seat.id, player: self.player, name: self.name.as_deref().unwrap_or("").into() }
+        Hunter { mover: self.seat.id, player: self.player, name: self.name.clone().unwrap_or_default() }
     }
 }
 

@@ -1,6 +1,7 @@
-//! A world as a snapshot has it, and how it is opened again: `snapshot = format:u8=1 head movers:varint mover*` (see `tables::pack`).
+//! A world as a snapshot has it (`writing` writes them), and how it is opened again:
+//! `snapshot = format:u8=1 head movers:varint mover*` (see `tables::pack`).
 //!
-//! Positions are those of the moment; what is hard stands here as far as it is committed, with the length of the log that it
+//! Positions are those of a moment; what is hard stands here as far as it is committed, with the length of the log that it
 //! stands for. Rows behind that are folded into it. Trees and items follow from the seed and are not kept.
 
 use super::answers::FirstAnswers;
@@ -11,59 +12,59 @@ use super::rounds::RoundPhase;
 use super::world::{Corrupt, Opening, World, span_us};
 use crate::ids::PlayerId;
 use crate::limits::{MOVER_ANSWERS_KEPT, MOVER_IDS_GAP};
-use crate::matches::entry::{BadEntry, ByteReader, put_varint};
+use crate::matches::entry::{BadEntry, ByteReader};
 use crate::rows::WorldLogRow;
 use crate::tables::pack::{Pack, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::world::{Bits, Cell, Indicator, Life, PowerUp};
 use std::sync::Arc;
 
-const FORMAT: u8 = 1;
+pub(super) const FORMAT: u8 = 1;
 
 /// What is kept beside the movers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Head {
-    claims_version: u32,
-    epoch: u32,
-    is_last: bool,
-    ids_next: u32,
-    batch: u32,
-    round: Option<KeptRound>,
-    life: Option<Vec<LifeWord>>,
+pub(super) struct Head {
+    pub(super) claims_version: u32,
+    pub(super) epoch: u32,
+    pub(super) is_last: bool,
+    pub(super) ids_next: u32,
+    pub(super) batch: u32,
+    pub(super) round: Option<KeptRound>,
+    pub(super) life: Option<Vec<LifeWord>>,
 }
 packed!(Head { claims_version, epoch, is_last, ids_next, batch, round, life });
 
 /// The round, as far as it is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct KeptRound {
-    number: u32,
-    phase: RoundPhase,
-    until: UnixMs,
-    scores: Vec<Scored>,
-    gone: Vec<u32>,
+pub(super) struct KeptRound {
+    pub(super) number: u32,
+    pub(super) phase: RoundPhase,
+    pub(super) until: UnixMs,
+    pub(super) scores: Vec<Scored>,
+    pub(super) gone: Vec<u32>,
 }
 packed!(KeptRound { number, phase, until, scores, gone });
 packed_variants!(RoundPhase { 0 => Waiting {}, 1 => Running {}, 2 => Over {} });
 
 /// Sixty-four cells of which some are alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LifeWord {
-    at: u32,
-    alive: u64,
+pub(super) struct LifeWord {
+    pub(super) at: u32,
+    pub(super) alive: u64,
 }
 packed!(LifeWord { at, alive });
 
 /// A mover who may come back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct KeptMover {
-    id: MoverId,
-    cell: Cell,
-    indicator: u8,
-    next_seq: u32,
-    player: Option<PlayerId>,
-    name: Box<str>,
-    answers: FirstAnswers,
-    helped_until: Vec<UnixMs>,
+pub(super) struct KeptMover {
+    pub(super) id: MoverId,
+    pub(super) cell: Cell,
+    pub(super) indicator: u8,
+    pub(super) next_seq: u32,
+    pub(super) player: Option<PlayerId>,
+    pub(super) name: Arc<str>,
+    pub(super) answers: FirstAnswers,
+    pub(super) helped_until: Vec<UnixMs>,
 }
 packed!(KeptMover { id, cell, indicator, next_seq, player, name, answers, helped_until });
 
@@ -82,64 +83,6 @@ impl Pack for FirstAnswers {
 }
 
 impl World {
-    /// Whether there is anything that the last snapshot does not have. Movers who may not come back do not count.
-    #[must_use]
-    pub fn has_changed(&self) -> bool {
-        self.has_changed
-    }
-
-    /// Appends a snapshot, and gives the length of the log that it stands for. With `is_last`, nobody comes in after it.
-    pub fn snapshot(&mut self, is_last: bool, out: &mut Vec<u8>) -> u32 {
-        out.push(FORMAT);
-        self.head(is_last).put(out);
-        put_varint(out, self.lasting.len() as u64);
-        for (id, slot) in &self.lasting {
-            if let Some(kept) = self.kept(Seat { slot: *slot, id: *id }) {
-                kept.put(out);
-            }
-        }
-        self.has_changed = false;
-        self.ids_end = self.ids_snapshot.wrapping_add(MOVER_IDS_GAP);
-        self.ids_snapshot = self.ids_next;
-        self.log.committed()
-    }
-
-    fn head(&self, is_last: bool) -> Head {
-        let round = self.hunt.as_ref().map(|hunt| {
-            let (scores, gone) = hunt.kept();
-            KeptRound { number: hunt.number, phase: hunt.phase, until: hunt.until, scores, gone }
-        });
-        let words = |life: &Life| {
-            let words = (0_u32..).zip(life.alive().words()).filter(|(_, alive)| **alive != 0);
-            words.map(|(at, alive)| LifeWord { at, alive: *alive }).collect()
-        };
-        Head {
-            claims_version: self.log.committed(),
-            epoch: self.epoch,
-            is_last,
-            ids_next: self.ids_next,
-            batch: self.batch,
-            round,
-            life: self.life.as_ref().map(words),
-        }
-    }
-
-    fn kept(&self, seat: Seat) -> Option<KeptMover> {
-        let mover = self.crowd.get(seat)?;
-        let profile = self.profiles.get(mover.profile())?;
-        let Hunter { mover: id, player, name } = profile.hunter();
-        Some(KeptMover {
-            id,
-            cell: mover.cell(),
-            indicator: mover.indicator().code(),
-            next_seq: mover.next_seq,
-            player,
-            name,
-            answers: mover.answers,
-            helped_until: profile.helped_until_us.iter().map(|until| UnixMs(until.div_euclid(1_000))).collect(),
-        })
-    }
-
     /// Opens a world: as it was laid out, then its snapshot, if there is one, then the rows of the log behind that. Movers who may come
     /// back are there and have their grace to do so.
     ///
@@ -170,7 +113,6 @@ impl World {
     /// New movers are numbered from here, with a gap for every life of the world of which no snapshot tells how far it got.
     fn number_from(&mut self, first: u32, gaps: u32) {
         self.ids_next = first.wrapping_add(gaps.wrapping_mul(MOVER_IDS_GAP));
-        self.ids_snapshot = self.ids_next;
         self.ids_end = self.ids_next.wrapping_add(MOVER_IDS_GAP);
     }
 
@@ -220,7 +162,7 @@ impl World {
     /// A mover of before, at the free cell next to where he stood.
     fn revive(&mut self, hunter: &Hunter, cell: Cell, indicator: Indicator, now_us: i64) -> Option<Seat> {
         let cell = self.first_cell(Some(cell))?;
-        let name = (!hunter.name.is_empty()).then(|| Arc::from(&*hunter.name));
+        let name = (!hunter.name.is_empty()).then(|| hunter.name.clone());
         let Hunter { mover, player, .. } = *hunter;
         let registration =
             Registration { indicator, at: None, view: None, player, name, is_lasting: true, resume: None };

@@ -108,9 +108,7 @@ pub struct World {
     pub(super) lost: VecDeque<(i64, Seat)>,
     pub(super) log: Log,
     pub(super) ids_next: u32,
-    /// What `ids_next` was at the last snapshot.
-    pub(super) ids_snapshot: u32,
-    /// The numbers from which on nobody may come in before the next snapshot: one may be on its way.
+    /// The number from which on nobody may come in before another snapshot is kept.
     pub(super) ids_end: u32,
     pub(super) generation_due_us: Option<i64>,
     pub(super) batch: u32,
@@ -151,7 +149,6 @@ impl World {
             lost: VecDeque::new(),
             log: Log::new(0),
             ids_next: 1,
-            ids_snapshot: 1,
             ids_end: 1,
             generation_due_us: None,
             batch: 0,

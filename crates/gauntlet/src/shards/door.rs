@@ -24,6 +24,7 @@ use tower::ServiceExt;
 const WORLDS: &str = "/api/worlds?limit=100";
 /// Names the shards whose worlds are missing.
 const SILENT: HeaderName = HeaderName::from_static("gauntlet-shards-silent");
+const PROBLEM: &str = "application/problem+json";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Whoever answers at the supervisor's port.
@@ -38,6 +39,7 @@ impl Door {
             .route("/api/worlds", get(get_worlds))
             .route("/", get(send_to_a_shard))
             .route("/world", get(send_to_a_shard))
+            .fallback(say_who_plays)
             .with_state(house);
         Self(routes)
     }
@@ -123,6 +125,14 @@ async fn send_to_a_shard(State(house): State<Arc<House>>, headers: HeaderMap, re
     let Some(shard) = shard else { return (StatusCode::SERVICE_UNAVAILABLE, "no shard serves now\n").into_response() };
     let path = request.uri().path_and_query().map_or("/world", |path| path.as_str());
     Redirect::temporary(&format!("http://{}{path}", seen_from(shard.address, &headers))).into_response()
+}
+
+/// Whoever takes the supervisor for a server is told where those are.
+async fn say_who_plays() -> Response {
+    let detail =
+        "this is the supervisor of shards, and has no games: ask one of the servers that GET /api/worlds names";
+    let problem = json!({ "status": 404, "title": "Not Found", "code": "no_such_route", "detail": detail });
+    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, PROBLEM)], problem.to_string()).into_response()
 }
 
 /// The shards' own figures added up, and what only the supervisor knows of each.

@@ -82,11 +82,18 @@ impl Bits {
 
     /// Every cell of the set, row by row.
     pub fn iter(&self) -> impl Iterator<Item = Cell> + '_ {
-        let row_words = self.row_words.max(1);
-        self.words.iter().enumerate().flat_map(move |(at, word)| {
-            let (y, x) = (at / row_words, at % row_words * WORD_BITS);
-            ones(*word).map(move |bit| Cell { x: (x + bit) as u16, y: y as u16 })
-        })
+        self.words.iter().enumerate().flat_map(|(at, word)| self.cells(at, *word))
+    }
+
+    /// Every cell of the grid that is not in the set, row by row.
+    pub fn others(&self) -> impl Iterator<Item = Cell> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, word)| self.cells(at, !word & self.on_grid(at)))
+    }
+
+    /// The cells of these bits of a word.
+    fn cells(&self, at: usize, word: u64) -> impl Iterator<Item = Cell> + use<> {
+        let (y, x) = (at / self.row_words, at % self.row_words * WORD_BITS);
+        ones(word).map(move |bit| Cell { x: (x + bit) as u16, y: y as u16 })
     }
 
     /// The bits of 64 cells of row `y` that begin at column `x`: bit 0 is column `x`. What is off the grid is 0.
@@ -155,6 +162,9 @@ mod tests {
             let have: Vec<_> = bits.iter().map(|cell| (cell.y, cell.x)).collect();
             prop_assert_eq!(have, oracle.iter().copied().collect::<Vec<_>>());
             prop_assert_eq!(bits.count() as usize, oracle.len());
+            let others: Vec<_> = bits.others().collect();
+            let left_out = (0..size.cells()).map(|index| size.cell(index)).filter(|cell| !oracle.contains(&(cell.y, cell.x)));
+            prop_assert_eq!(others, left_out.collect::<Vec<_>>());
         }
     }
 

@@ -139,17 +139,18 @@ impl HuntSettings {
 pub fn place(seed: Seed, round: u32, settings: &HuntSettings, trees: &Bits) -> Vec<Placed> {
     let size = trees.size();
     let mut dice = Chance::new(seed, round, Purpose::HuntItems);
-    let mut cells: Vec<u32> = (0..size.cells()).filter(|index| !trees.has(size.cell(*index))).collect();
+    let mut cells = Vec::with_capacity((size.cells() - trees.count()) as usize);
+    cells.extend(trees.others());
     let items = settings.chests.saturating_add(settings.power_ups) as usize;
     dice.shuffle_front(&mut cells, items);
     cells.truncate(items);
     let mut placed: Vec<Placed> = (0_u32..)
         .zip(cells)
-        .map(|(number, index)| {
+        .map(|(number, cell)| {
             let points = 1 + dice.below(u32::from(settings.points_max)) as u16;
             let kind = PowerUp::ALL[(number % 3) as usize];
             let item = if number < settings.chests { Item::Chest { points } } else { Item::PowerUp(kind) };
-            Placed { cell: size.cell(index), item }
+            Placed { cell, item }
         })
         .collect();
     placed.sort_unstable_by_key(|placed| size.index(placed.cell));
@@ -201,6 +202,10 @@ mod tests {
         assert!(
             placed.iter().all(|placed| !matches!(placed.item, Item::Chest { points } if !(1..=10).contains(&points)))
         );
+        let first = placed.iter().take(4).map(|placed| (placed.cell.x, placed.cell.y, placed.item));
+        let chest = |points| Item::Chest { points };
+        let golden = [(8, 1, chest(2)), (23, 1, chest(4)), (17, 2, chest(10)), (30, 2, chest(4))];
+        assert_eq!(first.collect::<Vec<_>>(), golden, "rounds that are running depend on it: it may never change");
         assert_eq!(placed, place(Seed(4), 1, &small(), &trees));
         assert_ne!(placed, place(Seed(4), 2, &small(), &trees));
     }

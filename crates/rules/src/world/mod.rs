@@ -18,4 +18,4 @@ pub use hunt::{FARSIGHT_CELLS, HuntSettings, Item, MAGNET_REACH, Placed, PowerUp
 pub use indicator::{INDICATORS, Indicator};
 pub use life::{Life, LifeSettings};
 pub use settings::{Settings, Sharing};
-pub use terrain::{sown, spawn, trees};
+pub use terrain::{nearest, sown, spawn, trees};

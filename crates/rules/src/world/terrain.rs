@@ -4,6 +4,7 @@ use super::bits::Bits;
 use super::grid::{Cell, Size};
 use crate::chance::{Chance, Dice, Purpose, Seed};
 
+const WORD_BITS: usize = u64::BITS as usize;
 /// Draws of a spawn before free cells are looked for one after the other.
 const SPAWN_DRAWS: u32 = 64;
 
@@ -42,10 +43,46 @@ pub fn spawn(dice: &mut impl Dice, size: Size, is_free: impl Fn(Cell) -> bool) -
     })
 }
 
+/// The free cell that is fewest steps away from one of the grid, if any is free. `free` gives, for the number of a word of a set of the same
+/// grid, the free cells among its own: rows are looked through word by word, so that a crowd around the wish costs little.
+#[must_use]
+pub fn nearest(size: Size, to: Cell, free: impl Fn(usize) -> u64) -> Option<Cell> {
+    let row_words = usize::from(size.width).div_ceil(WORD_BITS);
+    let (middle, bit) = (usize::from(to.x) / WORD_BITS, usize::from(to.x) % WORD_BITS);
+    let mut best: Option<Cell> = None;
+    // Cells of a row so far away that none in it is nearer are not looked at.
+    for away in 0..size.height {
+        let reach = best.map_or(u16::MAX, |cell| cell.distance(to));
+        if away >= reach {
+            break;
+        }
+        let rows = [to.y.checked_sub(away), to.y.checked_add(away).filter(|y| *y < size.height)];
+        for y in rows.into_iter().flatten() {
+            let row = |word: usize| free(usize::from(y) * row_words + word);
+            let at = |word: usize, bit: u32| Cell { x: (word * WORD_BITS) as u16 + bit as u16, y };
+            let left = (0..=middle).rev().find_map(|word| {
+                let bits = if word == middle {
+                    row(word) << (WORD_BITS - 1 - bit) >> (WORD_BITS - 1 - bit)
+                } else {
+                    row(word)
+                };
+                (bits != 0).then(|| at(word, u64::BITS - 1 - bits.leading_zeros()))
+            });
+            let right = (middle..row_words).find_map(|word| {
+                let bits = if word == middle { row(word) >> bit << bit } else { row(word) };
+                (bits != 0).then(|| at(word, bits.trailing_zeros()))
+            });
+            best = [best, left, right].into_iter().flatten().min_by_key(|cell| cell.distance(to));
+        }
+    }
+    best
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chance::scripted::Greatest;
+    use proptest::prelude::*;
 
     const SIZE: Size = Size { width: 100, height: 100 };
 
@@ -75,5 +112,20 @@ mod tests {
         assert_eq!(spawn(&mut Greatest, SIZE, |cell| cell == only), Some(only));
         assert_eq!(spawn(&mut chance(), SIZE, |_| false), None);
         assert_eq!(spawn(&mut chance(), SIZE, |_| true), spawn(&mut chance(), SIZE, |_| true));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_free_is_nearer_than_the_nearest(
+            width in 1_u16..200, height in 1_u16..12, x in 0_u16..200, y in 0_u16..12,
+            taken_permille in 0_u16..=1_000, seed in any::<u64>(),
+        ) {
+            let (size, to) = (Size { width, height }, Cell { x: x % width, y: y % height });
+            let taken = trees(Seed(seed), size, taken_permille);
+            let found = nearest(size, to, |word| !taken.words()[word] & taken.on_grid(word));
+            prop_assert!(found.is_none_or(|cell| size.contains(cell) && !taken.has(cell)));
+            let least = taken.others().map(|cell| cell.distance(to)).min();
+            prop_assert_eq!(found.map(|cell| cell.distance(to)), least);
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! Requests about tables of other nodes: sent on to the node that owns the table, once, and its answer passed back as it comes.
+//! Requests about what other nodes have: sent on to the node that has it, once, and its answer passed back as it comes.
 //!
-//! Tables have one owner. Whoever asks the wrong node gets the right answer all the same, a little later; a request that was sent
-//! on is marked, and never sent on again. Knows no tables: a handler says that its table is elsewhere, and where.
+//! Tables have one owner, and so has the desk on which tickets lie. Whoever asks the wrong node gets the right answer all the same,
+//! a little later; a request that was sent on is marked, and never sent on again. Knows neither: a handler says that what it was
+//! asked about is elsewhere, and where.
 
 mod mark;
 mod places;
@@ -15,6 +16,7 @@ pub(super) use mark::{Forwarded, read as read_mark};
 use super::admission::Client;
 use super::body;
 use super::extract::unread;
+use super::hunts::TICKET;
 use super::listener::park::{CanPark, MayPark, Park, Waited};
 use super::problem::{ApiError, Elsewhere};
 use super::request_id::REQUEST_ID;
@@ -43,8 +45,26 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use wait::{Passing, Polling};
 
-/// Routes about tables begin so.
-const ROUTES: &str = "/api/stories/";
+/// What a request that may be sent on is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// A table of stories.
+    Tables,
+    /// A ticket of somebody who wants to be matched.
+    Tickets,
+}
+
+impl About {
+    /// How the routes begin.
+    const ROUTES: [(&str, Self); 2] = [("/api/stories/", Self::Tables), ("/api/hunts/tickets", Self::Tickets)];
+
+    fn of(request: &Request) -> Option<Self> {
+        let path = request.extensions().get::<MatchedPath>()?;
+        let route = Self::ROUTES.into_iter().find(|(route, _)| path.as_str().starts_with(route));
+        route.map(|(_, about)| about)
+    }
+}
+
 /// Headers that are about one connection (RFC 9110, section 7.6.1), or that a client library sets by itself.
 const HOP_BY_HOP: [HeaderName; 6] = [
     header::CONNECTION,
@@ -59,15 +79,15 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForwardError {
     /// It cannot be reached: nothing was done.
-    #[error("the node that owns this table cannot be reached; nothing was done: try again in a moment")]
+    #[error("the node that has what this is about cannot be reached; nothing was done: try again in a moment")]
     Unreachable,
     /// It was reached, and did not answer.
     #[error(
-        "the node that owns this table did not answer; nobody knows whether this was done: look at the table before trying again"
+        "the node that has what this is about did not answer; nobody knows whether this was done: look before trying again"
     )]
     Silent,
     /// It went while a request waited there for news.
-    #[error("the node that owns this table went while this request waited; nothing is lost: ask again")]
+    #[error("the node that has what this is about went while this request waited: ask again")]
     Interrupted,
     /// Too many requests are on their way to other nodes.
     #[error("too many requests are on their way to other nodes; nothing was done: try again in a moment")]
@@ -87,26 +107,23 @@ impl ForwardError {
     }
 }
 
-/// Sends a request on when its handler finds its table elsewhere. A layer for the whole router.
+/// Sends a request on when its handler finds what it is about elsewhere. A layer for the whole router.
 pub(super) async fn forward(State(app): State<App>, request: Request, next: Next) -> Response {
-    if !app.store.is_shared() || !is_about_tables(&request) || request.extensions().get::<Forwarded>().is_some() {
+    let is_sent_on = request.extensions().get::<Forwarded>().is_some();
+    let Some(about) = About::of(&request).filter(|_| app.store.is_shared() && !is_sent_on) else {
         return next.run(request).await;
-    }
+    };
     let (mut parts, body) = request.into_parts();
     let body = match body::read(&parts.headers, body, FORWARD_BODY_BYTES_MAX).await {
         Ok(body) => body,
         Err(error) => return unread(error, FORWARD_BODY_BYTES_MAX).into_response(),
     };
-    let errand = Errand::new(&mut parts, body.clone());
+    let errand = Errand::new(&mut parts, about, body.clone());
     let mut response = next.run(Request::from_parts(parts, Body::from(body))).await;
     match response.extensions_mut().remove::<Elsewhere>() {
         Some(Elsewhere { address }) => errand.run(app, address).await,
         None => response,
     }
-}
-
-fn is_about_tables(request: &Request) -> bool {
-    request.extensions().get::<MatchedPath>().is_some_and(|path| path.as_str().starts_with(ROUTES))
 }
 
 /// How long a request is to be expected to take, and what its client gets.
@@ -124,13 +141,14 @@ enum Kind {
 
 impl Kind {
     fn of(parts: &Parts, is_upgrade: bool) -> Self {
-        let is_feed = parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == FEED);
+        let is_at = |route: &str| parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == route);
+        let (is_feed, is_ticket) = (is_at(FEED), is_at(TICKET));
         // Whatever the handler will take for it, however it is written.
         let named = || Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok();
         let waits = || named().is_some_and(|Query(named)| named.iter().any(|(name, _)| name == "wait"));
         match () {
             () if is_feed && asks_for_stream(&parts.headers) => Self::Stream,
-            () if is_feed && waits() => Self::Poll,
+            () if (is_feed || is_ticket) && waits() => Self::Poll,
             () if !is_feed && is_upgrade => Self::Socket,
             () => Self::Plain,
         }
@@ -139,6 +157,7 @@ impl Kind {
 
 /// A request that is sent on.
 struct Errand {
+    about: About,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
@@ -150,10 +169,11 @@ struct Errand {
 }
 
 impl Errand {
-    fn new(parts: &mut Parts, body: Bytes) -> Self {
+    fn new(parts: &mut Parts, about: About, body: Bytes) -> Self {
         let upgrade: Option<OnUpgrade> = parts.extensions.get().cloned();
         let kind = Kind::of(parts, upgrade.is_some());
         Self {
+            about,
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
@@ -170,21 +190,21 @@ impl Errand {
         match self.can_park.filter(|_| self.kind == Kind::Poll) {
             Some(can_park) => {
                 let deadline = Instant::now() + POLL_WAIT_MAX + FORWARD_ANSWER_MAX;
-                Park::poll(can_park, deadline, Polling::new(self.answer(app, address)))
+                Park::poll(can_park, deadline, Polling::new(self.about, self.answer(app, address)))
             }
             None => self.answer(app, address).await,
         }
     }
 
     async fn answer(self, app: App, address: String) -> Response {
-        let kind = self.kind;
+        let (kind, about) = (self.kind, self.about);
         let went = self.go(&app, &address).await;
         app.metrics.forwarded(went.is_ok());
         let mut response = went.unwrap_or_else(|error| {
             if !error.is_ours() {
-                tracing::warn!(address, %error, "a request for another node's table was not answered there");
+                tracing::warn!(address, %error, "a request about what another node has was not answered there");
             }
-            ApiError::Forward(error).into_response()
+            ApiError::Forward(about, error).into_response()
         });
         if kind == Kind::Poll {
             response.extensions_mut().insert(Waited);
@@ -319,7 +339,7 @@ mod tests {
     async fn check(route: &'static str, query: &str, accept: &str, is_upgrade: bool, want: Kind) {
         let kind =
             move |request: Request| async move { format!("{:?}", Kind::of(&request.into_parts().0, is_upgrade)) };
-        let uri = format!("{}{query}", route.replace("{table}", "t"));
+        let uri = format!("{}{query}", route.replace("{table}", "t").replace("{id}", "t"));
         let request = Request::get(uri).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
         let response = Router::new().route(route, get(kind)).oneshot(request).await.unwrap();
         let have = axum::body::to_bytes(response.into_body(), 64).await.unwrap();
@@ -339,5 +359,7 @@ mod tests {
         check(FEED, "?wait=10m", "*/*", true, Kind::Poll).await;
         check(OTHER, "?wait=10m", "text/event-stream", false, Kind::Plain).await;
         check(OTHER, "", "*/*", true, Kind::Socket).await;
+        check(TICKET, "?wait=10m", "text/event-stream", false, Kind::Poll).await;
+        check(TICKET, "", "*/*", false, Kind::Plain).await;
     }
 }

@@ -37,6 +37,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -131,8 +132,9 @@ pub trait Answer: Send + Sync + 'static {
     }
 }
 
-/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice).
-const METHOD_BYTE_MIN: u8 = b'A';
+/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice). Who begins with a byte that
+/// no text has is not meant to be spoken to in HTTP either.
+const METHOD_BYTES: RangeInclusive<u8> = b'A'..=0x7f;
 
 /// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
 pub async fn serve(
@@ -253,32 +255,37 @@ impl<A: Answer> House<A> {
         let _ = stream.set_nodelay(true);
         let mut line = Line { stream, seat, ahead: Vec::new() };
         async move {
-            let mut patience = self.limits.header_timeout;
-            let mut may_be_other = self.answers.takes_over();
-            let end = loop {
-                if line.ahead.is_empty()
-                    && let Err(end) = self.first_byte(&line.stream, patience).await
-                {
-                    break end;
-                }
-                if std::mem::take(&mut may_be_other) && is_other(&line.stream).await {
+            let end = 'end: {
+                // Looked at, not waited for: of a new socket the runtime says at once that it may be read.
+                let mut first = [0; 3];
+                let seen = match self.silent(self.limits.header_timeout, line.stream.peek(&mut first)).await {
+                    Ok(seen) => seen,
+                    Err(end) => break 'end end,
+                };
+                if self.answers.takes_over() && is_other(&first[..seen]) {
                     match self.answers.take_over(line) {
-                        None => break End::Done,
+                        None => break 'end End::Done,
                         Some(given_back) => line = given_back,
                     }
                 }
-                let ticket = match Box::pin(self.converse(line, client)).await {
-                    Ok((silent, ticket)) => {
-                        line = silent;
-                        ticket
+                loop {
+                    let ticket = match Box::pin(self.converse(line, client)).await {
+                        Ok((silent, ticket)) => {
+                            line = silent;
+                            ticket
+                        }
+                        Err(end) => break end,
+                    };
+                    let terms = Terms { limits: &self.limits, metrics: &self.metrics, stage: &self.stage };
+                    if let Err(end) = line.hold(ticket, terms).await {
+                        break end;
                     }
-                    Err(end) => break end,
-                };
-                let terms = Terms { limits: &self.limits, metrics: &self.metrics, stage: &self.stage };
-                if let Err(end) = line.hold(ticket, terms).await {
-                    break end;
+                    if line.ahead.is_empty()
+                        && let Err(end) = self.silent(self.limits.idle_timeout, line.stream.readable()).await
+                    {
+                        break end;
+                    }
                 }
-                patience = self.limits.idle_timeout;
             };
             if let End::TooSlow = end {
                 self.metrics.http_timed_out();
@@ -287,12 +294,12 @@ impl<A: Answer> House<A> {
     }
 
     /// A connection that says nothing costs no buffer: hyper sees it only once there is something to read.
-    async fn first_byte(&self, stream: &TcpStream, patience: Duration) -> Result<(), End> {
+    async fn silent<T>(&self, patience: Duration, said: impl Future<Output = io::Result<T>>) -> Result<T, End> {
         let mut stage = self.stage.clone();
         tokio::select! {
             _ = stage.wait_for(|stage| *stage > Stage::Open) => Err(End::PutOut),
-            readable = timeout(patience, stream.readable()) => match readable {
-                Ok(Ok(())) => Ok(()),
+            said = timeout(patience, said) => match said {
+                Ok(Ok(said)) => Ok(said),
                 Ok(Err(_)) => Err(End::Done),
                 Err(_) => Err(End::TooSlow),
             },
@@ -349,14 +356,12 @@ impl<A: Answer> House<A> {
     }
 }
 
-/// Whether the first bytes of a connection begin something else than a request. They stay to be read.
-async fn is_other(stream: &TcpStream) -> bool {
-    let mut first = [0; 3];
-    let seen = stream.peek(&mut first).await.unwrap_or_default();
-    match first[..seen] {
+/// Whether the first bytes of a connection begin something else than a request.
+fn is_other(first: &[u8]) -> bool {
+    match *first {
         // An empty line before a request (RFC 9112, section 2.2). No frame: one of 13 bytes holds no member of 65.
-        [b'\r', b'\n', letter] if letter >= METHOD_BYTE_MIN => false,
-        [byte, ..] => byte < METHOD_BYTE_MIN,
+        [b'\r', b'\n', letter] => !METHOD_BYTES.contains(&letter),
+        [byte, ..] => !METHOD_BYTES.contains(&byte),
         [] => false,
     }
 }

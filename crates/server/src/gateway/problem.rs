@@ -3,7 +3,7 @@
 //! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
-use super::forward::ForwardError;
+use super::forward::{About, ForwardError};
 use super::hunts::HuntRefusal;
 use super::stories::refusal;
 use crate::limits::headers::RateHeaders;
@@ -38,7 +38,7 @@ pub(super) enum TurnedAway {
     WithRegret,
 }
 
-/// Marks the answer to a request about a table that another node owns: whoever forwards requests finds the node here.
+/// Marks the answer to a request about what another node has, a table or a ticket: whoever forwards requests finds the node here.
 #[derive(Clone, Debug)]
 pub(super) struct Elsewhere {
     /// `host:port`.
@@ -126,7 +126,7 @@ pub enum ApiError {
     #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
     TokenExpired,
     /// A guest asks for what only accounts have.
-    #[error("guests only play Stories: this needs the token of an account")]
+    #[error("this needs the token of an account: guests play Stories, hunts and in worlds, and no more")]
     AccountNeeded,
     /// A cookie came with a request that a page of another site can make a browser send.
     #[error(
@@ -290,9 +290,9 @@ pub enum ApiError {
     /// A world that cannot be had here.
     #[error(transparent)]
     World(VisitError),
-    /// A request was not answered by the node that owns its table.
-    #[error("{0}")]
-    Forward(ForwardError),
+    /// A request was not answered by the node that has what it is about.
+    #[error("{1}")]
+    Forward(About, ForwardError),
     /// What lasts cannot be read or written.
     #[error("{}", public_store_text(.0))]
     Store(#[from] StoreError),
@@ -355,6 +355,7 @@ impl ApiError {
             | Outcome::WorldIs(_)
             | Outcome::WorldClaimed(_)
             | Outcome::WorldElsewhere { .. }
+            | Outcome::DeskOf(_)
             | Outcome::NotOpen => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
         }
     }
@@ -423,11 +424,15 @@ impl ApiError {
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
-            Self::Forward(ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere")
+            Self::Forward(about, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
+                let code = if *about == About::Tables { "table_elsewhere" } else { "desk_elsewhere" };
+                (StatusCode::SERVICE_UNAVAILABLE, code)
             }
-            Self::Forward(ForwardError::TooManyOfOne { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
-            Self::Forward(ForwardError::Silent) => (StatusCode::GATEWAY_TIMEOUT, "table_silent"),
+            Self::Forward(_, ForwardError::TooManyOfOne { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
+            Self::Forward(about, ForwardError::Silent) => {
+                let code = if *about == About::Tables { "table_silent" } else { "desk_silent" };
+                (StatusCode::GATEWAY_TIMEOUT, code)
+            }
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
             Self::Store(StoreError::Overloaded { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_overloaded"),
             Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
@@ -467,7 +472,7 @@ impl ApiError {
             Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
                 Some(TurnedAway::Lightly)
             }
-            Self::Forward(error) if error.is_ours() => Some(TurnedAway::Lightly),
+            Self::Forward(_, error) if error.is_ours() => Some(TurnedAway::Lightly),
             _ => None,
         }
     }
@@ -546,9 +551,12 @@ impl IntoResponse for ApiError {
             _ => {}
         }
         self.turned_away().map(|how| response.extensions_mut().insert(how));
-        if let Self::Tables(TableError::Elsewhere { address }) = self {
-            response.extensions_mut().insert(Elsewhere { address });
-        }
+        let elsewhere = match self {
+            Self::Tables(TableError::Elsewhere { address }) => Some(address),
+            Self::Hunt(refusal) => refusal.elsewhere(),
+            _ => None,
+        };
+        elsewhere.map(|address| response.extensions_mut().insert(Elsewhere { address }));
         response
     }
 }

@@ -1,15 +1,15 @@
 //! The matchmaker: keeps the pool of those who wait, makes a hunt for each match, and tells each ticket how it ended.
 //!
-//! Tickets are soft: they live in the process that took them, and end with it, cancelled. One that is taken always ends: matched,
-//! timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on. While one is being saved, everybody
-//! else's time goes on.
+//! Tickets are soft: they live in the process that keeps the desk (see `keeper`), and end with its lease, cancelled. One that is
+//! taken always ends: matched, timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on. While one is
+//! being saved, everybody else's time goes on.
 
 use super::make;
 use crate::app::App;
-use crate::clock::random_bytes;
+use crate::lease::Lease;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
-use engine::ids::{PlayerId, TicketId, WorldName};
+use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
 use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX};
 use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
 use engine::rows::WorldRow;
@@ -37,7 +37,7 @@ pub enum TicketState {
     Matched(WorldName),
     /// Nobody suited it in time.
     TimedOut,
-    /// One of its party took it back, or this process leaves.
+    /// One of its party took it back, or this process keeps the desk no longer.
     Cancelled,
 }
 
@@ -70,7 +70,7 @@ pub struct TicketSeen {
 }
 
 /// Why a ticket is not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
     /// It cannot be matched.
     #[error(transparent)]
@@ -78,13 +78,27 @@ pub enum NotTaken {
     /// This process leaves.
     #[error("this server is leaving: try again in a moment, of whoever serves then")]
     Leaving,
+    /// This process does not keep the desk.
+    #[error("the desk on which tickets lie passes from one server to another; nothing was done: try again in a moment")]
+    NotHere,
+    /// Another process keeps the desk.
+    #[error(
+        "another server keeps the desk on which tickets lie, and could not be asked; nothing was done: try again in a moment"
+    )]
+    Elsewhere {
+        /// Where.
+        address: String,
+    },
+}
+
+/// Whether a ticket was taken under this lease: the last 32 bits of its id are those of the lease's worker.
+pub(super) fn is_taken_under(id: TicketId, worker: WorkerId) -> bool {
+    id.0 as u32 == worker.0 as u32
 }
 
 /// Those who wait, and those who did.
 pub struct Matchmaker {
     desk: Mutex<Desk>,
-    /// Drawn anew by each process: the last 32 bits of every ticket that it takes.
-    mark: u32,
     came: Notify,
     /// Rounds of matches that could not all be saved.
     failures: AtomicU64,
@@ -99,7 +113,13 @@ struct Desk {
     open: BTreeMap<PlayerId, TicketId>,
     /// Tickets that have ended, in the order of their ends.
     ended: VecDeque<(UnixMs, TicketId)>,
-    is_closed: bool,
+    tenure: Option<Tenure>,
+}
+
+/// Under what this process keeps the desk.
+struct Tenure {
+    worker: WorkerId,
+    lease: Lease,
 }
 
 struct Known {
@@ -112,8 +132,7 @@ struct Known {
 impl Matchmaker {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
         let desk = Desk { pool: Pool::new(Terms::default()), ..Desk::default() };
-        let mark = u32::from_be_bytes(random_bytes());
-        Self { desk: Mutex::new(desk), mark, came: Notify::new(), failures: AtomicU64::new(0), metrics }
+        Self { desk: Mutex::new(desk), came: Notify::new(), failures: AtomicU64::new(0), metrics }
     }
 
     /// Every update under this lock is whole before anything can panic.
@@ -121,24 +140,26 @@ impl Matchmaker {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The id of a ticket that this process will take.
-    #[must_use]
-    pub fn new_id(&self, now: UnixMs) -> TicketId {
-        let TicketId(id) = TicketId::new(now, random_bytes());
-        TicketId(id & !u128::from(u32::MAX) | u128::from(self.mark))
+    /// Whether a ticket was taken under the lease of now, whatever became of it.
+    pub(super) fn took(&self, id: TicketId) -> bool {
+        self.desk().took(id)
     }
 
-    /// Whether this process took the ticket, whatever became of it. One that it did not take, it will never know anything of.
-    #[must_use]
-    pub fn took(&self, id: TicketId) -> bool {
-        id.0 as u32 == self.mark
+    /// For whom this process keeps the desk.
+    pub(super) fn kept_by(&self) -> Option<WorkerId> {
+        self.desk().tenure.as_ref().map(|tenure| tenure.worker)
     }
 
-    /// Takes a ticket.
+    /// From now on tickets are taken here.
+    pub(super) fn open(&self, worker: WorkerId, lease: Lease) {
+        self.desk().tenure = Some(Tenure { worker, lease });
+    }
+
+    /// Takes a ticket, whose id then says under which lease it was taken.
     ///
     /// # Errors
     /// [`NotTaken`], and nothing has changed.
-    pub fn enter(&self, ticket: Ticket) -> Result<TicketSeen, NotTaken> {
+    pub(super) fn enter(&self, ticket: Ticket) -> Result<TicketSeen, NotTaken> {
         let seen = self.desk().enter(ticket)?;
         self.metrics.hunt_ticket_came();
         self.came.notify_one();
@@ -198,7 +219,8 @@ impl Matchmaker {
         let mut desk = self.desk();
         let mut back = Vec::new();
         for ticket in tickets {
-            let is_given_up = desk.is_closed || desk.known.get(&ticket.id).is_none_or(|known| known.is_given_up);
+            let is_wanted = |known: &Known| !known.is_given_up;
+            let is_given_up = !desk.took(ticket.id) || !desk.known.get(&ticket.id).is_some_and(is_wanted);
             match hunt {
                 Some(name) => desk.end(ticket.id, TicketState::Matched(name.clone()), now, &self.metrics),
                 None if is_given_up => desk.end(ticket.id, TicketState::Cancelled, now, &self.metrics),
@@ -209,9 +231,9 @@ impl Matchmaker {
     }
 
     /// Everybody who still waits is told that nothing will come of it here. Whose hunt is being saved is told what becomes of it.
-    fn close(&self, now: UnixMs) {
+    pub(super) fn close(&self, now: UnixMs) {
         let mut desk = self.desk();
-        desk.is_closed = true;
+        desk.tenure = None;
         let open: Vec<_> = desk.open.values().copied().collect();
         for id in open {
             if desk.pool.cancel(id).is_some() {
@@ -239,10 +261,14 @@ impl Known {
 }
 
 impl Desk {
-    fn enter(&mut self, ticket: Ticket) -> Result<TicketSeen, NotTaken> {
-        if self.is_closed {
-            return Err(NotTaken::Leaving);
-        }
+    fn took(&self, id: TicketId) -> bool {
+        self.tenure.as_ref().is_some_and(|tenure| is_taken_under(id, tenure.worker))
+    }
+
+    fn enter(&mut self, mut ticket: Ticket) -> Result<TicketSeen, NotTaken> {
+        let tenure = self.tenure.as_ref().filter(|tenure| tenure.lease.holds()).ok_or(NotTaken::NotHere)?;
+        let mark = u128::from(u32::MAX);
+        ticket.id = TicketId(ticket.id.0 & !mark | tenure.worker.0 & mark);
         // Also while its hunt is being saved, when the pool does not know it.
         if let Some(id) = self.open.get(&ticket.owner) {
             return Err(TicketRefusal::Waiting(*id).into());
@@ -278,8 +304,8 @@ impl Desk {
     }
 }
 
-/// Makes matches until the drain, then ends every ticket. Hunts are saved beside it: a store that takes its time keeps nobody from
-/// giving up in time.
+/// Makes matches until the drain, and settles those that were made. Hunts are saved beside it: a store that takes its time keeps nobody
+/// from giving up in time.
 pub(super) async fn run(app: &App) {
     let matchmaker = &app.hunts.matchmaker;
     let (mut savings, mut is_failing) = (FuturesUnordered::new(), false);
@@ -305,7 +331,6 @@ pub(super) async fn run(app: &App) {
             }
         }
     }
-    matchmaker.close(app.clock.now());
     while savings.next().await.is_some() {}
 }
 
@@ -344,4 +369,35 @@ async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool {
 
 fn players(tickets: &[Ticket]) -> u8 {
     tickets.first().map_or(0, |ticket| ticket.players)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::random_bytes;
+    use crate::config::Config;
+    use store::memory::MemoryDatabase;
+    use store::{Store, StoreConfig};
+
+    #[tokio::test]
+    async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
+        let metrics = Arc::<Metrics>::default();
+        let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+        let app = App::new(store, Arc::new(Config::default()), metrics, None);
+        tokio::spawn(crate::hunts::run(app.clone()));
+        let (now, owner) = (app.clock.now(), PlayerId(1));
+        let (party, until) = (vec![owner], now.after(Duration::from_secs(600)));
+        let id = TicketId::new(now, random_bytes());
+        let ticket = Ticket { id, owner, party, players: 2, region: None, rating: 0, since: now, until };
+        let seen = crate::hunts::enter(&app, ticket).await.unwrap().unwrap();
+        let (matchmaker, id) = (&app.hunts.matchmaker, seen.ticket.id);
+        assert!(matchmaker.cancel(id, owner, now).is_some());
+        let is_known_after = |time: Duration| {
+            matchmaker.step(now.after(time));
+            matchmaker.look(id, owner).is_some()
+        };
+        assert!(is_known_after(TICKET_KEPT.saturating_sub(Duration::from_millis(1))));
+        assert!(!is_known_after(TICKET_KEPT));
+        assert!(matchmaker.took(id), "it is forgotten, and was not lost");
+    }
 }

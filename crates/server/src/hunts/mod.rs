@@ -4,11 +4,13 @@
 //! counting reads the log of claims by a cursor of its own, and may stop for hours: it costs players nothing, and catches up.
 
 mod aggregator;
+mod keeper;
 mod make;
 mod matchmaker;
 
 pub use aggregator::Aggregation;
 pub(crate) use aggregator::entries as entries_behind;
+pub use keeper::{Keeping, Whereabouts, enter, whereabouts};
 pub use make::{Wanted, hunt, settings_of};
 pub use matchmaker::{Matchmaker, NotTaken, TicketSeen, TicketState};
 
@@ -25,13 +27,19 @@ pub struct Hunts {
     pub aggregation: Aggregation,
     /// Parties that wait.
     pub matchmaker: Matchmaker,
+    /// Who keeps the desk on which their tickets lie.
+    pub keeping: Keeping,
 }
 
 impl Hunts {
     /// Handles of a process that begins now; nothing is counted and nobody matched before [`run`].
     #[must_use]
     pub fn new(metrics: Arc<Metrics>) -> Self {
-        Self { aggregation: Aggregation::new(Arc::clone(&metrics)), matchmaker: Matchmaker::new(metrics) }
+        Self {
+            aggregation: Aggregation::new(Arc::clone(&metrics)),
+            matchmaker: Matchmaker::new(metrics),
+            keeping: Keeping::default(),
+        }
     }
 
     /// Says that a world's log has become longer. Never waits; what is lost is found by the log itself.
@@ -62,5 +70,5 @@ impl Hunts {
 
 /// Counts and matches until the drain. To be run once in a process.
 pub async fn run(app: App) {
-    tokio::join!(aggregator::run(&app), matchmaker::run(&app));
+    tokio::join!(aggregator::run(&app), matchmaker::run(&app), keeper::run(&app));
 }

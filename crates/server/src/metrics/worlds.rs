@@ -33,7 +33,7 @@ figures! {
         "Claims that were not saved, or of which nobody knows: their world left memory, and nobody was told of them.";
     claim_wait: Histogram = "gauntlet_world_claim_wait_seconds",
         "Time from handing claims to the store to its word on them, in seconds.";
-    snapshot: Histogram = "gauntlet_world_snapshot_seconds", "Time that a writer took to write a snapshot, in seconds.";
+    snapshot: Histogram = "gauntlet_world_snapshot_seconds", "Time that a writer took to write a portion of a snapshot, in seconds.";
     snapshot_bytes: Counter = "gauntlet_world_snapshot_bytes_total", "Bytes of snapshots.";
     snapshots_lost: Counter = "gauntlet_world_snapshots_lost_total", "Snapshots that were not kept, and were made again later.";
     actors: Gauge = "gauntlet_world_actors", "Actors of this process that worlds have let in.";

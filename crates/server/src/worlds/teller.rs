@@ -52,7 +52,7 @@ struct Crew {
 
 /// One teller, as writers see it.
 struct Teller {
-    tray: Tray<Sheaf, ()>,
+    tray: Tray<(), Sheaf>,
     spares: Mutex<Vec<Sheaf>>,
     /// Notes handed over and not told yet.
     untold: AtomicUsize,
@@ -74,7 +74,7 @@ impl Tellers {
     /// When the system gives no threads.
     pub(super) fn start(count: usize, metrics: &Arc<Metrics>) -> io::Result<Self> {
         let teller = || {
-            let (tray, spares, untold) = (Tray::new(usize::MAX), Mutex::default(), AtomicUsize::new(0));
+            let (tray, spares, untold) = (Tray::new(0), Mutex::default(), AtomicUsize::new(0));
             Arc::new(Teller { tray, spares, untold, metrics: metrics.clone() })
         };
         let crew = Crew { tellers: std::iter::repeat_with(teller).take(count.max(1)).collect() };
@@ -196,7 +196,7 @@ impl Pen {
         sheaf.handed_at = Some(Instant::now());
         teller.untold.fetch_add(sheaf.notes.len(), Ordering::Relaxed);
         // Closed only when no handle is left, and this is one.
-        let _ = teller.tray.put(&mut vec![sheaf]);
+        let _ = teller.tray.order(sheaf);
     }
 
     fn at(&self, line: u32) -> usize {
@@ -207,7 +207,7 @@ impl Pen {
 impl Teller {
     fn run(&self) {
         let (mut sheaves, mut none, mut frames) = (Vec::new(), Vec::new(), Vec::new());
-        while self.tray.take(&mut sheaves, &mut none, None) {
+        while self.tray.take(&mut none, &mut sheaves, None) {
             for mut sheaf in sheaves.drain(..) {
                 let notes = sheaf.notes.len();
                 self.tell(&mut sheaf, &mut frames);

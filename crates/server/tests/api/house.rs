@@ -103,14 +103,20 @@ impl House {
         for (id, account, is_public) in [(ANNS, ANN, false), (BOBS_PUBLIC, BOB, true), (BOBS_PRIVATE, BOB, false)] {
             let (name, url) = (format!("bot {:x}", id.0), "http://127.0.0.1:4100/hungry".to_owned());
             let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };
-            assert_eq!(self.commit(Command::CreateBot(bot)).await, Outcome::Done);
+            self.put(Command::CreateBot(bot)).await;
         }
     }
 
     async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: Purpose, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
         let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0) };
-        assert_eq!(self.commit(Command::CreateToken(token)).await, Outcome::Done);
+        self.put(Command::CreateToken(token)).await;
+    }
+
+    /// Adds something that another house on the same database may have added.
+    async fn put(&self, command: Command) {
+        let outcome = self.commit(command).await;
+        assert!(matches!(outcome, Outcome::Done | Outcome::Duplicate), "{outcome:?}");
     }
 
     /// Puts the policies of this file into force.

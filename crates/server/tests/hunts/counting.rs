@@ -105,6 +105,11 @@ async fn claims_are_on_the_leaderboard_a_moment_later() {
     house.call(&format!("GET /api/hunters/{}", PlayerId(77))).check("404 no_such_hunter").await;
     let rounds = house.call("GET /api/hunts/hunt-1/rounds").by("").check("200").await.body;
     assert_eq!((&rounds[0]["winner"], &rounds[0]["points"]), (&json!(BOB.to_string()), &json!(9)));
+    for after in ["-1", "4294967296", "x"] {
+        let refused = house.call(&format!("GET /api/hunts/hunt-1/rounds?after={after}")).check("400 bad_value").await;
+        assert_eq!(refused.body["detail"], "after is not the number of a round: use one that this list gave");
+    }
+    assert_eq!(house.call("GET /api/hunts/hunt-1/rounds?after=1").check("200").await.body, json!([]));
     let totals = house.call("GET /api/hunts/statistics").by("").check("200").await.body;
     let want = json!({ "hunters": 2, "points": 16, "chests": 3, "power_ups": 0, "rounds": 1, "claims_behind": 0 });
     assert_eq!(totals, want);
@@ -140,6 +145,22 @@ async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
     assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(ann)), ("player b".to_owned(), json!(bob))]);
     let after = house.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
     assert_eq!((&after["claims_behind"], &after["hunts_behind"]), (&json!(0), &json!(0)));
+}
+
+/// Whoever counts may end by a defect: it begins again, and the claims are there.
+#[tokio::test]
+async fn an_aggregator_that_broke_begins_again_where_it_was() {
+    let house = House::open().await;
+    let mut writer = Writer::of(&house, 1).await;
+    let aggregator = tokio::spawn(server::hunts::run(house.app.clone()));
+    writer.save(&[dug(ANN.into(), 1)]).await;
+    counted(&house, 1).await;
+    aggregator.abort();
+    assert!(aggregator.await.unwrap_err().is_cancelled());
+    writer.save(&[dug(ANN.into(), 2), dug(BOB.into(), 9)]).await;
+    tokio::spawn(server::hunts::run(house.app.clone()));
+    counted(&house, 3).await;
+    assert_eq!(leaders(&house).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(3))]);
 }
 
 /// Two processes count one log: the cursor makes each claim one of either's.

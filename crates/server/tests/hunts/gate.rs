@@ -11,28 +11,41 @@ use tokio::sync::watch;
 pub(crate) struct Gated {
     inner: MemoryDatabase,
     is_shared: bool,
-    is_shut: watch::Sender<bool>,
+    gate: watch::Sender<Gate>,
     /// Commits of hunts that stood before the gate so far.
     stood: watch::Sender<u32>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gate {
+    Open,
+    Shut,
+    /// Whoever comes is sent back.
+    Barred,
+}
+
 struct Writer {
     inner: Box<dyn Backend>,
-    gate: Gated,
+    database: Gated,
 }
 
 impl Gated {
     pub(crate) fn new(is_shared: bool) -> Arc<Self> {
-        let (is_shut, stood) = (watch::Sender::new(false), watch::Sender::new(0));
-        Arc::new(Self { inner: MemoryDatabase::new(), is_shared, is_shut, stood })
+        let (gate, stood) = (watch::Sender::new(Gate::Open), watch::Sender::new(0));
+        Arc::new(Self { inner: MemoryDatabase::new(), is_shared, gate, stood })
     }
 
     pub(crate) fn shut(&self) {
-        self.is_shut.send_replace(true);
+        self.gate.send_replace(Gate::Shut);
     }
 
     pub(crate) fn open(&self) {
-        self.is_shut.send_replace(false);
+        self.gate.send_replace(Gate::Open);
+    }
+
+    /// What stands before the gate fails, and whatever comes, until it is opened.
+    pub(crate) fn bar(&self) {
+        self.gate.send_replace(Gate::Barred);
     }
 
     /// Waits until a hunt stands before the gate.
@@ -44,11 +57,15 @@ impl Gated {
 impl Backend for Writer {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let is_hunt = |command: &Command| matches!(command, Command::World(WorldCommand::Ensure { .. }));
-        if *self.gate.is_shut.borrow() && commands.iter().any(is_hunt) {
-            self.gate.stood.send_modify(|stood| *stood += 1);
+        if commands.iter().any(is_hunt) {
+            self.database.stood.send_modify(|stood| *stood += u32::from(*self.database.gate.borrow() == Gate::Shut));
             // The store's own thread: it may stand.
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-            runtime.block_on(self.gate.is_shut.subscribe().wait_for(|is_shut| !is_shut)).unwrap();
+            let mut gate = self.database.gate.subscribe();
+            let gate = *runtime.block_on(gate.wait_for(|gate| *gate != Gate::Shut)).unwrap();
+            if gate == Gate::Barred {
+                return Err(StoreError::Unavailable { why: "the gate is barred".to_owned() });
+            }
         }
         self.inner.commit(commands)
     }
@@ -56,7 +73,7 @@ impl Backend for Writer {
 
 impl Database for Gated {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
-        Ok(Box::new(Writer { inner: self.inner.writer()?, gate: self.clone() }))
+        Ok(Box::new(Writer { inner: self.inner.writer()?, database: self.clone() }))
     }
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         self.inner.reader()

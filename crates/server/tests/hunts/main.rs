@@ -8,6 +8,7 @@
 mod house;
 
 mod counting;
+mod desk;
 mod gate;
 mod lobby;
 mod tickets;

@@ -24,6 +24,8 @@ async fn connections_end_with_one_error() {
     check(vec![step(1, Step::N)], "out_of_turn", 1002).await;
     check(vec![hello(), hello()], "out_of_turn", 1002).await;
     check(vec![hello(), register(at(1, 1)), register(at(1, 1))], "out_of_turn", 1002).await;
+    // The first byte of its length is none that HTTP begins with: the client is told in its own language.
+    check(vec![Asked::Hello(Hello { version: 1, capabilities: vec!["c".repeat(200)] })], "oversized", 1009).await;
     check(vec![Asked::Hello(Hello { version: 2, ..Hello::default() })], "version", 1002).await;
     check(vec![hello(), register(Register { world: "nowhere".to_owned(), ..at(1, 1) })], "no_such_world", 1008).await;
     check(vec![hello(), register(Register { world: "No Name".to_owned(), ..at(1, 1) })], "no_such_world", 1008).await;

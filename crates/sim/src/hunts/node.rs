@@ -89,10 +89,13 @@ impl Node {
     /// Keeps what is soft.
     pub(super) fn snapshot(&mut self, store: &mut dyn Backend, id: WorldId) -> Kept {
         let Some(held) = &mut self.held else { return Kept::Still };
-        let mut bytes = Vec::new();
-        let claims_version = held.world.snapshot(false, &mut bytes);
+        let snapshot = held.world.snapshot(false);
+        let (claims_version, mark, bytes) = (snapshot.claims_version, snapshot.mark, snapshot.into_bytes());
         match commit(store, WorldCommand::Snapshot { id, epoch: held.epoch, claims_version, bytes }) {
-            Outcome::Done => Kept::Still,
+            Outcome::Done => {
+                held.world.kept(mark);
+                Kept::Still
+            }
             _ => {
                 self.held = None;
                 Kept::Fenced

@@ -52,6 +52,11 @@ pub(crate) fn entry(row: &mut impl Columns) -> Result<WorldEntry, StoreError> {
     Ok(WorldEntry { row: world, owner, players })
 }
 
+/// `worker, address`.
+pub(crate) fn keeper(row: &mut impl Columns) -> Result<WorldOwner, StoreError> {
+    Ok(WorldOwner { worker: WorkerId(row.id()?), address: row.text()? })
+}
+
 /// `epoch, snapshot_version, data`, after [`WORLD`].
 pub(crate) fn claimed(row: &mut impl Columns) -> Result<ClaimedWorld, StoreError> {
     Ok(ClaimedWorld {

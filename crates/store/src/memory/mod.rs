@@ -19,6 +19,7 @@ use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
+    WorldOwner,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -228,6 +229,9 @@ impl Reader for Handle {
     }
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
         Ok(self.0.lock().worlds.rounds(id, before, limit))
+    }
+    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        Ok(self.0.lock().desk(now))
     }
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
         Ok(self.0.lock().worlds.totals())

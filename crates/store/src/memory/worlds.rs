@@ -19,6 +19,8 @@ pub(super) struct Worlds {
     worlds: BTreeMap<WorldId, Entry>,
     hunters: BTreeMap<PlayerId, HunterRow>,
     totals: HuntTotals,
+    /// Who keeps the matchmakers' desk, or kept it last.
+    desk: Option<WorkerId>,
 }
 
 #[derive(Clone)]
@@ -201,6 +203,7 @@ impl Tables {
         let outcome = match command {
             WorldCommand::Ensure { row, members } => worlds.ensure(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
+            WorldCommand::KeepDesk { worker, now } => Ok(self.keep_desk(*worker, *now)),
             WorldCommand::Append(append) => worlds.append(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 worlds.snapshot(*id, *epoch, *claims_version, bytes)
@@ -229,6 +232,20 @@ impl Tables {
         entry.worker = Some(worker);
         entry.epoch += 1;
         Ok(Outcome::WorldClaimed(Box::new(entry.claimed())))
+    }
+
+    fn keep_desk(&mut self, worker: WorkerId, now: UnixMs) -> Outcome {
+        let Some(address) = self.lease_address(worker, now) else { return Outcome::LeaseLost };
+        if let Some(keeper) = self.desk(now) {
+            return Outcome::DeskOf(keeper);
+        }
+        self.worlds.desk = Some(worker);
+        Outcome::DeskOf(WorldOwner { worker, address })
+    }
+
+    pub(super) fn desk(&self, now: UnixMs) -> Option<WorldOwner> {
+        let worker = self.worlds.desk?;
+        Some(WorldOwner { worker, address: self.lease_address(worker, now)? })
     }
 
     fn retire_worlds(&mut self, now: UnixMs, keep_for: Duration, max: usize) -> Outcome {

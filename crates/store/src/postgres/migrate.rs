@@ -5,13 +5,14 @@ use crate::columns::Columns;
 use crate::contract::StoreError;
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
     include_str!("../../migrations/postgres/0004_stories.sql"),
     include_str!("../../migrations/postgres/0005_worlds.sql"),
     include_str!("../../migrations/postgres/0006_story_names.sql"),
+    include_str!("../../migrations/postgres/0007_desk.sql"),
 ];
 const KNOWN: i64 = STEPS.len() as i64;
 /// "Gntl": the advisory lock of whoever changes the schema.

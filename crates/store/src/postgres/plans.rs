@@ -101,6 +101,7 @@ fn worlds_are_written_by_key() {
     check("worlds in the house", &["worlds_by_end"]);
     check("hunter", &["hunters_pkey"]);
     check("totals", &["hunt_totals_pkey"]);
+    check("desk", &["hunt_desk_pkey", "workers_pkey"]);
 }
 
 #[test]

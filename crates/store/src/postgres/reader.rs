@@ -14,7 +14,7 @@ use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     LogRow, MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry,
-    WorldLogPage,
+    WorldLogPage, WorldOwner,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -248,6 +248,10 @@ impl Reader for PostgresReader {
 
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
         Ok(worlds::rounds(&mut self.session, id, before, limit)?)
+    }
+
+    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        Ok(worlds::desk(&mut self.session, now)?)
     }
 
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {

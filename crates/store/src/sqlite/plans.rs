@@ -196,6 +196,7 @@ fn writes_to_worlds_find_their_rows_by_key() {
     check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
     check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
     check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);
+    check_world("desk", &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH l USING PRIMARY KEY (id=?)"]);
 }
 
 #[test]

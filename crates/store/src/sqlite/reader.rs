@@ -16,7 +16,7 @@ use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     LogRow, MatchRow, MatchStatus, RecentFailure, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind,
-    WorldEntry, WorldLogPage,
+    WorldEntry, WorldLogPage, WorldOwner,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -248,6 +248,10 @@ impl Reader for SqliteReader {
 
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
         worlds::rounds(self.session(), id, before, limit)
+    }
+
+    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        worlds::desk(self.session(), now)
     }
 
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {

@@ -151,6 +151,7 @@ laws! {
         a_world_is_made_once
         a_creator_has_so_many_worlds
         a_world_is_claimed_when_it_is_free
+        the_desk_is_kept_by_one
         claims_are_fenced_and_versioned
         a_snapshot_stays_between_the_one_before_and_the_end
         entries_are_kept_while_somebody_needs_them

@@ -63,6 +63,28 @@ pub(crate) fn a_world_is_claimed_when_it_is_free(database: &dyn Database) {
     assert_eq!(held.takes_world(claim_world(3, 1, at(5_000))).epoch, 4);
 }
 
+pub(crate) fn the_desk_is_kept_by_one(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let keep = |worker, now| Command::World(WorldCommand::KeepDesk { worker: worker_id(worker), now });
+    let keeper = |n| WorldOwner { worker: worker_id(n), address: format!("10.0.0.{n}:4000") };
+    assert_eq!(held.reader.desk(at(0)), Ok(None));
+    held.did(keep(1, at(0)), Outcome::LeaseLost);
+    held.did(lease(1, at(0)), Outcome::Done);
+    assert_eq!(held.reader.desk(at(0)), Ok(None), "a lease alone keeps nothing");
+    held.did(keep(1, at(0)), Outcome::DeskOf(keeper(1)));
+    held.did(keep(1, at(1)), Outcome::DeskOf(keeper(1)));
+    held.did(lease(2, at(4_000)), Outcome::Done);
+    held.did(keep(2, at(4_999)), Outcome::DeskOf(keeper(1)));
+    assert_eq!(held.reader.desk(at(4_999)), Ok(Some(keeper(1))));
+    assert_eq!(held.reader.desk(at(5_000)), Ok(None), "the lease of its keeper has ended");
+    held.did(keep(1, at(5_000)), Outcome::LeaseLost);
+    held.did(keep(2, at(5_000)), Outcome::DeskOf(keeper(2)));
+    held.did(Command::EndLease { worker: worker_id(2) }, Outcome::Done);
+    assert_eq!(held.reader.desk(at(5_001)), Ok(None), "given up");
+    held.did(lease(3, at(5_001)), Outcome::Done);
+    held.did(keep(3, at(5_001)), Outcome::DeskOf(keeper(3)));
+}
+
 pub(crate) fn claims_are_fenced_and_versioned(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));

@@ -12,6 +12,16 @@ pub enum Kind {
     Binary,
 }
 
+/// What the message is that these bytes of a client begin; `None` where they begin none.
+#[must_use]
+pub fn begun(bytes: &[u8]) -> Option<Kind> {
+    match Opcode::of(bytes.first()? & 0x0f)? {
+        Opcode::Text => Some(Kind::Text),
+        Opcode::Binary => Some(Kind::Binary),
+        Opcode::Continuation | Opcode::Close | Opcode::Ping | Opcode::Pong => None,
+    }
+}
+
 /// What a client said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {

@@ -116,7 +116,7 @@ proptest! {
             let came = come(&mut world, &walker(Some(at)));
             Digger { at, is_chest: matches!(item, Item::Chest { .. }), came, seq: 1, is_waiting: false }
         }).collect();
-        let mut told = Told::default();
+        let (mut told, mut draft) = (Told::default(), None);
         for (deed, who) in deeds {
             let mut out = Vec::new();
             match deed {
@@ -136,14 +136,19 @@ proptest! {
                     world.committed(pending.version(), START_US, &mut out).unwrap();
                 },
                 11 | 12 => {
-                    let mut bytes = Vec::new();
-                    let version = world.snapshot(false, &mut bytes);
-                    prop_assert!(version as usize <= disk.rows.len());
-                    disk.snapshot = Some((bytes, version));
+                    let mut snapshot = draft.take().unwrap_or_else(|| world.begin_snapshot(false));
+                    if world.write_movers(&mut snapshot, who) {
+                        let version = snapshot.claims_version;
+                        prop_assert!(version as usize <= disk.rows.len());
+                        disk.snapshot = Some((snapshot.into_bytes(), version));
+                    } else {
+                        draft = Some(snapshot);
+                    }
                 }
                 13 => {
                     // Decided, perhaps on its way, and never saved.
                     let _ = world.take_claims();
+                    draft = None;
                     world = disk.open(settings, seed);
                     diggers.iter_mut().for_each(|digger| digger.come_back(&mut world));
                 }
@@ -152,6 +157,7 @@ proptest! {
                     if let Some(pending) = world.take_claims() {
                         disk.rows.extend(pending.rows);
                     }
+                    draft = None;
                     world = disk.open(settings, seed);
                     diggers.iter_mut().for_each(|digger| digger.come_back(&mut world));
                 }

@@ -90,6 +90,11 @@ pub(super) fn save(world: &mut World, now_us: i64) -> Vec<Answer> {
     out
 }
 
+/// A snapshot as stores keep it.
+pub(super) fn kept(world: &mut World) -> Vec<u8> {
+    world.snapshot(false).into_bytes()
+}
+
 /// A hunt whose first round is running.
 pub(super) fn running_hunt(settings: Settings, seed: u64) -> (World, Seat) {
     let mut world = world(settings, seed);

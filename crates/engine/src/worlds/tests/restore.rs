@@ -22,12 +22,12 @@ proptest! {
     #[test]
     fn a_world_comes_back_from_any_snapshot_and_its_rows(
         seed in any::<u64>(), deeds in proptest::collection::vec((0_usize..5, 0_u8..13), 1..150),
-        snapshot_at in any::<prop::sample::Index>(),
+        snapshot_at in any::<prop::sample::Index>(), portion in 1_usize..6,
     ) {
         let mut world = world(settings(), seed);
         let seats: Vec<_> = (0..5).map(|at| come(&mut world, &member(None, at, "Somebody"))).collect();
         let mut next = [1_u32; 5];
-        let (mut bytes, mut rows, mut base) = (Vec::new(), Vec::new(), 0);
+        let (mut snapshot, mut rows) = (None, Vec::new());
         let snapshot_at = snapshot_at.index(deeds.len());
         let mut answered: BTreeMap<(Seat, u32), Answer> = BTreeMap::new();
         let mut places = BTreeMap::new();
@@ -48,9 +48,20 @@ proptest! {
                 answered.insert((answer.seat, answer.seq), (answer.result, at));
             }
             if at == snapshot_at {
-                base = world.snapshot(false, &mut bytes);
-                places = seats.iter().map(|came| (came.seat.id, world.cell_of(came.seat).unwrap())).collect();
+                snapshot = Some(world.begin_snapshot(false));
             }
+            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() < seats.len()) {
+                // In the order of their numbers, some after each deed.
+                let written = seats.iter().skip(places.len()).take(portion).map(|came| came.seat);
+                places.extend(written.map(|seat| (seat.id, world.cell_of(seat).unwrap())));
+                prop_assert_eq!(world.write_movers(snapshot, portion), places.len() == seats.len());
+            }
+        }
+        let mut snapshot = snapshot.unwrap();
+        world.write_movers(&mut snapshot, usize::MAX);
+        let (base, bytes) = (snapshot.claims_version, snapshot.into_bytes());
+        for came in &seats {
+            places.entry(came.seat.id).or_insert_with(|| world.cell_of(came.seat).unwrap());
         }
         let behind: Vec<WorldLogRow> = rows.iter().filter(|row| row.version >= base).cloned().collect();
         let mut again = World::open(opening(settings(), seed, 2), Some(&bytes), &behind, START_US).unwrap();
@@ -84,11 +95,9 @@ proptest! {
         let (mut world, first) = running_hunt(settings(), seed);
         come(&mut world, &member(None, 8, "Eve"));
         ask(&mut world, first, 1, What::Step(Step::Se));
-        let mut bytes = Vec::new();
-        world.snapshot(true, &mut bytes);
+        let bytes = world.snapshot(true).into_bytes();
         let reopen = |bytes: &[u8]| World::open(opening(settings(), seed, 2), Some(bytes), &[], START_US);
-        let mut again = Vec::new();
-        reopen(&bytes).unwrap().snapshot(true, &mut again);
+        let again = reopen(&bytes).unwrap().snapshot(true).into_bytes();
         let epoch_two = |bytes: &[u8]| bytes.len();
         prop_assert_eq!(epoch_two(&bytes), epoch_two(&again));
         let at = cut.index(bytes.len());
@@ -114,8 +123,7 @@ fn rows_that_do_not_follow_are_refused() {
         .unwrap()
         .cell;
     let seat = come(&mut world, &walker(Some(place))).seat;
-    let mut bytes = Vec::new();
-    world.snapshot(false, &mut bytes);
+    let bytes = kept(&mut world);
     apply(&mut world, &[Input { tag: 1, ..input(seat, 1, What::Dig) }]);
     let row = world.take_claims().unwrap().rows.remove(0);
     let open = |rows: &[WorldLogRow]| World::open(opening(settings(), 3, 2), Some(&bytes), rows, START_US).map(|_| ());
@@ -131,8 +139,7 @@ fn rows_that_do_not_follow_are_refused() {
 #[test]
 fn who_came_after_the_snapshot_keeps_what_he_won() {
     let (mut world, _) = running_hunt(settings(), 3);
-    let mut bytes = Vec::new();
-    world.snapshot(false, &mut bytes);
+    let bytes = kept(&mut world);
     let place = world
         .hunt
         .as_ref()

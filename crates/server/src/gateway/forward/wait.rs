@@ -3,7 +3,7 @@
 //! Knows the shape of an event stream, because only between two events may something else be said.
 
 use super::places::Place;
-use super::{Driver, ForwardError};
+use super::{About, Driver, ForwardError};
 use crate::gateway::listener::park::{GiveUp, Parked, Streamed};
 use crate::gateway::problem::ApiError;
 use axum::response::{IntoResponse, Response};
@@ -19,33 +19,36 @@ use std::task::{Context, Poll};
 use tokio::time::timeout;
 
 /// A poll on its way to another node and back.
-pub(super) struct Polling(BoxFuture<'static, Whole<Bytes>>);
+pub(super) struct Polling {
+    about: About,
+    answering: BoxFuture<'static, Whole<Bytes>>,
+}
 
 impl Polling {
-    pub(super) fn new(answering: impl Future<Output = Response> + Send + 'static) -> Self {
-        Self(answering.then(whole).boxed())
+    pub(super) fn new(about: About, answering: impl Future<Output = Response> + Send + 'static) -> Self {
+        Self { about, answering: answering.then(move |response| whole(about, response)).boxed() }
     }
 }
 
 impl Parked for Polling {
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
-        self.0.as_mut().poll(context)
+        self.answering.as_mut().poll(context)
     }
 
-    /// What the table has told so far, its node knows: the client asks again.
+    /// What there was to tell so far, that node knows: the client asks again.
     fn give_up(&mut self, _: GiveUp) -> Whole<Bytes> {
-        let refusal = ApiError::Forward(ForwardError::Interrupted).into_response();
+        let refusal = ApiError::Forward(self.about, ForwardError::Interrupted).into_response();
         // What was made in memory is all there.
-        whole(refusal).now_or_never().unwrap_or_default()
+        whole(self.about, refusal).now_or_never().unwrap_or_default()
     }
 }
 
-async fn whole(response: Response) -> Whole<Bytes> {
+async fn whole(about: About, response: Response) -> Whole<Bytes> {
     let (parts, body) = response.into_parts();
     match body.collect().await {
         Ok(body) => Whole::from_parts(parts, body.to_bytes()),
         Err(_) => {
-            let (parts, body) = ApiError::Forward(ForwardError::Interrupted).into_response().into_parts();
+            let (parts, body) = ApiError::Forward(about, ForwardError::Interrupted).into_response().into_parts();
             let body = body.collect().now_or_never().and_then(Result::ok);
             Whole::from_parts(parts, body.map(http_body_util::Collected::to_bytes).unwrap_or_default())
         }

@@ -13,6 +13,7 @@ use axum::http::HeaderMap;
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{PAGE_DEFAULT, WORLDS_MAX};
 use engine::rows::HunterCursor;
+use std::str::FromStr;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{AggregatorView, HuntStatistics, HunterView, RoundView, SetAggregator};
@@ -65,13 +66,28 @@ async fn list_rounds(
     Id(name): Id<WorldName>,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<RoundView>>)> {
-    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<u32>()?);
+    let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<RoundCursor>()?.map(|RoundCursor(number)| number));
     let id = lobby::named(&app, name.clone()).await?.row.id;
     let rows = app.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
     let (rows, has_more) = cut(rows, limit);
     let last = rows.last().filter(|_| has_more).map(|round| round.number);
     let link = link_to_next(&format!("/api/hunts/{name}/rounds"), "", limit, last);
     Ok((link, Answer(rows.into_iter().map(show::round).collect())))
+}
+
+/// The number of a round behind which a page begins.
+struct RoundCursor(u32);
+
+/// A text that is no number of a round.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("not the number of a round: use one that this list gave")]
+struct NotARound;
+
+impl FromStr for RoundCursor {
+    type Err = NotARound;
+    fn from_str(text: &str) -> Result<Self, NotARound> {
+        text.parse().map(Self).map_err(|_| NotARound)
+    }
 }
 
 /// What was done in all hunts together

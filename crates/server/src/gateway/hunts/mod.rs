@@ -8,6 +8,7 @@ mod show;
 mod tickets;
 
 pub(super) use refusal::HuntRefusal;
+pub(super) use tickets::TICKET;
 
 use crate::app::App;
 use utoipa_axum::router::OpenApiRouter;

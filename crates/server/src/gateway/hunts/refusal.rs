@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use engine::matchmaking::TicketRefusal;
 
 /// Why something about a hunt does not happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HuntRefusal {
     /// It is over, or those who are in it were matched.
     #[error("this hunt cannot be joined: it is over, everybody may come in anyway, or its players were matched")]
@@ -22,11 +22,12 @@ pub enum HuntRefusal {
     /// The process that took the ticket is gone.
     #[error("the server that took this ticket has ended, and the ticket with it: take another one")]
     TicketLost,
-    /// Another process took the ticket, and may live.
-    #[error(
-        "another server took this ticket, and it alone knows it: ask there; if it is gone, the ticket has ended with it, and you can take another one"
-    )]
-    TicketElsewhere,
+    /// Another process took the ticket, and keeps the desk.
+    #[error("another server keeps the desk on which this ticket lies, and could not be asked: try again in a moment")]
+    TicketElsewhere {
+        /// Where.
+        address: String,
+    },
     /// A ticket was not taken.
     #[error(transparent)]
     Ticket(#[from] NotTaken),
@@ -40,7 +41,9 @@ impl HuntRefusal {
             Self::Full => (StatusCode::CONFLICT, "hunt_full"),
             Self::NotJoined => (StatusCode::CONFLICT, "not_joined"),
             Self::TicketLost => (StatusCode::GONE, "ticket_lost"),
-            Self::TicketElsewhere => (StatusCode::MISDIRECTED_REQUEST, "ticket_elsewhere"),
+            Self::TicketElsewhere { .. } | Self::Ticket(NotTaken::NotHere | NotTaken::Elsewhere { .. }) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "desk_elsewhere")
+            }
             Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Waiting(_))) => (StatusCode::CONFLICT, "already_waiting"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Full)) => {
@@ -64,8 +67,16 @@ impl HuntRefusal {
             | Self::Full
             | Self::NotJoined
             | Self::TicketLost
-            | Self::TicketElsewhere
+            | Self::TicketElsewhere { .. }
             | Self::Ticket(_) => None,
+        }
+    }
+
+    /// The node that can say more.
+    pub(in crate::gateway) fn elsewhere(self) -> Option<String> {
+        match self {
+            Self::TicketElsewhere { address } | Self::Ticket(NotTaken::Elsewhere { address }) => Some(address),
+            _ => None,
         }
     }
 }

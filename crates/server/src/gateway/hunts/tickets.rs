@@ -3,12 +3,13 @@
 use super::refusal::HuntRefusal;
 use super::show;
 use crate::app::App;
+use crate::clock::random_bytes;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::stories::feed::wait;
 use crate::gateway::stories::who::Sitter;
-use crate::hunts::TicketSeen;
+use crate::hunts::{TicketSeen, Whereabouts, enter, whereabouts};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -29,6 +30,8 @@ use utoipa_axum::routes;
 use wire::api::{CreateTicket, TicketView};
 use wire::problem::Problem;
 
+/// Where a ticket is asked about, also by nodes that send such requests on.
+pub(in crate::gateway) const TICKET: &str = "/api/hunts/tickets/{id}";
 /// Players of a match when nobody asks for a number.
 const PLAYERS: u8 = 4;
 /// The rating of a party that brings none.
@@ -42,12 +45,12 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ///
 /// **Who:** anybody with a player's or a guest's token, one ticket at a time, alone or for a party. Others suit it who want a match of the
 /// same size, in the same region (or anywhere), with a rating as near as both accept; what they accept widens with the wait.
-/// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Tickets live in the
-/// process that took them.
+/// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Any node may be asked: all of
+/// them lay tickets on one desk.
 #[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
     (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
     (status = 409, description = "`already_waiting`", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`too_many_waiting`, `draining`: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`too_many_waiting`, `draining`, `desk_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_ticket(
     State(app): State<App>,
@@ -55,8 +58,8 @@ async fn create_ticket(
     Json(asked): Json<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<TicketView>)> {
     let now = app.clock.now();
-    let ticket = ticket(&asked, sitter.player(), app.hunts.matchmaker.new_id(now), now)?;
-    let seen = app.hunts.matchmaker.enter(ticket).map_err(HuntRefusal::from)?;
+    let ticket = ticket(&asked, sitter.player(), TicketId::new(now, random_bytes()), now)?;
+    let seen = enter(&app, ticket).await?.map_err(HuntRefusal::from)?;
     let place = format!("/api/hunts/tickets/{}", seen.ticket.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(show::ticket(&seen))))
 }
@@ -77,8 +80,8 @@ struct WaitQuery {
 #[utoipa::path(get, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path), WaitQuery), responses(
     (status = 200, description = "The ticket.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended, and the ticket with it: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 421, description = "`ticket_elsewhere`: another server took it: ask there; if that one is gone, the ticket has ended with it", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_ticket(
     State(app): State<App>,
@@ -88,7 +91,7 @@ async fn get_ticket(
     Pass(pass): Pass,
 ) -> ApiResult<Response> {
     let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
-    let seen = app.hunts.matchmaker.look(id, sitter.player()).ok_or_else(|| unknown(&app, id))?;
+    let Some(seen) = app.hunts.matchmaker.look(id, sitter.player()) else { return Err(unknown(&app, id).await) };
     if wait.is_zero() || seen.state.borrow().is_end() {
         return Ok(Answer(show::ticket(&seen)).into_response());
     }
@@ -102,22 +105,24 @@ async fn get_ticket(
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, as it is now.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
-    (status = 410, description = "`ticket_lost`: the process that took it has ended, and the ticket with it: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 421, description = "`ticket_elsewhere`: another server took it: ask there; if that one is gone, the ticket has ended with it", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn cancel_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
     let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.now());
-    seen.map(|seen| Answer(show::ticket(&seen))).ok_or_else(|| unknown(&app, id))
+    match seen {
+        Some(seen) => Ok(Answer(show::ticket(&seen))),
+        None => Err(unknown(&app, id).await),
+    }
 }
 
-/// Why nothing is known of a ticket. It always ends with the process that took it: who asks another one must not wait for it.
-fn unknown(app: &App, id: TicketId) -> ApiError {
-    if app.hunts.matchmaker.took(id) {
-        ApiError::Missing(Thing::Ticket)
-    } else if app.store.is_shared() {
-        HuntRefusal::TicketElsewhere.into()
-    } else {
-        HuntRefusal::TicketLost.into()
+/// Why nothing is known of a ticket here. It ends with the lease under which it was taken: nobody must wait for it then.
+async fn unknown(app: &App, id: TicketId) -> ApiError {
+    match whereabouts(app, id).await {
+        Ok(Whereabouts::At(address)) => HuntRefusal::TicketElsewhere { address }.into(),
+        Ok(Whereabouts::Forgotten) => ApiError::Missing(Thing::Ticket),
+        Ok(Whereabouts::Lost) => HuntRefusal::TicketLost.into(),
+        Err(error) => error.into(),
     }
 }
 

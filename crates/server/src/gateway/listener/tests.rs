@@ -50,6 +50,26 @@ fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
     router.route("/slow", get(slow)).route("/read", post(read))
 }
 
+/// Whoever speaks something else is let go.
+struct Both(Router);
+
+impl Answer for Both {
+    type Body = <Router as Answer>::Body;
+    type Answering<B: RequestBody> = <Router as Answer>::Answering<B>;
+
+    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Self::Answering<B> {
+        self.0.answer(client, request)
+    }
+
+    fn take_over(&self, _line: Line) -> Option<Line> {
+        None
+    }
+
+    fn takes_over(&self) -> bool {
+        true
+    }
+}
+
 impl Open {
     async fn new(limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -64,30 +84,37 @@ impl Open {
     }
 
     /// One with other routes.
-    fn with(
+    fn with<A: Answer>(
         address: SocketAddr,
         door: impl Accept + Send + 'static,
         limits: Limits,
-        router: impl FnOnce(Arc<Metrics>) -> Router,
+        answers: impl FnOnce(Arc<Metrics>) -> A,
     ) -> Self {
-        Self::sharing(None, address, door, limits, router)
+        Self::sharing(None, address, door, limits, answers)
+    }
+
+    /// One where something else than HTTP is spoken, too.
+    async fn of_both(limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        Self::with(address, listener, limits, |_| Both(router(Arc::default(), Arc::default())))
     }
 
     /// One that is not alone in needing sockets.
-    fn sharing(
+    fn sharing<A: Answer>(
         sockets: Option<Arc<Sockets>>,
         address: SocketAddr,
         door: impl Accept + Send + 'static,
         limits: Limits,
-        router: impl FnOnce(Arc<Metrics>) -> Router,
+        answers: impl FnOnce(Arc<Metrics>) -> A,
     ) -> Self {
         let metrics = Arc::<Metrics>::default();
-        let router = router(metrics.clone());
+        let answers = answers(metrics.clone());
         let (leave, left) = oneshot::channel::<()>();
         let shutdown = async {
             let _ = left.await;
         };
-        let served = tokio::spawn(serve_from(door, router, limits, (metrics.clone(), sockets), shutdown));
+        let served = tokio::spawn(serve_from(door, answers, limits, (metrics.clone(), sockets), shutdown));
         let (wake, began) = Default::default();
         Self { address, metrics, wake, began, leave: Some(leave), served }
     }
@@ -156,7 +183,10 @@ async fn a_connection_is_kept_between_requests() {
 
 /// A client that sends this and then nothing is put out; what it heard before begins like this.
 async fn check_put_out(limits: Limits, sent: &str, heard: &str) {
-    let house = Open::new(limits).await;
+    check_put_out_of(Open::new(limits).await, sent, heard).await;
+}
+
+async fn check_put_out_of(house: Open, sent: &str, heard: &str) {
     let got = rest(house.send(sent).await).await;
     assert!(got.starts_with(heard) && got.is_empty() == heard.is_empty(), "{sent:?}: {got:?}");
     while house.sample("gauntlet_http_connections ") != "0" {
@@ -170,6 +200,21 @@ async fn a_slow_head_is_cut_off() {
     let limits = Limits { header_timeout: SOON, ..PATIENT };
     check_put_out(limits, "", "").await;
     check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\nX-Slow: ", "").await;
+    check_put_out_of(Open::of_both(limits).await, "", "").await;
+    check_put_out_of(Open::of_both(limits).await, "GET /fa", "").await;
+}
+
+/// The runtime takes every new socket for readable: who believes it waits for the first byte without an end.
+#[tokio::test]
+async fn who_has_said_nothing_keeps_nobody_from_leaving() {
+    for mut house in [Open::new(PATIENT).await, Open::of_both(PATIENT).await] {
+        let client = house.connect().await;
+        while house.sample("gauntlet_http_connections ") != "1" {
+            tokio::task::yield_now().await;
+        }
+        house.leave();
+        assert_eq!(rest(client).await, "");
+    }
 }
 
 #[tokio::test]

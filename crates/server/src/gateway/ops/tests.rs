@@ -94,6 +94,7 @@ impl Reader for ShakyReader {
         hunter(player: engine::ids::PlayerId) -> Option<engine::rows::HunterRow>;
         hunt_rounds(id: engine::ids::WorldId, before: Option<u32>, limit: usize) -> Vec<engine::rows::RoundRow>;
         hunt_totals() -> engine::rows::HuntTotals;
+        desk(now: engine::time::UnixMs) -> Option<engine::rows::WorldOwner>;
         clock() -> Option<engine::time::UnixMs>;
     }
 

@@ -13,7 +13,7 @@ use std::io;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use wire::delimited;
-use wire::websocket::{Event, HEADER_BYTES_MAX, Kind, MASK_BYTES, Messages, put_close, put_pong};
+use wire::websocket::{Event, HEADER_BYTES_MAX, Kind, MASK_BYTES, Messages, begun, put_close, put_pong};
 use wire::world::{Asked, Framing, read_json, read_protobuf};
 
 const _: () = assert!(
@@ -153,13 +153,16 @@ impl Ears {
         Ok((end, each(asked)?))
     }
 
-    /// A frame of a WebSocket. The first message says in which language its client wants to be answered.
+    /// A frame of a WebSocket. The first message says in which language its client wants to be answered, also when it cannot be read.
     fn message(
         &mut self,
         line: &Line,
         bytes: &mut [u8],
         each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
     ) -> Result<(usize, Flow), Parting> {
+        if !self.has_greeted && begun(bytes) == Some(Kind::Text) {
+            line.speak_json();
+        }
         let (used, event) = self.messages.next(bytes, WORLD_FRAME_BYTES_MAX).map_err(Farewell::from)?;
         let flow = match event {
             None | Some(Event::Pong) => Flow::On,
@@ -171,9 +174,6 @@ impl Ears {
             }
             Some(Event::Close(status)) => return Err(Parting::Bye(status)),
             Some(Event::Message(kind, body)) => {
-                if !self.has_greeted && kind == Kind::Text {
-                    line.speak_json();
-                }
                 self.has_greeted = true;
                 let read = match kind {
                     Kind::Text => read_json(body),

@@ -104,7 +104,12 @@ impl Farewell {
     /// Whoever connects has had too much, and may come again.
     pub(super) fn turned_away(error: &ApiError) -> Self {
         let (_, code) = error.kind();
-        Self::new(code, LATER, error.to_string())
+        let why = match error {
+            // In HTTP the words point to headers, and a frame has none.
+            ApiError::RateLimited(_) => "too many connections came from this address: connect again later".to_owned(),
+            error => error.to_string(),
+        };
+        Self::new(code, LATER, why)
     }
 
     /// Too much waits at the world.

@@ -1,10 +1,10 @@
 //! Worlds that come into memory and leave it, with their processes or without.
 
 use super::ear::Heard;
-use super::house::{House, Node, name, settings, until, walker};
+use super::house::{House, Node, Player, name, settings, until, walker};
 use crate::worlds::actors::Plan;
 use crate::worlds::{Ending, RegisterError, Settings, VisitError};
-use engine::limits::LEASE;
+use engine::limits::{LEASE, WORLD_SNAPSHOT_AT_ONCE};
 use engine::worlds::{Done, Registration, What};
 use futures_util::future::join_all;
 use rules::world::{Cell, Step};
@@ -120,6 +120,32 @@ async fn positions_come_back() {
         let steps = again.next_seq - first;
         assert!(again.is_resumed && (steps == 3 || last == Last::Killed && steps >= 1), "{last:?}: {again:?}");
         assert_eq!(again.cell, if steps % 2 == 1 { EAST } else { MIDDLE }, "{last:?}");
+    }
+}
+
+#[tokio::test]
+async fn many_are_kept_a_portion_a_round() {
+    let house = House::with_world(false);
+    let node = Node::start_with(&house, "a", Settings { snapshot_every: Duration::from_millis(1), ..settings() });
+    let mut players = Vec::new();
+    for _ in 0..=WORLD_SNAPSHOT_AT_ONCE {
+        players.push(node.come(walker(MIDDLE)).await);
+    }
+    let (figures, mut portions) = (node.metrics.worlds(), Vec::new());
+    // Nobody knows who was there when the first began; a snapshot that is begun after another one finds that one kept.
+    for step in [Step::E, Step::W, Step::E] {
+        let before = figures.snapshot_bytes.get();
+        assert!(players[0].step(step).await.is_ok());
+        until("a snapshot", || figures.snapshot_bytes.get() > before).await;
+        portions.push(figures.snapshot.snapshot().count());
+    }
+    assert!(portions[2] - portions[0] > 2, "two are written in more than two rounds");
+    node.kill().await;
+    house.pass(LEASE * 2);
+    let node = Node::start(&house, "b");
+    for Player { place, registered, .. } in &players {
+        let resume = Some((place.seat().id, registered.key));
+        assert!(node.come(Registration { resume, ..walker(MIDDLE) }).await.registered.is_resumed);
     }
 }
 

@@ -6,6 +6,7 @@
 //! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved, and nothing is shown
 //! by who is not sure of owning the world. A process may stand still between any two lines, for longer than its lease.
 
+mod beat;
 mod bulletin;
 pub(super) mod crews;
 mod obey;
@@ -20,6 +21,7 @@ use super::outside::Outside;
 use super::pictures::Exposure;
 use super::posts::Posts;
 use super::teller::Pen;
+use beat::Beat;
 use bulletin::Bulletin;
 use crews::Crews;
 use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
@@ -113,7 +115,7 @@ impl<O: Outside> Writer<O> {
         let idle = Idle { after: charge.idle, since: Some(began), look_at: began + WORLD_IDLE_LOOK_EVERY };
         charge.inside.metrics.worlds().loaded.inc();
         Self {
-            saving: Saving::new(charge.epoch, charge.snapshot_every, began),
+            saving: Saving::new(charge.epoch, Beat::new(charge.inside.facts.id, charge.snapshot_every, began)),
             outside: charge.outside,
             world: charge.world,
             inside: charge.inside,
@@ -170,8 +172,7 @@ impl<O: Outside> Writer<O> {
             self.round + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
         });
         let news = self.bulletin.due(self.round);
-        let dues =
-            [turn, own, news, self.exposure.due(), self.saving.due(self.world.has_changed()), Some(self.idle.look_at)];
+        let dues = [turn, own, news, self.exposure.due(), self.saving.due(), Some(self.idle.look_at)];
         dues.into_iter().flatten().min().unwrap_or(self.idle.look_at)
     }
 

@@ -1,15 +1,18 @@
-//! How a writer saves: one commit of claims under way, the next collects meanwhile; and now and then a snapshot of what is soft.
+//! How a writer saves: one commit of claims under way, the next collects meanwhile; and now and then a snapshot of what is soft, written
+//! a portion a round, so that no move waits for all of it.
 //!
 //! What the store refuses is not asked for twice: a world whose log another has, or of which nobody knows whether it was saved,
 //! leaves memory, and whoever loads it next finds what is so.
 
+use super::beat::Beat;
 use super::{Course, Writer};
 use crate::worlds::door::Order;
 use crate::worlds::outlet::Ending;
 use crate::worlds::outside::Outside;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
-use engine::limits::{WORLD_COMMIT_RETRY, WORLD_SNAPSHOT_BYTES_KEPT};
-use std::time::{Duration, Instant};
+use engine::limits::{WORLD_COMMIT_RETRY, WORLD_SNAPSHOT_AT_ONCE};
+use engine::worlds::{Mark, Snapshot};
+use std::time::Instant;
 use store::StoreError;
 
 /// What is under way to the store, and what is due.
@@ -19,13 +22,22 @@ pub(super) struct Saving {
     flight: Option<Flight>,
     /// Claims that the store had no room for: tried again at this time.
     again: Option<(Instant, WorldAppend)>,
-    snapshot_every: Duration,
-    snapshot_at: Instant,
-    is_snapshot_under_way: bool,
+    beat: Beat,
+    snapshot: Stage,
     /// Whether the last snapshot was not kept.
     is_owing: bool,
-    /// Where snapshots are written first.
-    bytes: Vec<u8>,
+}
+
+/// How far the next snapshot is.
+enum Stage {
+    /// The last one has everything.
+    None,
+    /// Something has changed: it is begun then.
+    Due(Instant),
+    /// It was due then, and is being written.
+    Begun(Instant, Snapshot),
+    /// On its way to the store.
+    Sent(Mark),
 }
 
 /// Claims on their way to the store.
@@ -35,17 +47,8 @@ struct Flight {
 }
 
 impl Saving {
-    pub(super) fn new(epoch: u32, snapshot_every: Duration, now: Instant) -> Self {
-        Self {
-            epoch,
-            flight: None,
-            again: None,
-            snapshot_every,
-            snapshot_at: now + snapshot_every,
-            is_snapshot_under_way: false,
-            is_owing: false,
-            bytes: Vec::new(),
-        }
+    pub(super) fn new(epoch: u32, beat: Beat) -> Self {
+        Self { epoch, flight: None, again: None, beat, snapshot: Stage::None, is_owing: false }
     }
 
     /// The fencing token of this writer.
@@ -55,12 +58,15 @@ impl Saving {
 
     /// Whether no claim waits for the store, and no snapshot is on its way: it would come after the last one, and be older.
     pub(super) fn is_settled(&self) -> bool {
-        self.flight.is_none() && self.again.is_none() && !self.is_snapshot_under_way
+        self.flight.is_none() && self.again.is_none() && !matches!(self.snapshot, Stage::Sent(_))
     }
 
     /// When there is something to do by itself.
-    pub(super) fn due(&self, has_changed: bool) -> Option<Instant> {
-        let snapshot = ((has_changed || self.is_owing) && !self.is_snapshot_under_way).then_some(self.snapshot_at);
+    pub(super) fn due(&self) -> Option<Instant> {
+        let snapshot = match self.snapshot {
+            Stage::Due(at) | Stage::Begun(at, _) => Some(at),
+            Stage::None | Stage::Sent(_) => None,
+        };
         let again = self.again.as_ref().map(|(at, _)| *at);
         [snapshot, again].into_iter().flatten().min()
     }
@@ -86,7 +92,7 @@ impl<O: Outside> Writer<O> {
             }
         };
         self.saving.flight = Some(Flight { append: append.clone(), begun: Instant::now() });
-        self.commit(WorldCommand::Append(append), Order::Claimed);
+        self.commit(|| WorldCommand::Append(append), Order::Claimed);
     }
 
     /// The store's word on claims.
@@ -119,36 +125,47 @@ impl<O: Outside> Writer<O> {
         }
     }
 
-    /// Keeps what is soft, if it is time and anything changed.
+    /// Keeps what is soft, if anything changed: from the world's next beat on, a portion a round.
     pub(super) fn save_snapshot(&mut self) {
-        let saving = &mut self.saving;
-        if !(self.world.has_changed() || saving.is_owing)
-            || saving.is_snapshot_under_way
-            || self.round < saving.snapshot_at
-        {
-            return;
-        }
         let begun = Instant::now();
-        saving.bytes.clear();
-        let claims_version = self.world.snapshot(false, &mut saving.bytes);
-        let bytes = saving.bytes.clone();
-        if saving.bytes.capacity() > WORLD_SNAPSHOT_BYTES_KEPT {
-            saving.bytes = Vec::new();
+        let (at, mut snapshot) = match std::mem::replace(&mut self.saving.snapshot, Stage::None) {
+            sent @ Stage::Sent(_) => return self.saving.snapshot = sent,
+            // The last one follows, and has everything.
+            _ if self.course != Course::Serving => return,
+            Stage::None if self.world.has_changed() || self.saving.is_owing => {
+                return self.saving.snapshot = Stage::Due(self.saving.beat.after(self.round));
+            }
+            Stage::None => return,
+            Stage::Due(at) if self.round < at => return self.saving.snapshot = Stage::Due(at),
+            Stage::Due(at) => (at, self.world.begin_snapshot(false)),
+            Stage::Begun(at, snapshot) => (at, snapshot),
+        };
+        let is_whole = self.world.write_movers(&mut snapshot, WORLD_SNAPSHOT_AT_ONCE);
+        self.inside.metrics.worlds().snapshot.observe(begun.elapsed());
+        if is_whole {
+            (self.saving.snapshot, self.saving.is_owing) = (Stage::Sent(snapshot.mark), false);
+            self.send_snapshot(snapshot);
+        } else {
+            self.saving.snapshot = Stage::Begun(at, snapshot);
         }
-        (saving.is_snapshot_under_way, saving.is_owing) = (true, false);
-        let figures = self.inside.metrics.worlds();
-        figures.snapshot.observe(begun.elapsed());
-        figures.snapshot_bytes.add(bytes.len() as u64);
-        let (id, epoch) = (self.inside.facts.id, saving.epoch);
-        self.commit(WorldCommand::Snapshot { id, epoch, claims_version, bytes }, Order::Kept);
+    }
+
+    /// Hands a snapshot to the store. It is put together on the way: megabytes are not copied while somebody waits for a move.
+    fn send_snapshot(&self, snapshot: Snapshot) {
+        let (id, epoch, metrics) = (self.inside.facts.id, self.saving.epoch, self.inside.metrics.clone());
+        let command = move || {
+            let (claims_version, bytes) = (snapshot.claims_version, snapshot.into_bytes());
+            metrics.worlds().snapshot_bytes.add(bytes.len() as u64);
+            WorldCommand::Snapshot { id, epoch, claims_version, bytes }
+        };
+        self.commit(command, Order::Kept);
     }
 
     /// The store's word on a snapshot. One that was not kept costs what it would have brought back, and nothing else.
     pub(super) fn snapshot_saved(&mut self, outcome: Result<Outcome, StoreError>) {
-        self.saving.is_snapshot_under_way = false;
-        self.saving.snapshot_at = self.round + self.saving.snapshot_every;
+        let Stage::Sent(mark) = std::mem::replace(&mut self.saving.snapshot, Stage::None) else { return };
         match outcome {
-            Ok(Outcome::Done) => {}
+            Ok(Outcome::Done) => self.world.kept(mark),
             Ok(Outcome::Fenced) => {
                 tracing::warn!(world = %self.inside.facts.name, "another node has this world; it leaves memory here");
                 self.course = Course::Lost(Ending::WorldMoved);
@@ -167,16 +184,19 @@ impl<O: Outside> Writer<O> {
         if !is_in_order {
             return None;
         }
-        let mut bytes = Vec::new();
-        let claims_version = self.world.snapshot(true, &mut bytes);
-        Some((claims_version, bytes))
+        let snapshot = self.world.snapshot(true);
+        Some((snapshot.claims_version, snapshot.into_bytes()))
     }
 
     /// Hands a command to the store; its outcome comes back as an order.
-    fn commit(&self, command: WorldCommand, order: fn(Result<Outcome, StoreError>) -> Order) {
+    fn commit(
+        &self,
+        command: impl FnOnce() -> WorldCommand + Send + 'static,
+        order: fn(Result<Outcome, StoreError>) -> Order,
+    ) {
         let (outside, mailbox) = (self.outside.clone(), self.inside.mailbox.clone());
         self.runtime.spawn(async move {
-            let outcome = outside.commit(Command::World(command)).await;
+            let outcome = outside.commit(Command::World(command())).await;
             // A writer that is gone has been given up: whoever loads the world finds what was saved.
             let _ = mailbox.tray.order(order(outcome));
         });

@@ -112,6 +112,18 @@ impl Batch<'_> {
         Ok(Outcome::WorldClaimed(Box::new(world)))
     }
 
+    /// The desk's row is locked before.
+    pub(super) fn keep_desk(&mut self, worker: WorkerId, now: UnixMs) -> Result<Outcome, Trouble> {
+        if !self.has_lease(worker, now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        if reads::desk(self.session, now)?.is_none() {
+            self.session.run("UPDATE hunt_desk SET worker = $1 WHERE id = 1", &[&PgId(worker.0)])?;
+        }
+        let keeper = reads::desk(self.session, now)?;
+        Ok(Outcome::DeskOf(keeper.ok_or_else(|| StoreError::Corrupt { why: "hunt_desk has no row".to_owned() })?))
+    }
+
     pub(super) fn release_world(&mut self, id: WorldId, epoch: u32) -> Result<Outcome, Trouble> {
         let release = "UPDATE worlds SET worker = NULL WHERE id = $1 AND epoch = $2 AND epoch > 0";
         let released = self.session.run(release, &[&PgId(id.0), &i64::from(epoch)])?;

@@ -1,6 +1,6 @@
 //! Worlds: what their owners may do, who owns them, who joined, what was counted. Rows of worlds that a batch decides about are
 //! locked before, in the order of their ids; whoever counts holds the row of totals until he is done, so that hunters are
-//! written by one node at a time.
+//! written by one node at a time; whoever asks for the desk holds its row.
 
 mod figures;
 mod life;
@@ -8,7 +8,7 @@ mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
+    behind, desk, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
 };
 
 use super::batch::Batch;
@@ -28,7 +28,7 @@ fn world_of(command: &Command) -> Option<WorldId> {
         | WorldCommand::Leave { id, .. } => Some(*id),
         WorldCommand::Append(append) => Some(append.id),
         WorldCommand::Aggregate(aggregate) => Some(aggregate.id),
-        WorldCommand::Ensure { .. } | WorldCommand::Retire { .. } => None,
+        WorldCommand::Ensure { .. } | WorldCommand::KeepDesk { .. } | WorldCommand::Retire { .. } => None,
     }
 }
 
@@ -44,6 +44,10 @@ impl Batch<'_> {
         if commands.iter().any(is_count) {
             self.session.run("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
+        let is_about_the_desk = |command: &Command| matches!(command, Command::World(WorldCommand::KeepDesk { .. }));
+        if commands.iter().any(is_about_the_desk) {
+            self.session.run("SELECT 1 FROM hunt_desk WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+        }
         Ok(())
     }
 
@@ -51,6 +55,7 @@ impl Batch<'_> {
         match command {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
+            WorldCommand::KeepDesk { worker, now } => self.keep_desk(*worker, *now),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
@@ -77,6 +82,7 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("worlds behind", reads::BEHIND),
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
+        ("desk", reads::DESK),
     ];
     let made = [
         ("load of a world", life::load()),

@@ -3,7 +3,9 @@
 use crate::columns::{Columns, worlds as rows};
 use crate::postgres::session::{PgId, Session, Trouble};
 use engine::ids::{PlayerId, WorldId, WorldName};
-use engine::rows::{HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage};
+use engine::rows::{
+    HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
+};
 use engine::time::UnixMs;
 
 pub(super) const LOG: &str = "
@@ -23,6 +25,11 @@ pub(super) const BEHIND: &str = "
 pub(super) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = $1 AND player = $2";
 pub(super) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = $1 ORDER BY player LIMIT $2";
+
+/// Who keeps the desk at $1, if the lease holds.
+pub(super) const DESK: &str = "
+    SELECT d.worker, l.address FROM hunt_desk d
+    JOIN workers l ON l.id = d.worker AND l.lease_until > $1 AND NOT l.is_given_up WHERE d.id = 1";
 
 /// Worlds with their owners at $1.
 fn entries(rest: &str) -> String {
@@ -163,4 +170,8 @@ pub(in crate::postgres) fn rounds(
 
 pub(in crate::postgres) fn totals(session: &mut Session) -> Result<HuntTotals, Trouble> {
     Ok(session.first(&totals_row(), &[], |row| rows::totals(row))?.unwrap_or_default())
+}
+
+pub(in crate::postgres) fn desk(session: &mut Session, now: UnixMs) -> Result<Option<WorldOwner>, Trouble> {
+    session.first(DESK, &[&now.0], |row| rows::keeper(row))
 }

@@ -101,6 +101,17 @@ impl Batch<'_> {
         Ok(Outcome::WorldClaimed(Box::new(world)))
     }
 
+    pub(super) fn keep_desk(&mut self, worker: WorkerId, now: UnixMs) -> Result<Outcome, StoreError> {
+        if !self.has_lease(worker, now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        if reads::desk(self.session, now)?.is_none() {
+            self.session.run("UPDATE hunt_desk SET worker = ?1 WHERE id = 1", [worker.to_bytes()])?;
+        }
+        let keeper = reads::desk(self.session, now)?;
+        keeper.map(Outcome::DeskOf).ok_or_else(|| StoreError::Corrupt { why: "hunt_desk has no row".to_owned() })
+    }
+
     pub(super) fn release_world(&mut self, id: WorldId, epoch: u32) -> Result<Outcome, StoreError> {
         let release = "UPDATE worlds SET worker = NULL WHERE id = ?1 AND epoch = ?2 AND epoch > 0";
         let released = self.session.run(release, (id.to_bytes(), epoch))?;

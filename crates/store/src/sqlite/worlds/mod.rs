@@ -6,7 +6,7 @@ mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
+    behind, desk, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
 };
 
 use super::batch::Batch;
@@ -18,6 +18,7 @@ impl Batch<'_> {
         match command {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
+            WorldCommand::KeepDesk { worker, now } => self.keep_desk(*worker, *now),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
@@ -45,6 +46,7 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("worlds behind", reads::BEHIND),
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
+        ("desk", reads::DESK),
     ];
     let made = [
         ("load of a world", life::load()),

@@ -4,7 +4,9 @@ use crate::columns::{Columns, worlds as rows};
 use crate::contract::StoreError;
 use crate::sqlite::rows::Session;
 use engine::ids::{PlayerId, WorldId, WorldName};
-use engine::rows::{HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage};
+use engine::rows::{
+    HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
+};
 use engine::time::UnixMs;
 
 pub(super) const LOG: &str = "
@@ -25,6 +27,11 @@ pub(super) const BEHIND: &str = "
 pub(super) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = ?1 AND player = ?2";
 pub(super) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
+
+/// Who keeps the desk at ?1, if the lease holds.
+pub(super) const DESK: &str = "
+    SELECT d.worker, l.address FROM hunt_desk d
+    JOIN workers l ON l.id = d.worker AND l.lease_until > ?1 AND NOT l.is_given_up WHERE d.id = 1";
 
 /// Worlds with their owners at ?1.
 fn entries(rest: &str) -> String {
@@ -168,4 +175,8 @@ pub(in crate::sqlite) fn rounds(
 
 pub(in crate::sqlite) fn totals(session: Session<'_>) -> Result<HuntTotals, StoreError> {
     Ok(session.first(&totals_row(), [], |row| rows::totals(row))?.unwrap_or_default())
+}
+
+pub(in crate::sqlite) fn desk(session: Session<'_>, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+    session.first(DESK, [now.0], |row| rows::keeper(row))
 }

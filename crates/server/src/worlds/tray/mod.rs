@@ -5,46 +5,24 @@
 //! sleeps, whoever puts a few things in may be lent its turn, and do at once what the taker would be woken for. Knows neither
 //! what the things are nor who hands them over.
 
+mod inside;
+#[cfg(test)]
+mod walks;
+
+pub(super) use inside::Refused;
+
+use inside::Inside;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Places that a list keeps when it is empty: what a burst took is given back.
 const KEPT: usize = 4_096;
 
-/// Why something was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// As many wait as may.
-    Full,
-    /// Nobody takes anything out any more.
-    Closed,
-}
-
 /// What one thread takes, in batches, and any number of others put in.
 pub(super) struct Tray<T, O> {
     inside: Mutex<Inside<T, O>>,
     bell: Condvar,
     max: usize,
-}
-
-struct Inside<T, O> {
-    things: Vec<T>,
-    orders: Vec<O>,
-    turn: Turn,
-    is_closed: bool,
-}
-
-/// Who may take things out. There is one turn, so that there is one taker at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
-    /// The taker has it.
-    Held,
-    /// The taker sleeps.
-    Asleep,
-    /// The taker has been woken, and will take.
-    Woken,
-    /// Somebody else has it while the taker sleeps; whether the taker asks for it meanwhile.
-    Lent { is_wanted: bool },
 }
 
 /// What became of things that were put in.
@@ -59,8 +37,7 @@ pub(super) enum Put {
 impl<T, O> Tray<T, O> {
     /// An empty tray with room for `max` things.
     pub(super) fn new(max: usize) -> Self {
-        let inside = Inside { things: Vec::new(), orders: Vec::new(), turn: Turn::Held, is_closed: false };
-        Self { inside: Mutex::new(inside), bell: Condvar::new(), max }
+        Self { inside: Mutex::new(Inside::new()), bell: Condvar::new(), max }
     }
 
     /// Puts in what there is room for, from the front; how many wait now. What was not taken stays in `things`.
@@ -69,7 +46,7 @@ impl<T, O> Tray<T, O> {
     /// Why anything was left.
     pub(super) fn put(&self, things: &mut Vec<T>) -> Result<usize, Refused> {
         let mut inside = self.lock();
-        let put = self.fill(&mut inside, things);
+        let put = inside.fill(things, self.max);
         self.wake(inside);
         put
     }
@@ -80,9 +57,8 @@ impl<T, O> Tray<T, O> {
     /// As for [`Tray::put`].
     pub(super) fn put_or_borrow(&self, things: &mut Vec<T>, few: usize) -> Result<Put, Refused> {
         let mut inside = self.lock();
-        let put = self.fill(&mut inside, things);
-        if put.is_ok() && inside.turn == Turn::Asleep && inside.orders.is_empty() && inside.things.len() <= few {
-            inside.turn = Turn::Lent { is_wanted: false };
+        let put = inside.fill(things, self.max);
+        if put.is_ok() && inside.lend(few) {
             return Ok(Put::Lent);
         }
         self.wake(inside);
@@ -93,42 +69,19 @@ impl<T, O> Tray<T, O> {
     /// turn meanwhile, or `is_to_wake`.
     pub(super) fn return_turn(&self, is_to_wake: bool) {
         let mut inside = self.lock();
-        let is_wanted = inside.turn != Turn::Lent { is_wanted: false };
-        inside.turn = Turn::Asleep;
-        if is_wanted || is_to_wake || inside.is_closed || inside.has_anything() {
-            self.wake(inside);
-        }
-    }
-
-    fn fill(&self, inside: &mut Inside<T, O>, things: &mut Vec<T>) -> Result<usize, Refused> {
-        if inside.is_closed {
-            return Err(Refused::Closed);
-        }
-        let room = self.max.saturating_sub(inside.things.len());
-        let is_all = things.len() <= room;
-        inside.things.extend(things.drain(..room.min(things.len())));
-        if is_all { Ok(inside.things.len()) } else { Err(Refused::Full) }
+        let is_to_ring = inside.give_back(is_to_wake);
+        self.let_go(inside, is_to_ring);
     }
 
     /// Puts in one order, always; gives it back when nobody takes anything any more.
     pub(super) fn order(&self, order: O) -> Result<(), O> {
-        let mut inside = self.lock();
-        if inside.is_closed {
-            return Err(order);
-        }
-        inside.orders.push(order);
-        self.wake(inside);
-        Ok(())
+        self.order_within(order, usize::MAX).map_err(|(_, order)| order)
     }
 
     /// Puts in one order unless `max` orders wait already.
     pub(super) fn order_within(&self, order: O, max: usize) -> Result<(), (Refused, O)> {
         let mut inside = self.lock();
-        if inside.is_closed || inside.orders.len() >= max {
-            let why = if inside.is_closed { Refused::Closed } else { Refused::Full };
-            return Err((why, order));
-        }
-        inside.orders.push(order);
+        inside.order(order, max)?;
         self.wake(inside);
         Ok(())
     }
@@ -146,7 +99,7 @@ impl<T, O> Tray<T, O> {
             shrink(orders);
         }
         inside.swap(things, orders);
-        !inside.is_closed || !things.is_empty() || !orders.is_empty()
+        !inside.is_closed() || !things.is_empty() || !orders.is_empty()
     }
 
     /// Waits like [`Tray::take`], or until it is woken for nothing, and takes nothing out.
@@ -165,19 +118,19 @@ impl<T, O> Tray<T, O> {
     /// Takes nothing more in, and wakes the taker.
     pub(super) fn close(&self) {
         let mut inside = self.lock();
-        inside.is_closed = true;
+        inside.close();
         self.wake(inside);
     }
 
     /// Whether nothing more is taken in.
     pub(super) fn is_closed(&self) -> bool {
-        self.lock().is_closed
+        self.lock().is_closed()
     }
 
     /// Whether the taker sleeps, and nobody has its turn.
     #[cfg(test)]
     pub(super) fn is_asleep(&self) -> bool {
-        self.lock().turn == Turn::Asleep
+        self.lock().is_asleep()
     }
 
     /// Things that wait.
@@ -188,22 +141,20 @@ impl<T, O> Tray<T, O> {
     /// Lets the turn lie, and sleeps until it is woken or until `until`; gives the turn, and whether it is late. A turn that is lent then is
     /// waited for.
     fn sleep<'a>(&'a self, mut inside: Guard<'a, T, O>, until: Option<Instant>) -> (Guard<'a, T, O>, bool) {
-        inside.turn = Turn::Asleep;
+        inside.lie_down();
         let is_late = loop {
             let pause = until.map(|until| until.saturating_duration_since(Instant::now()));
             if pause == Some(Duration::ZERO) {
                 break true;
             }
             inside = self.wait_for_bell(inside, pause);
-            if inside.turn == Turn::Woken {
+            if inside.is_woken() {
                 break false;
             }
         };
-        while let Turn::Lent { is_wanted } = &mut inside.turn {
-            *is_wanted = true;
+        while !inside.claim() {
             inside = self.wait_for_bell(inside, None);
         }
-        inside.turn = Turn::Held;
         if is_late {
             // A quiet moment: what a burst took is given back.
             shrink(&mut inside.things);
@@ -221,12 +172,14 @@ impl<T, O> Tray<T, O> {
 
     /// Rings once for everything that is put in until the taker wakes: a ring is a system call.
     fn wake(&self, mut inside: Guard<'_, T, O>) {
-        let is_asleep = inside.turn == Turn::Asleep;
-        if is_asleep {
-            inside.turn = Turn::Woken;
-        }
+        let is_to_ring = inside.rouse();
+        self.let_go(inside, is_to_ring);
+    }
+
+    /// The bell is rung when the lock is free: who is woken by it wants the lock.
+    fn let_go(&self, inside: Guard<'_, T, O>, is_to_ring: bool) {
         drop(inside);
-        if is_asleep {
+        if is_to_ring {
             self.bell.notify_one();
         }
     }
@@ -234,23 +187,6 @@ impl<T, O> Tray<T, O> {
     /// The lists are whole even if a holder of the lock panicked: each is changed by one call.
     fn lock(&self) -> Guard<'_, T, O> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<T, O> Inside<T, O> {
-    fn has_anything(&self) -> bool {
-        !self.things.is_empty() || !self.orders.is_empty()
-    }
-
-    /// Whether a taker has nothing to take and something to wait for.
-    fn is_quiet(&self) -> bool {
-        !self.has_anything() && !self.is_closed
-    }
-
-    fn swap(&mut self, things: &mut Vec<T>, orders: &mut Vec<O>) {
-        debug_assert!(things.is_empty() && orders.is_empty(), "what was taken out before has been dealt with");
-        std::mem::swap(&mut self.things, things);
-        std::mem::swap(&mut self.orders, orders);
     }
 }
 
@@ -374,7 +310,7 @@ mod tests {
                 break (tray, sleeper);
             }
         };
-        until_so(|| tray.lock().turn == Turn::Lent { is_wanted: true });
+        until_so(|| tray.lock().is_wanted());
         assert_eq!(taken(&tray).0, [1]);
         tray.return_turn(false);
         assert!(sleeper.join().unwrap().is_empty(), "it was late, and nothing had come");

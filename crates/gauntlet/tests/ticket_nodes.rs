@@ -1,0 +1,115 @@
+//! Two servers on one PostgreSQL, one of which keeps the matchmakers' desk: whoever asks the other meets the same people, and is told
+//! how every ticket ended, also when the keeper is killed.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::line::Line;
+use house::{Folder, Server, as_url, until};
+use serde_json::{Value, json};
+use store::testing::Cluster;
+
+/// Two servers on one database. Everything ends in the order in which it stands here.
+struct Nodes {
+    a: Server,
+    b: Server,
+    _cluster: Cluster,
+    _folder: Folder,
+}
+
+fn two_nodes() -> Nodes {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let url = as_url(&cluster.new_database_url());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
+    let (a, b) = (folder.host(""), folder.host(""));
+    Nodes { a, b, _cluster: cluster, _folder: folder }
+}
+
+/// Somebody with a name, who takes tickets and asks for them.
+struct Guest {
+    id: String,
+    token: String,
+}
+
+impl Guest {
+    fn come(server: &Server, name: &str) -> Self {
+        let guest = server.ask("POST /api/stories/guests", &json!({ "name": name }));
+        let text = |field: &str| guest[field].as_str().unwrap().to_owned();
+        Self { id: text("player"), token: text("token") }
+    }
+
+    fn line(&self, server: &Server) -> Line {
+        Line::open(server.address(), &self.token)
+    }
+
+    /// A ticket, taken at this server; its address.
+    fn take(&self, server: &Server, wanted: &Value) -> String {
+        let ticket = self.line(server).ask("POST /api/hunts/tickets", wanted, 201);
+        format!("/api/hunts/tickets/{}", ticket["id"].as_str().unwrap())
+    }
+}
+
+#[test]
+fn those_who_suit_meet_wherever_they_asked() {
+    let Nodes { mut a, mut b, _cluster, _folder } = two_nodes();
+    let [ann, ben, cam] = ["Ann", "Ben", "Cam"].map(|name| Guest::come(&a, name));
+    let three = json!({ "players": 3, "party": [cam.id] });
+    let (of_ann, of_ben) = (ann.take(&a, &three), ben.take(&b, &json!({ "players": 3 })));
+    // Each asks the other server, and nobody waits in vain.
+    let mut ends = [(&ann, &b, &of_ann), (&ben, &a, &of_ben), (&cam, &b, &of_ann)].map(|(guest, server, ticket)| {
+        let mut line = guest.line(server);
+        line.send(&format!("GET {ticket}?wait=60s"), "", &Value::Null);
+        line
+    });
+    let ends = ends.each_mut().map(Line::answer);
+    let hunt = ends[0].1["hunt"].as_str().unwrap();
+    for (head, ended) in &ends {
+        assert_eq!((head.status, &ended["state"], &ended["hunt"]), (200, &json!("matched"), &json!(hunt)), "{ended}");
+        assert_eq!(head.header("cache-control"), Some("no-store"), "{head:?}");
+    }
+    let seen = ben.line(&b).ask(&format!("GET /api/hunts/{hunt}"), &Value::Null, 200);
+    assert_eq!((&seen["players"], &seen["may_enter"]), (&json!(3), &json!(true)));
+    // One ticket at a time, and taken back, by whichever server.
+    let of_ann = ann.take(&b, &json!({}));
+    for server in [&a, &b] {
+        let refused = ann.line(server).ask("POST /api/hunts/tickets", &json!({}), 409);
+        assert_eq!(refused["code"], "already_waiting");
+        let refused = ben.line(server).ask("POST /api/hunts/tickets", &json!({ "players": 1 }), 400);
+        assert_eq!(refused["field"], "/players");
+        ben.line(server).ask(&format!("GET {of_ann}"), &Value::Null, 404);
+    }
+    for server in [&b, &a] {
+        let taken_back = ann.line(server).ask(&format!("DELETE {of_ann}"), &Value::Null, 200);
+        assert_eq!(taken_back["state"], "cancelled");
+    }
+    assert_eq!((a.leave(), b.leave()), (Some(0), Some(0)));
+}
+
+#[test]
+fn a_keeper_that_is_killed_ends_its_tickets_and_another_keeps_the_desk() {
+    let Nodes { a, b, _cluster, _folder } = two_nodes();
+    let (ann, ben) = (Guest::come(&a, "Ann"), Guest::come(&b, "Ben"));
+    let ticket = ann.take(&a, &json!({ "players": 2 }));
+    let mut waits = ann.line(&b);
+    waits.send(&format!("GET {ticket}?wait=60s"), "", &Value::Null);
+    until("the poll waits at its keeper", || {
+        a.get("/metrics", "").lines().any(|line| line == "gauntlet_http_parked 1").then_some(())
+    });
+    a.kill();
+    let (head, cut) = waits.answer();
+    assert_eq!((head.status, &cut["code"]), (503, &json!("desk_elsewhere")), "{cut}");
+    assert_eq!(head.header("retry-after"), Some("1"));
+    // Until the lease of the dead is over nobody knows whether he is.
+    let lost = until("the ticket has ended", || {
+        waits.send(&format!("GET {ticket}"), "", &Value::Null);
+        let (head, said) = waits.answer();
+        (head.status != 503).then_some((head.status, said))
+    });
+    assert_eq!((lost.0, &lost.1["code"]), (410, &json!("ticket_lost")));
+    let (of_ann, of_ben) = (ann.take(&b, &json!({ "players": 2 })), ben.take(&b, &json!({ "players": 2 })));
+    for (guest, ticket) in [(&ann, of_ann), (&ben, of_ben)] {
+        let ended = guest.line(&b).ask(&format!("GET {ticket}?wait=60s"), &Value::Null, 200);
+        assert_eq!(ended["state"], "matched");
+    }
+}

@@ -1,0 +1,71 @@
+//! The desk on which the tickets of all nodes lie: one process keeps it, and without its keeper every ticket on it ends. How requests
+//! reach it from other nodes is tried with real processes, in `gauntlet/tests/ticket_nodes.rs`.
+
+use crate::gate::Gated;
+use crate::house::House;
+use crate::tickets::{end, place, take, with_a_hunt_before};
+use crate::{Guest, open};
+use serde_json::json;
+use std::sync::Arc;
+
+/// A house at this port, where nobody listens: what is sent on to it does not arrive.
+async fn at(database: &Arc<Gated>, port: u16) -> House {
+    let house = House::open_with(database.clone(), |config| config.address = ([127, 0, 0, 1], port).into()).await;
+    tokio::spawn(server::hunts::run(house.app.clone()));
+    house
+}
+
+#[tokio::test]
+async fn another_node_takes_the_desk_when_its_keeper_leaves() {
+    let database = Gated::new(true);
+    let (keeper, other) = (at(&database, 1).await, at(&database, 2).await);
+    let ann = Guest::come(&keeper, "Ann").await;
+    let ticket = take(&keeper, &ann.token, json!({}), "201").await;
+    // Sent on, and nobody there.
+    take(&other, &ann.token, json!({}), "503 desk_elsewhere").await;
+    for ask in [format!("GET {}", place(&ticket)), format!("DELETE {}", place(&ticket))] {
+        let away = other.call(&ask).by(&ann.token).check("503 desk_elsewhere").await;
+        assert_eq!(away.headers["retry-after"], "1");
+    }
+    keeper.app.drain.begin();
+    assert_eq!(end(&keeper, &ann.token, &ticket).await["state"], "cancelled");
+    take(&keeper, &ann.token, json!({}), "503 draining").await;
+    // The lease is given up a moment later than its tickets.
+    let own = loop {
+        let reply = other.call("POST /api/hunts/tickets").by(&ann.token).json(&json!({})).send().await;
+        if reply.status != 503 {
+            break reply.body;
+        }
+        tokio::task::yield_now().await;
+    };
+    other.call(&format!("GET {}", place(&own))).by(&ann.token).check("200").await;
+    other.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+}
+
+/// Whoever cannot renew the lease keeps the desk no longer: others may, and nobody waits on one that nobody looks at.
+#[tokio::test]
+async fn a_keeper_who_loses_the_lease_cancels_those_who_wait() {
+    let gate = Gated::new(true);
+    let house = at(&gate, 1).await;
+    let lone = take(&house, "player", json!({ "wait_ms": 600_000 }), "201").await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+    assert_eq!(end(&house, "player", &lone).await["state"], "cancelled");
+    gate.open();
+    assert_eq!(end(&house, &ann, &ticket).await["state"], "matched", "its hunt was saved all the same");
+    let again = take(&house, "player", json!({}), "201").await;
+    house.call(&format!("GET {}", place(&again))).check("200").await;
+}
+
+/// A ticket ends with the process that took it, and whoever asks the next one is told so: "there is none" could mean anything.
+#[tokio::test]
+async fn a_ticket_of_a_process_that_is_gone_has_ended() {
+    let (gone, house) = (open().await, open().await);
+    let ticket = take(&gone, &Guest::come(&gone, "Ann").await.token, json!({}), "201").await;
+    let ann = Guest::come(&house, "Ann").await;
+    house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    house.call(&format!("GET {}?wait=5s", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    house.call(&format!("DELETE {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    let own = take(&house, &ann.token, json!({}), "201").await;
+    house.call(&format!("GET {}", place(&own))).by(&ann.token).check("200").await;
+    house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+}

@@ -1,0 +1,9 @@
+-- One row: which worker keeps the matchmakers' desk, on which the tickets of all nodes lie, or kept it last. Nobody keeps it any more
+-- once that worker's lease has ended.
+
+CREATE TABLE hunt_desk (
+    id     INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
+    worker BLOB    CHECK (length(worker) = 16)
+) STRICT;
+
+INSERT INTO hunt_desk (id, worker) VALUES (1, NULL);
