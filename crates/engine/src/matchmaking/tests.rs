@@ -81,6 +81,7 @@ fn ratings_are_near_and_the_window_widens_with_the_wait() {
     check([ticket(1, 1, 2, 1_000), late], 5_000, &[]);
     // The nearest first, and all of a match with each other.
     check([ticket(1, 1, 2, 500), ticket(2, 1, 2, 560), ticket(3, 1, 2, 450)], 0, &[&[1, 3]]);
+    check([ticket(1, 1, 2, 500), ticket(2, 1, 2, 540), ticket(3, 1, 2, 450)], 0, &[&[1, 2]]);
     check([ticket(1, 1, 3, 500), ticket(2, 1, 3, 560), ticket(3, 1, 3, 450)], 0, &[]);
 }
 
