@@ -290,6 +290,8 @@ pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
+/// Files that a server must be allowed to hold open at least: its own, and a few for whoever talks to it.
+pub const OPEN_FILES_MIN: usize = 64;
 /// Worlds that one process may hold in memory at once: a thread each.
 pub const WORLDS_LOADED_MAX: usize = 4_096;
 /// Inputs that may wait for one world's writer; a choice below it decides how long an input may wait before it is refused.
@@ -300,6 +302,8 @@ pub const WORLD_ORDERS_MAX: usize = 65_536;
 pub const WORLD_OPENINGS_MAX: usize = 1_024;
 /// Longest time that a visitor waits until a world is in memory.
 pub const WORLD_VISIT_MAX: Duration = Duration::from_secs(5);
+/// How long a world that leaves waits for the store: then everybody in it is told to go, whatever is not saved.
+pub const WORLD_LEAVE_MAX: Duration = Duration::from_secs(2);
 /// Least time from one round of a writer to the next, in the mean: what comes meanwhile is served together.
 pub const WORLD_ROUND_MIN: Duration = Duration::from_micros(500);
 /// Rounds that may follow each other at once after a pause: who moves alone does not wait for the others that are not there.

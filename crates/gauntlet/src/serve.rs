@@ -6,6 +6,7 @@ use crate::output::{Failure, note, say};
 use crate::settings::{Typed, load, with_settings};
 use crate::shards;
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use engine::limits::OPEN_FILES_MIN;
 use server::config::{Config, Entry, Serves, StorePlace};
 use server::metrics::ask_allocator_by;
 use server::{logs, process};
@@ -40,6 +41,12 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     ask_allocator_by(allocator::figures);
     let wanted = config.open_files_max;
     let got = process::raise_file_limit(wanted);
+    if got < OPEN_FILES_MIN as u64 {
+        return Err(Failure::cannot(format_args!(
+            "this process may hold {got} files open, and a server needs {OPEN_FILES_MIN} for itself and a few connections: raise its hard \
+             limit (ulimit -Hn, or LimitNOFILE of its unit)"
+        )));
+    }
     if config.shards > 1 {
         return shards::serve(&config, &Typed::of(typed));
     }

@@ -244,3 +244,12 @@ fn comparisons_and_sweeps_that_cannot_be_are_refused() {
     refused("sweep demo --vary nothing=1,2", 2, &["nothing", "nothing was sent"]);
     refused("sweep demo --vary think_ms=1,2 --best game.luck", 2, &["game.luck", "no such figure"]);
 }
+
+#[test]
+fn a_server_that_may_hold_hardly_a_file_open_says_what_it_needs() {
+    let folder = Folder::new();
+    for words in ["serve --port 0", "serve --port 0 --shards 2"] {
+        let output = folder.gauntlet_by(&["prlimit", "--nofile=48"], words).output().unwrap();
+        check_refused(&output, 1, &["may hold 48 files open", "needs 64", "ulimit -Hn"]);
+    }
+}

@@ -135,6 +135,22 @@ fn all_worlds_of_a_shard_are_named_however_many_there_are() {
     assert_eq!(names.len(), 120 + 2 * 2, "{names:?}");
 }
 
+#[test]
+fn a_shard_that_hangs_is_said_to_be_down_and_left_alone() {
+    let folder = Folder::new();
+    let server = folder.serve("--shards 2");
+    let up = || figures(&server, "gauntlet_shard_up");
+    until("both are up", || (up() == [1, 1]).then_some(()));
+    let shards = shards_of(&server);
+    let hanging = Pid::from_raw(*shards.first().unwrap() as i32).unwrap();
+    kill_process(hanging, Signal::STOP).unwrap();
+    until("one is down", || (up().iter().sum::<u64>() == 1).then_some(()));
+    assert_eq!(status(&server, "/readyz"), "503");
+    kill_process(hanging, Signal::CONT).unwrap();
+    until("both are up again", || (up() == [1, 1]).then_some(()));
+    assert_eq!((shards_of(&server), figures(&server, "gauntlet_shard_restarts_total")), (shards, vec![0, 0]));
+}
+
 /// It has a port and pipes of its own, and lets in as many as its hard limit allows.
 #[test]
 fn a_supervisor_raises_its_limit_of_open_files_as_its_shards_do() {

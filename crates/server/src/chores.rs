@@ -17,8 +17,10 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_BATCH: usize = 256;
 /// Commands of one turn: a backlog is worked off over several turns.
 const RETIRE_BATCHES_MAX: usize = 64;
-/// How often this node's clock is compared with a shared database's.
+/// How often dates are compared with those of a shared database, or of this system.
 const CLOCK_EVERY: Duration = Duration::from_secs(30);
+/// A clock that is further off than this was set: none is so slow or fast.
+const CLOCK_SET_MIN: Duration = Duration::from_secs(1);
 /// How often the recent past is written down.
 const TICK_EVERY: Duration = Duration::from_secs(1);
 /// How long the probe sleeps to see how late it wakes, where it decides what is shed: some hundred times in the seconds over which
@@ -144,25 +146,35 @@ async fn retire_worlds(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Takes over the clock of a database that several nodes share; nothing to do for a database of our own.
+/// Takes dates over from whoever knows best: the clock of a database that several nodes share, or this system's. By how many
+/// milliseconds dates are set on by that.
 ///
 /// # Errors
 /// The store's, when it cannot be asked.
-pub async fn correct_clock(app: &App) -> Result<(), StoreError> {
+pub async fn correct_clock(app: &App) -> Result<i64, StoreError> {
     let clock = app.clock.clone();
     let read = app.store.read(move |reader| {
         // Asked here and not before the wait for a reader, which would count as the database's delay.
         let asked = clock.raw();
-        Ok(reader.clock()?.map(|database_now| (database_now, asked)))
+        Ok((reader.clock()?, asked))
     });
-    if let Some((database_now, asked)) = read.await? {
-        app.clock.correct(database_now, asked);
-    }
-    Ok(())
+    Ok(match read.await? {
+        (Some(database_now), asked) => app.clock.correct(database_now, asked),
+        (None, _) => app.clock.correct(app.clock.system(), app.clock.raw()),
+    })
 }
 
 async fn compare_clocks(app: App) -> Result<(), StoreError> {
-    correct_clock(&app).await
+    let set_on_ms = correct_clock(&app).await?;
+    if set_on_ms.unsigned_abs() >= CLOCK_SET_MIN.as_millis() as u64 {
+        let whose = if app.store.is_shared() { "database" } else { "system" };
+        tracing::warn!(
+            set_on_ms,
+            whose,
+            "a clock was set: dates follow it; rounds, graces, paces and tickets go on as they were"
+        );
+    }
+    Ok(())
 }
 
 /// Writes the recent past down, so that rates and quantiles can look back.

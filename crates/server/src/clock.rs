@@ -3,46 +3,103 @@
 use engine::time::UnixMs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The wall clock, corrected to the clock of a shared database, so that nodes agree on when a lease ends.
-#[derive(Clone, Debug, Default)]
+const US_PER_MS: i64 = 1_000;
+
+/// What time it is, in two ways. Dates ([`Clock::now`]) are those of whoever knows best: the database that several nodes share, so that
+/// they agree on when a lease ends, or else this system. Whatever must take so long and no longer (rounds, graces, paces, tickets) is
+/// timed by [`Clock::steady`], which nobody can set: it goes on from the date of the start.
+///
+/// Between two corrections both go by the monotonic clock, so a system clock that is set moves nothing in that instant: no lease that is
+/// written here seems to last for an hour, and nobody else's seems to be over.
+#[derive(Clone, Debug)]
 pub struct Clock {
-    offset_ms: Arc<AtomicI64>,
+    hands: Arc<Hands>,
+}
+
+#[derive(Debug)]
+struct Hands {
+    began: Instant,
+    /// The date of this system at that moment.
+    began_us: i64,
+    /// What is added to that for a date.
+    date_ms: AtomicI64,
+    /// What is added to that for the steady time: as much as for a date at the start.
+    steady_ms: AtomicI64,
+}
+
+impl Default for Clock {
+    fn default() -> Self {
+        let (date_ms, steady_ms) = Default::default();
+        let hands = Hands { began: Instant::now(), began_us: system_now_us(), date_ms, steady_ms };
+        Self { hands: Arc::new(hands) }
+    }
 }
 
 impl Clock {
-    /// The time now.
+    /// The date.
     #[must_use]
     pub fn now(&self) -> UnixMs {
-        UnixMs(system_now().0.saturating_add(self.offset_ms.load(Ordering::Relaxed)))
+        UnixMs(self.now_us() / US_PER_MS)
     }
 
-    /// The time now, in microseconds since the Unix epoch.
+    /// The date, in microseconds since the Unix epoch.
     #[must_use]
     pub fn now_us(&self) -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now_us = i64::try_from(since.as_micros()).unwrap_or(i64::MAX);
-        now_us.saturating_add(self.offset_ms.load(Ordering::Relaxed).saturating_mul(1_000))
+        self.raw_us().saturating_add(in_us(&self.hands.date_ms))
     }
 
-    /// Takes over the database's clock: `database_now` was read between `asked` and now, both of [`Clock::raw`].
-    pub fn correct(&self, database_now: UnixMs, asked: UnixMs) {
-        let answered = system_now();
-        let middle = asked.0 + (answered.0 - asked.0) / 2;
-        self.offset_ms.store(database_now.0.saturating_sub(middle), Ordering::Relaxed);
+    /// The time that nobody sets.
+    #[must_use]
+    pub fn steady(&self) -> UnixMs {
+        UnixMs(self.steady_us() / US_PER_MS)
     }
 
-    /// This machine's own clock, uncorrected.
+    /// The same, in microseconds.
+    #[must_use]
+    pub fn steady_us(&self) -> i64 {
+        self.raw_us().saturating_add(in_us(&self.hands.steady_ms))
+    }
+
+    /// Takes a date over from a better clock, which was asked at `asked`, of [`Clock::raw`], and has answered now. By how many
+    /// milliseconds dates are set on by that.
+    pub fn correct(&self, date: UnixMs, asked: UnixMs) -> i64 {
+        let middle = asked.0 + (self.raw().0 - asked.0) / 2;
+        let date_ms = date.0.saturating_sub(middle);
+        date_ms.saturating_sub(self.hands.date_ms.swap(date_ms, Ordering::Relaxed))
+    }
+
+    /// Lets the steady time begin at the date: before anything is timed by it.
+    pub fn begin_steady(&self) {
+        self.hands.steady_ms.store(self.hands.date_ms.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// This process's own reckoning, uncorrected.
     #[must_use]
     pub fn raw(&self) -> UnixMs {
-        system_now()
+        UnixMs(self.raw_us() / US_PER_MS)
+    }
+
+    /// What this machine's own clock says now, however it was set.
+    #[must_use]
+    pub fn system(&self) -> UnixMs {
+        UnixMs(system_now_us() / US_PER_MS)
+    }
+
+    fn raw_us(&self) -> i64 {
+        let passed_us = i64::try_from(self.hands.began.elapsed().as_micros()).unwrap_or(i64::MAX);
+        self.hands.began_us.saturating_add(passed_us)
     }
 }
 
-fn system_now() -> UnixMs {
+fn in_us(ms: &AtomicI64) -> i64 {
+    ms.load(Ordering::Relaxed).saturating_mul(US_PER_MS)
+}
+
+fn system_now_us() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    UnixMs(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// A random part of `most`, for those who must not all do something in one instant.
@@ -60,4 +117,34 @@ pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR_MS: i64 = 3_600_000;
+
+    /// Two looks at clocks that go on meanwhile say so much.
+    #[track_caller]
+    fn check_about(have_ms: i64, want_ms: i64) {
+        assert!((want_ms - 60_000..want_ms + 60_000).contains(&have_ms), "{have_ms} ms instead of {want_ms}");
+    }
+
+    #[test]
+    fn dates_follow_whoever_knows_better_and_the_steady_time_goes_on() {
+        let clock = Clock::default();
+        let started = clock.raw();
+        check_about(clock.correct(started.after(Duration::from_secs(86_400)), clock.raw()), 24 * HOUR_MS);
+        clock.begin_steady();
+        for set_ms in [HOUR_MS, -HOUR_MS, -5 * HOUR_MS] {
+            let steady = clock.steady();
+            let moved_ms = clock.correct(UnixMs(clock.now().0 + set_ms), clock.raw());
+            check_about(moved_ms, set_ms);
+            check_about(clock.steady().0 - steady.0, 0);
+        }
+        check_about(clock.now().0 - started.0, (24 - 5) * HOUR_MS);
+        check_about(clock.steady().0 - started.0, 24 * HOUR_MS);
+        check_about(clock.now_us() / US_PER_MS - clock.now().0, 0);
+    }
 }

@@ -24,7 +24,7 @@ use crate::worlds::FurnishError;
 use crate::{chores, hunts, runner, tables, worlds};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
-use engine::limits::DRAIN_MAX;
+use engine::limits::{DRAIN_MAX, WORLD_LEAVE_MAX};
 use engine::rows::Account;
 use place::DataLock;
 use std::io;
@@ -44,6 +44,9 @@ const DOOR_MAX: Duration = LEAVE_MAX.saturating_sub(Duration::from_millis(500));
 /// Time in which the store finishes what it was handed.
 const CLOSE_MAX: Duration = Duration::from_millis(1_000);
 const _: () = assert!(LEAVE_MAX.as_millis() + CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
+const STORE: &str = "the store, whose disk or database stalls,";
+const _: () =
+    assert!(WORLD_LEAVE_MAX.as_millis() < DOOR_MAX.as_millis(), "whoever is told to go is not cut off before");
 /// Pause before a runner that ended by a defect of ours begins again.
 const RUNNER_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that the kernel holds for us while all seats are taken.
@@ -82,7 +85,8 @@ pub enum ServeError {
     GatewayEnded,
     /// Something did not end.
     #[error(
-        "{0} did not end within {DRAIN_MAX:?}: the process ends without it; what it held is taken over when its lease ends"
+        "{0} did not end within {DRAIN_MAX:?}: the process ends without it. Nothing that was acknowledged is lost; the next process goes \
+         on from what was saved, and another node as soon as the lease has ended"
     )]
     Hangs(&'static str),
 }
@@ -147,16 +151,18 @@ pub async fn serve(
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
     chores::correct_clock(&app).await?;
+    app.clock.begin_steady();
     lease::inherit(&app).await?;
     if app.config.serves == Serves::All {
         worlds::ensure(&app).await?;
     }
     let keeper = keeper(&app).await?;
     let left = stay(&app, (listener, grpc), keeper, reloads, shutdown).await;
-    let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs("the store"));
+    let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs(STORE));
     // Only now may another process open the file.
     drop(lock);
-    left.and(closed)
+    // Whoever waits for a store that hangs, hangs by it.
+    closed.and(left)
 }
 
 fn address_of(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ServeError> {

@@ -43,6 +43,14 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     let file = dir.path().join("letter.txt");
     std::fs::write(&file, "Dear Sir or Madam, ".repeat(1_000)).unwrap();
     check_refused(&SqliteDatabase::new(&file), &["not a database of SQLite"]);
+
+    // Half of it is missing.
+    let file = dir.path().join("cut.db");
+    drop(SqliteDatabase::new(&file).writer().unwrap());
+    rusqlite::Connection::open(&file).unwrap().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &bytes[..bytes.len() / 2 / 4_096 * 4_096]).unwrap();
+    check_refused(&SqliteDatabase::new(&file), &["cut.db is damaged", "from a backup"]);
 }
 
 #[test]

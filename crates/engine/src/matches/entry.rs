@@ -158,7 +158,7 @@ pub enum Entry {
 
 /// Bytes that are not an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a match log entry: {0}")]
+#[error("{0}")]
 pub struct BadEntry(pub &'static str);
 
 impl Entry {

@@ -138,19 +138,19 @@ async fn say_who_plays() -> Response {
 /// The shards' own figures added up, and what only the supervisor knows of each.
 async fn get_metrics(State(house): State<Arc<House>>) -> Response {
     let answers = ask_all(&house, async |shard| ask::get(shard, "/metrics").await).await;
-    let memory = measured(house.shards()).await;
+    let memory = measured(answers.iter().map(|(shard, answer)| (*shard, answer.is_some())).collect()).await;
     let texts = answers.iter().filter_map(|(_, body)| std::str::from_utf8(body.as_ref()?).ok());
     ([(header::CONTENT_TYPE, TEXT)], format!("{}{}", own_figures(&memory), added(texts))).into_response()
 }
 
-/// A shard and its memory, in bytes: its share of it (PSS), and what is resident.
-type Measured = (Shard, Option<(u64, u64)>);
+/// A shard, whether it answers, and its memory in bytes: its share of it (PSS), and what is resident.
+type Measured = (Shard, bool, Option<(u64, u64)>);
 
 /// The kernel walks the pages of each process for its share: not on the thread that answers.
-async fn measured(shards: Vec<Shard>) -> Vec<Measured> {
+async fn measured(shards: Vec<(Shard, bool)>) -> Vec<Measured> {
     let measure = move || {
         let memory = |shard: &Shard| shard.pid.and_then(|pid| Some((pss_bytes(pid)?, usage(pid)?.rss_bytes)));
-        shards.iter().map(|shard| (*shard, memory(shard))).collect()
+        shards.iter().map(|(shard, answers)| (*shard, *answers, memory(shard))).collect()
     };
     tokio::task::spawn_blocking(measure).await.unwrap_or_default()
 }
@@ -165,19 +165,19 @@ fn own_figures(shards: &[Measured]) -> String {
             }
         }
     };
-    family("gauntlet_shard_up", "gauge", "Whether the shard serves.", |(shard, _)| {
-        Some(u64::from(shard.pid.is_some()))
+    family("gauntlet_shard_up", "gauge", "Whether the shard answers: one that hangs does not.", |(_, answers, _)| {
+        Some(u64::from(*answers))
     });
-    family("gauntlet_shard_restarts_total", "counter", "Times that the shard was started again.", |(shard, _)| {
+    family("gauntlet_shard_restarts_total", "counter", "Times that the shard was started again.", |(shard, ..)| {
         Some(shard.restarts)
     });
     family(
         "gauntlet_shard_pss_bytes",
         "gauge",
         "Memory of the shard; pages that several processes share are divided among them.",
-        |(_, memory)| Some(memory.as_ref()?.0),
+        |(.., memory)| Some(memory.as_ref()?.0),
     );
-    family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it shares.", |(_, memory)| {
+    family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it shares.", |(.., memory)| {
         Some(memory.as_ref()?.1)
     });
     text
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn figures_name_their_shard() {
         let down = Shard { pid: None, number: 3, ..shard("127.0.0.1:4003") };
-        let text = own_figures(&[(shard("127.0.0.1:4002"), Some((5, 9))), (down, None)]);
+        let text = own_figures(&[(shard("127.0.0.1:4002"), true, Some((5, 9))), (down, false, None)]);
         for line in [
             "gauntlet_shard_up{shard=\"2\"} 1",
             "gauntlet_shard_up{shard=\"3\"} 0",

@@ -5,6 +5,7 @@
 #![allow(dead_code, reason = "every test target uses its own part of the house")]
 
 pub(crate) mod bots;
+pub(crate) mod faults;
 pub(crate) mod games;
 pub(crate) mod hunter;
 pub(crate) mod line;

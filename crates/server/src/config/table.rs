@@ -104,7 +104,7 @@ pub const SETTINGS: &[Setting] = &[
         "Which part of the house is open: all of it, or the rate limiter alone, without games and runners."),
     row("server.threads", "threads", ("threads", 1..=1_024), "", |c| Slot::Size(&mut c.threads),
         "Threads that run tasks.").or_auto("one for each core"),
-    row("server.open_files_max", "open-files-max", ("files", 64..=10_000_000), "", |c| Slot::Size(&mut c.open_files_max),
+    row("server.open_files_max", "open-files-max", ("files", limits::OPEN_FILES_MIN as u64..=10_000_000), "", |c| Slot::Size(&mut c.open_files_max),
         "Files and sockets that the process asks to be allowed to hold open.").or_auto("the hard limit"),
     row("server.shards", "shards", ("servers", 1..=limits::SHARDS_MAX as u64), "1", |c| Slot::Size(&mut c.shards),
         "Servers that are started under one supervisor, each with worlds, port (those behind server.port) and data file of its own."),

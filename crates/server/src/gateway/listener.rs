@@ -82,6 +82,8 @@ pub(super) const BUFFER_BYTES_MAX: usize = 16 * 1024;
 /// First and longest pause after a connection could not be accepted for want of files or memory.
 const BACK_OFF_MIN: Duration = Duration::from_millis(10);
 const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+/// How often at most it is logged that nobody can be let in, however often that is found out.
+const SAID_EVERY: Duration = Duration::from_secs(10);
 
 /// How far the house is on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,9 +185,9 @@ async fn serve_from(
 
 /// Accepts as long as there is a seat. A seat is taken first: a connection that cannot be served waits in the kernel.
 async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Seats>) {
-    let mut back_off = BackOff::default();
+    let (mut back_off, mut full) = (BackOff::default(), Seldom::default());
     loop {
-        if seats.is_full() {
+        if seats.is_full() && full.may_be_said(Instant::now()) {
             tracing::warn!(
                 "as many connections are open as may be (http.connections_max): further clients wait until one leaves"
             );
@@ -193,7 +195,7 @@ async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &
         let place = seats.place().await;
         match door.accept().await {
             Ok((stream, client)) => {
-                back_off = BackOff::default();
+                back_off.last = None;
                 let seat = Seat::new(place);
                 tokio::spawn(house.clone().receive(stream, client, seat));
             }
@@ -212,15 +214,32 @@ fn is_want_of_room(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
 }
 
-/// Pauses that double as long as an episode of failures lasts; each episode is logged once.
+/// What is so again and again while a house is full, and is logged now and then.
+#[derive(Default)]
+struct Seldom {
+    said: Option<Instant>,
+}
+
+impl Seldom {
+    fn may_be_said(&mut self, now: Instant) -> bool {
+        let may = self.said.is_none_or(|said| now.duration_since(said) >= SAID_EVERY);
+        if may {
+            self.said = Some(now);
+        }
+        may
+    }
+}
+
+/// Pauses that double as long as an episode of failures lasts.
 #[derive(Default)]
 struct BackOff {
     last: Option<Duration>,
+    wanting: Seldom,
 }
 
 impl BackOff {
     fn next(&mut self, error: &io::Error) -> Duration {
-        if self.last.is_none() {
+        if self.wanting.may_be_said(Instant::now()) {
             tracing::warn!(%error, "connections cannot be accepted; trying again with growing pauses (is the file limit too low?)");
         }
         let pause = self.last.map_or(BACK_OFF_MIN, |last| (last * 2).min(BACK_OFF_MAX));

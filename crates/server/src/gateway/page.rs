@@ -50,6 +50,11 @@ pub(super) fn cut<T>(mut rows: Vec<T>, limit: usize) -> (Vec<T>, bool) {
     (rows, has_more)
 }
 
+/// The rows that can be shown: what is damaged costs its own row and no other, and whoever can mend it reads of it in the log.
+pub(super) fn legible<T>(rows: impl Iterator<Item = ApiResult<T>>) -> Vec<T> {
+    rows.filter_map(|row| row.inspect_err(ApiError::log).ok()).collect()
+}
+
 /// The header that leads to the next page, when there is one. `path` and `filter` must be plain ASCII.
 pub(super) fn link_to_next(path: &str, filter: &str, limit: usize, last: Option<impl Display>) -> HeaderMap {
     let mut headers = HeaderMap::new();

@@ -478,7 +478,7 @@ impl ApiError {
     }
 
     /// Says in the log what the caller must not read. The request's span names the request.
-    fn log(&self) {
+    pub(super) fn log(&self) {
         match self {
             Self::Store(error @ (StoreError::Unavailable { .. } | StoreError::Overloaded { .. })) => {
                 tracing::warn!(%error, "refused: the store does not answer");
@@ -496,7 +496,7 @@ impl From<VisitError> for ApiError {
     fn from(error: VisitError) -> Self {
         match error {
             VisitError::Store(error) => Self::Store(error),
-            VisitError::Broken => Self::Unforeseen("a world broke an invariant".to_owned()),
+            VisitError::Broken => Self::Unforeseen("what is kept of a world cannot be read".to_owned()),
             other => Self::World(other),
         }
     }

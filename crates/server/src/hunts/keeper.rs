@@ -99,7 +99,7 @@ pub(super) async fn run(app: &App) {
             () = keep(app, worker) => {}
             () = app.drain.begun() => {}
         }
-        matchmaker.close(app.clock.now());
+        matchmaker.close(app.clock.steady());
         keeping.seat.give_up(app, worker).await;
         keeping.attempts.send_modify(|attempts| *attempts += 1);
     }

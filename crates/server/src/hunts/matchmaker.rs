@@ -314,7 +314,7 @@ pub(super) async fn run(app: &App) {
         tokio::select! {
             () = &mut leaving => break,
             () = &mut pause => {
-                let matches = matchmaker.step(app.clock.now());
+                let matches = matchmaker.step(app.clock.steady());
                 if !matches.is_empty() {
                     savings.push(make_hunts(app, Unsettled { app, matches }));
                 }
@@ -343,7 +343,7 @@ struct Unsettled<'a> {
 impl Drop for Unsettled<'_> {
     fn drop(&mut self) {
         for tickets in self.matches.drain(..) {
-            self.app.hunts.matchmaker.settle(tickets, None, self.app.clock.now());
+            self.app.hunts.matchmaker.settle(tickets, None, self.app.clock.steady());
         }
     }
 }
@@ -362,7 +362,7 @@ async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool {
     for (tickets, row) in std::mem::take(&mut unsettled.matches).into_iter().zip(&hunts) {
         let is_made = matches!(outcomes.next(), Some(Outcome::WorldIs(made)) if made.id == row.id);
         is_saved &= is_made;
-        app.hunts.matchmaker.settle(tickets, is_made.then_some(&row.name), app.clock.now());
+        app.hunts.matchmaker.settle(tickets, is_made.then_some(&row.name), app.clock.steady());
     }
     is_saved
 }

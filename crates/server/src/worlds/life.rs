@@ -137,7 +137,7 @@ impl<O: Outside> Life<O> {
         match landed {
             Landed::Found { name, found } => match found {
                 Ok(found) => self.found(&name, found),
-                Err(why) => self.shared.settle(&name, Err(why.into())),
+                Err(why) => self.shared.settle(&name, Err(not_read(&name, why))),
             },
             Landed::Claimed { name, worker, claimed } => self.claimed(&name, worker, claimed),
             Landed::Released(name) => {
@@ -221,7 +221,7 @@ impl<O: Outside> Life<O> {
                 VisitError::Broken
             }
             // It may be ours, and nobody knows: whoever asks next claims it again.
-            Err(why) => why.into(),
+            Err(why) => not_read(name, why),
         };
         self.owned.remove(name);
         self.shared.settle(name, Err(refused));
@@ -402,6 +402,23 @@ impl<O: Outside> Drop for Life<O> {
     }
 }
 
+/// Why a world cannot be read. What is not as it was written does not get better by asking again; whoever can mend it must hear of it.
+fn not_read(name: &WorldName, why: StoreError) -> VisitError {
+    match why {
+        StoreError::Corrupt { .. } | StoreError::WrongSchema { .. } => damaged(name, &why),
+        StoreError::Unavailable { .. } | StoreError::Overloaded { .. } => why.into(),
+    }
+}
+
+fn damaged(name: &WorldName, why: &dyn std::fmt::Display) -> VisitError {
+    tracing::error!(
+        world = %name, %why,
+        "a world cannot be made of what is kept of it: that is damaged, or this program has a defect. Nobody is let in, and nothing \
+         of it is changed; restore the data from a backup, or keep them for study. Other worlds go on"
+    );
+    VisitError::Broken
+}
+
 /// Makes a world of what is kept of it.
 fn make<O: Outside>(
     outside: &O,
@@ -411,14 +428,17 @@ fn make<O: Outside>(
     tellers: super::teller::Tellers,
 ) -> Result<(World, Arc<Inside>), VisitError> {
     let row = &claimed.row;
-    let broken = |error: &dyn std::fmt::Display| {
-        tracing::error!(world = %row.name, %error, "a world cannot be made of what is kept of it, by a defect of this program");
-        VisitError::Broken
-    };
-    let settings = settings_from_bytes(&row.settings).map_err(|error| broken(&error))?;
+    let settings = settings_from_bytes(&row.settings)
+        .map_err(|why| damaged(&row.name, &format_args!("its rules cannot be read: {why}")))?;
     let opening = Opening { id: row.id, settings, seed: row.seed, epoch: claimed.epoch };
     let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, outside.now_us());
-    let world = world.map_err(|error| broken(&error))?;
+    let world = world.map_err(|why| damaged(&row.name, &why))?;
+    let (stands_for, kept) =
+        (world.stats().claims_version, u64::from(claimed.claims_version) + claimed.rows.len() as u64);
+    if u64::from(stands_for) != kept {
+        let why = format_args!("it was made of {stands_for} entries of its log, and the store counts {kept}");
+        return Err(damaged(&row.name, &why));
+    }
     let facts = Facts { id: row.id, name: row.name.clone(), settings, row: row.clone() };
     let inside = Inside {
         facts,
@@ -442,8 +462,8 @@ fn serve<O: Outside>(outside: O, world: World, inside: Arc<Inside>, epoch: u32, 
     let _ = life.send(Message::Ready { name: name.clone(), ready: Ok(door) });
     // The list's door and the writer's own inside; whatever is more is somebody's.
     let retire = Box::new(move || shared.retire(&name, 1));
-    let (snapshot_every, idle) = (settings.snapshot_every, settings.idle);
+    let (snapshot_every, idle, leave_max) = (settings.snapshot_every, settings.idle, settings.leave_max);
     let mailbox = inside.mailbox.clone();
-    let charge = Charge { outside, world, epoch, inside, life, runtime, snapshot_every, idle, retire };
+    let charge = Charge { outside, world, epoch, inside, life, runtime, snapshot_every, idle, leave_max, retire };
     lending::serve(&mailbox, Box::new(Writer::new(charge)));
 }

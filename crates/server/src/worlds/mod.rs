@@ -110,7 +110,7 @@ pub enum VisitError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// What is kept of it breaks an invariant of ours. It is left as it is, for study.
-    #[error("this world is broken, by a defect of this program: its log says more")]
+    #[error("what is kept of this world cannot be read, by damage or by a defect: the server's log says more")]
     Broken,
 }
 

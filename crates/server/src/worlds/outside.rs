@@ -10,7 +10,8 @@ use store::StoreError;
 pub trait Outside: Tenant {
     /// The world of this name, and who answers for it.
     fn find(&self, name: WorldName) -> impl Future<Output = Result<Option<WorldEntry>, StoreError>> + Send;
-    /// Now, in microseconds since the Unix epoch, on the clock that all nodes share.
+    /// Now, in microseconds since the Unix epoch. Nodes agree on it as far as their clocks did when they started; while one lives, nobody
+    /// can set it.
     fn now_us(&self) -> i64;
     /// The claim log of a world has become longer, and is saved: whoever counts may look. Never waits.
     fn claimed(&self, id: WorldId);

@@ -13,7 +13,7 @@ impl Outside for App {
     }
 
     fn now_us(&self) -> i64 {
-        self.clock.now_us()
+        self.clock.steady_us()
     }
 
     fn claimed(&self, id: WorldId) {

@@ -1,6 +1,7 @@
 //! How much the worlds of one process take on.
 
 use crate::config::Config;
+use engine::limits::WORLD_LEAVE_MAX;
 use std::time::Duration;
 
 /// The settings of a process's worlds.
@@ -16,6 +17,8 @@ pub struct Settings {
     pub snapshot_every: Duration,
     /// How long a world stays in memory when nobody is in it.
     pub idle: Duration,
+    /// How long a world that leaves waits for what is on its way to the store.
+    pub leave_max: Duration,
     /// Threads that let actors move.
     pub actor_threads: usize,
 }
@@ -30,6 +33,7 @@ impl Settings {
             tellers: config.worlds_tellers,
             snapshot_every: config.worlds_snapshot_every,
             idle: config.worlds_idle,
+            leave_max: WORLD_LEAVE_MAX,
             actor_threads: config.worlds_actor_threads,
         }
     }

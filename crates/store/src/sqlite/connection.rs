@@ -73,11 +73,18 @@ pub(super) fn prepare_to_write(db: &Connection) -> Result<(), StoreError> {
 fn opening(file: &Path, error: &rusqlite::Error) -> StoreError {
     match store_error(error) {
         StoreError::Unavailable { why } => StoreError::Unavailable { why: format!("{}: {why}", file.display()) },
-        StoreError::Corrupt { .. } => StoreError::WrongSchema {
-            why: format!("{} is not a database of SQLite ({error}); name another data file", file.display()),
-        },
+        StoreError::Corrupt { .. } => unreadable(file, error),
         other => other,
     }
+}
+
+/// A file that is no database, or was one.
+pub(super) fn unreadable(file: &Path, error: &rusqlite::Error) -> StoreError {
+    let (what, remedy) = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => ("not a database of SQLite", ""),
+        _ => ("damaged", "restore it from a backup, or "),
+    };
+    StoreError::WrongSchema { why: format!("{} is {what} ({error}); {remedy}name another data file", file.display()) }
 }
 
 /// What is lost may come back; what contradicts the schema or our own reading of it does not.

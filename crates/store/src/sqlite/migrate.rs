@@ -1,6 +1,6 @@
 //! The schema, step by step. The file says in `application_id` that it is ours and in `user_version` how far it is.
 
-use super::connection::{OrStoreError, prepare_to_write, store_error};
+use super::connection::{OrStoreError, prepare_to_write, store_error, unreadable};
 use crate::contract::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
@@ -73,9 +73,7 @@ fn version(db: &Connection, file: &Path) -> Result<i32, StoreError> {
 
 fn not_a_database(error: &rusqlite::Error, file: &Path) -> StoreError {
     match store_error(error) {
-        StoreError::Corrupt { .. } => StoreError::WrongSchema {
-            why: format!("{} is not a database of SQLite ({error}); name another data file", file.display()),
-        },
+        StoreError::Corrupt { .. } => unreadable(file, error),
         other => other,
     }
 }

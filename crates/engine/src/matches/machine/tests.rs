@@ -131,7 +131,7 @@ fn a_log_that_does_not_fit_is_refused() {
     check(&gap, "log entry 2 does not fit the match: it is not the next one");
     let mut cut = log.clone();
     cut[4].bytes.pop();
-    check(&cut, "log entry 4 cannot be read: not a match log entry: it ends too early");
+    check(&cut, "log entry 4 cannot be read: it ends too early");
     let mut hash = log.clone();
     *hash[3].bytes.last_mut().unwrap() ^= 1;
     check(&hash, "log entry 3 does not fit the match: the board after it is another one than when it was written");

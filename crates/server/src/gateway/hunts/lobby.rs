@@ -4,7 +4,7 @@ use super::refusal::HuntRefusal;
 use super::{create, show};
 use crate::app::App;
 use crate::gateway::extract::{Id, Json, Queried};
-use crate::gateway::page::{PageQuery, cut, link_to_next};
+use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::stories::who::{Looking, Sitter};
 use crate::hunts;
@@ -40,8 +40,8 @@ async fn list_hunts(
     let entries = app.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
     let (entries, has_more) = cut(entries, limit);
     let last = entries.last().filter(|_| has_more).map(|entry| HuntCursor::of(&entry.row));
-    let hunts: ApiResult<Vec<_>> = entries.into_iter().map(show::hunt).collect();
-    Ok((link_to_next("/api/hunts", "", limit, last), Answer(hunts?)))
+    let hunts = legible(entries.into_iter().map(show::hunt));
+    Ok((link_to_next("/api/hunts", "", limit, last), Answer(hunts)))
 }
 
 /// Make a hunt

@@ -57,8 +57,8 @@ async fn create_ticket(
     sitter: Sitter,
     Json(asked): Json<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<TicketView>)> {
-    let now = app.clock.now();
-    let ticket = ticket(&asked, sitter.player(), TicketId::new(now, random_bytes()), now)?;
+    let id = TicketId::new(app.clock.now(), random_bytes());
+    let ticket = ticket(&asked, sitter.player(), id, app.clock.steady())?;
     let seen = enter(&app, ticket).await?.map_err(HuntRefusal::from)?;
     let place = format!("/api/hunts/tickets/{}", seen.ticket.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(show::ticket(&seen))))
@@ -109,7 +109,7 @@ async fn get_ticket(
     (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn cancel_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
-    let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.now());
+    let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.steady());
     match seen {
         Some(seen) => Ok(Answer(show::ticket(&seen))),
         None => Err(unknown(&app, id).await),

@@ -359,3 +359,11 @@ fn pauses_double_up_to_a_bound() {
     let pauses_ms: Vec<_> = (0..9).map(|_| back_off.next(&error).as_millis()).collect();
     assert_eq!(pauses_ms, [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
 }
+
+#[test]
+fn what_is_found_out_again_and_again_is_said_now_and_then() {
+    let (mut seldom, begun) = (Seldom::default(), Instant::now());
+    let said: Vec<bool> =
+        [0, 0, 5, 9, 10, 11, 19, 40].into_iter().map(|s| seldom.may_be_said(begun + Duration::from_secs(s))).collect();
+    assert_eq!(said, [true, false, false, false, true, false, false, true]);
+}

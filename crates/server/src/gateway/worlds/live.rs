@@ -50,7 +50,7 @@ impl Live {
     }
 
     fn listen(&mut self, hear: Hear) -> Result<(), Parting> {
-        let now_us = self.app.clock.now_us();
+        let now_us = self.app.clock.steady_us();
         INPUTS.with_borrow_mut(|inputs| {
             inputs.clear();
             let Self { line, ears, door, place, .. } = self;

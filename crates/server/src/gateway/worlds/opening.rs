@@ -81,14 +81,14 @@ impl Opening {
             Ok(Flow::Stop)
         };
         if ears.has_kept() {
-            ears.hear_kept(line, app.clock.now_us(), &mut one)?;
+            ears.hear_kept(line, app.clock.steady_us(), &mut one)?;
         }
         loop {
             if let Some(asked) = next.take() {
                 return Ok(asked);
             }
             match poll_fn(|context| line.poll(context)).await {
-                Stirring::Said => ears.hear_more(line, app.clock.now_us(), &mut |asked| {
+                Stirring::Said => ears.hear_more(line, app.clock.steady_us(), &mut |asked| {
                     next = Some(asked);
                     Ok(Flow::Stop)
                 })?,

@@ -4,7 +4,7 @@
 use super::show;
 use crate::app::App;
 use crate::gateway::extract::{Id, Queried};
-use crate::gateway::page::{PageQuery, cut, link_to_next};
+use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::worlds::{Door, VisitError};
 use axum::Json as Answer;
@@ -44,8 +44,8 @@ async fn list_worlds(
     let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, now)).await?;
     let (entries, has_more) = cut(entries, limit);
     let last = entries.last().filter(|_| has_more).map(|entry| entry.row.id);
-    let worlds: ApiResult<Vec<_>> = entries.into_iter().map(|entry| show::world(&app, entry)).collect();
-    Ok((link_to_next("/api/worlds", "", limit, last), Answer(worlds?)))
+    let worlds = legible(entries.into_iter().map(|entry| show::world(&app, entry)));
+    Ok((link_to_next("/api/worlds", "", limit, last), Answer(worlds)))
 }
 
 /// Look at a world

@@ -1,12 +1,13 @@
 //! Claims: saved, then told; and a world whose claims were not saved.
 
 use super::ear::{Ear, Heard};
-use super::house::{House, Node, Player, Trouble, until, viewer, walker};
-use crate::worlds::{Ending, VisitError};
+use super::house::{House, Node, Player, Trouble, settings, until, viewer, walker};
+use crate::worlds::{Ending, Settings, VisitError};
 use engine::worlds::{Done, News, Refusal, What};
 use rules::world::{Cell, Step};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// A hunter who stands on a chest, in a round that is running.
 async fn hunter(node: &Node) -> Player {
@@ -71,6 +72,26 @@ async fn a_claim_of_which_nobody_knows_ends_the_world_here_and_is_not_told() {
         let is_there = again.chests().await.contains(&stood);
         assert_eq!(is_there, trouble == Trouble::Lost, "{trouble:?}");
     }
+}
+
+/// A disk may stall for longer than a process may take to leave.
+#[tokio::test]
+async fn who_leaves_without_the_stores_answer_sends_everybody_away_and_tells_no_claim() {
+    let house = House::with_world(true);
+    let node = Node::start_with(&house, "a", Settings { leave_max: Duration::ZERO, ..settings() });
+    let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
+    house.hold(true);
+    let asked = house.claims_asked.load(Ordering::Relaxed);
+    hunter.want(What::Dig);
+    until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
+    let leaving = tokio::spawn(node.stop());
+    assert_eq!((hunter.ear.end().await, other.ear.end().await), (Ending::Leaving, Ending::Leaving));
+    assert!(!is_dug(&hunter.ear));
+    house.hold(false);
+    leaving.await.unwrap();
+    // It was on its way, and has arrived.
+    let stood = hunter.registered.cell;
+    assert!(!Node::start(&house, "b").come(walker(stood)).await.chests().await.contains(&stood));
 }
 
 #[tokio::test]

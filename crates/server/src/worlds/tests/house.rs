@@ -5,10 +5,10 @@ use super::super::*;
 use super::ear::{Ear, PATIENCE};
 use crate::app::Drain;
 use crate::lease::Tenant;
-use engine::commands::{Command, Outcome, WorldCommand};
+use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{WorkerId, WorldId};
 use engine::limits::LEASE;
-use engine::rows::{Admission, WorldEntry, WorldKind, WorldRow};
+use engine::rows::{Admission, WorldEntry, WorldKind, WorldLogRow, WorldRow};
 use engine::time::UnixMs;
 use engine::worlds::{Input, Registered, Registration, Seat, ViewOptions, What, settings_to_bytes};
 use rules::chance::Seed;
@@ -158,6 +158,22 @@ impl House {
         assert!(matches!(self.commit_now(Command::World(claim)), Outcome::WorldClaimed(_)));
     }
 
+    /// Keeps something else of the world than was written: these rows of its log, and a snapshot that is to stand for so many of them.
+    pub(super) fn damage(&self, log: &[&[u8]], snapshot: Option<(u32, &[u8])>) {
+        self.steal();
+        let (id, epoch) = (WorldId(7), 1);
+        let rows = (0..).zip(log).map(|(version, bytes)| WorldLogRow { version, bytes: bytes.to_vec() }).collect();
+        let append = WorldCommand::Append(WorldAppend { id, epoch, expected_version: 0, rows });
+        let keep = snapshot.map(|(claims_version, bytes)| {
+            let bytes = bytes.to_vec();
+            WorldCommand::Snapshot { id, epoch, claims_version, bytes }
+        });
+        for command in [append].into_iter().chain(keep) {
+            assert_eq!(self.commit_now(Command::World(command)), Outcome::Done);
+        }
+        assert_eq!(self.commit_now(Command::EndLease { worker: WorkerId(77) }), Outcome::Done);
+    }
+
     pub(super) fn commit_now(&self, command: Command) -> Outcome {
         self.store.lock().unwrap().0.commit(&[command]).unwrap().remove(0)
     }
@@ -269,7 +285,15 @@ pub(super) fn name() -> WorldName {
 
 pub(super) fn settings() -> Settings {
     let hour = Duration::from_secs(3_600);
-    Settings { loaded_max: 4, mailbox_max: 64, tellers: 2, snapshot_every: hour, idle: hour, actor_threads: 2 }
+    Settings {
+        loaded_max: 4,
+        mailbox_max: 64,
+        tellers: 2,
+        snapshot_every: hour,
+        idle: hour,
+        leave_max: hour,
+        actor_threads: 2,
+    }
 }
 
 /// Somebody who may come back, and sees the whole world of [`House::with_world`] from anywhere.

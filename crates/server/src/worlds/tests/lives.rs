@@ -4,9 +4,11 @@ use super::ear::Heard;
 use super::house::{House, Node, Player, name, settings, until, walker};
 use crate::worlds::actors::Plan;
 use crate::worlds::{Ending, RegisterError, Settings, VisitError};
+use engine::ids::WorldId;
 use engine::limits::{LEASE, WORLD_SNAPSHOT_AT_ONCE};
-use engine::worlds::{Done, Registration, What};
+use engine::worlds::{Done, Opening, Registration, What, World};
 use futures_util::future::join_all;
+use rules::chance::Seed;
 use rules::world::{Cell, Step};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -58,6 +60,39 @@ async fn a_world_in_which_nobody_is_leaves_memory_and_the_lease_with_it() {
     again.resume = Some((id, key));
     assert!(!node.come(again).await.registered.is_resumed, "he had left for good");
     assert_eq!(house.loads.load(Ordering::Relaxed), 2);
+}
+
+/// Rows of a world's log, and a snapshot with the number of them that it is to stand for.
+type Kept<'a> = (&'a [&'a [u8]], Option<(u32, &'a [u8])>);
+
+/// What the store gives back may not be what was given to it.
+#[tokio::test]
+async fn a_damaged_world_is_shut_and_left_as_it_is_and_others_go_on() {
+    let opening = Opening { id: WorldId(7), settings: rules::world::Settings::default(), seed: Seed(3), epoch: 1 };
+    let healthy = World::open(opening, None, &[], 0).unwrap().snapshot(true).into_bytes();
+    let damages: [Kept<'_>; 6] = [
+        (&[b"nonsense"], None),
+        (&[b""], None),
+        (&[], Some((0, b"nonsense"))),
+        (&[], Some((0, b""))),
+        (&[], Some((0, &healthy[..healthy.len() - 1]))),
+        // Somebody else's, or an older one.
+        (&[b"counted"], Some((1, &healthy))),
+    ];
+    for (log, snapshot) in damages {
+        let (house, other) = (House::with_world(false), "other".parse().unwrap());
+        house.make_passing(8, &other);
+        house.damage(log, snapshot);
+        let node = Node::start(&house, "a");
+        for _ in 0..2 {
+            assert_eq!(node.visit().await.err(), Some(VisitError::Broken), "{log:?} {snapshot:?}");
+        }
+        assert!(node.worlds.visit(&other).await.is_ok());
+        node.stop().await;
+    }
+    let house = House::with_world(false);
+    house.damage(&[], Some((0, &healthy)));
+    assert!(Node::start(&house, "a").visit().await.is_ok(), "this one is not");
 }
 
 /// How a process ends.

@@ -43,6 +43,8 @@ pub(super) struct Charge<O> {
     pub(super) runtime: Handle,
     pub(super) snapshot_every: Duration,
     pub(super) idle: Duration,
+    /// How long to wait for the store when everybody leaves.
+    pub(super) leave_max: Duration,
     /// Whether the world may leave memory now: nobody holds a door. From then on nobody finds it here.
     pub(super) retire: Box<dyn Fn() -> bool + Send>,
 }
@@ -51,8 +53,10 @@ pub(super) struct Charge<O> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Course {
     Serving,
-    /// Takes nothing new; ends when nothing is under way to the store.
-    Leaving,
+    /// Takes nothing new; ends when nothing is under way to the store, or at this moment without it.
+    Leaving {
+        by: Instant,
+    },
     /// Over, in order: what is here is what is so.
     Ended(Ending),
     /// Over, and nobody knows whether what is here is so.
@@ -90,6 +94,7 @@ pub(super) struct Writer<O: Outside> {
     exposed: People,
     life: UnboundedSender<Message>,
     runtime: Handle,
+    leave_max: Duration,
     retire: Box<dyn Fn() -> bool + Send>,
 }
 
@@ -140,12 +145,13 @@ impl<O: Outside> Writer<O> {
             exposed: People::default(),
             life: charge.life,
             runtime: charge.runtime,
+            leave_max: charge.leave_max,
             retire: charge.retire,
         }
     }
 
     fn is_going_on(&self) -> bool {
-        matches!(self.course, Course::Serving | Course::Leaving)
+        matches!(self.course, Course::Serving | Course::Leaving { .. })
     }
 
     /// Takes what there is.
@@ -153,8 +159,7 @@ impl<O: Outside> Writer<O> {
         self.inside.mailbox.tray.take_now(&mut self.inputs, &mut self.orders);
         self.round = Instant::now();
         self.rhythm.begin(self.round);
-        // The wall clock may be set back; the world's time goes on.
-        self.now_us = self.now_us.max(self.outside.now_us());
+        self.now_us = self.outside.now_us();
     }
 
     /// Whether somebody else may have the world by now, or nobody knows what is so: then nothing more is heard or shown here.
@@ -172,7 +177,8 @@ impl<O: Outside> Writer<O> {
             self.round + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
         });
         let news = self.bulletin.due(self.round);
-        let dues = [turn, own, news, self.exposure.due(), self.saving.due(), Some(self.idle.look_at)];
+        let leave = if let Course::Leaving { by } = self.course { Some(by) } else { None };
+        let dues = [turn, own, news, leave, self.saving.due(), self.exposure.due(), Some(self.idle.look_at)];
         dues.into_iter().flatten().min().unwrap_or(self.idle.look_at)
     }
 
@@ -266,11 +272,21 @@ impl<O: Outside> Writer<O> {
             self.inside.pictures.publish(&self.world);
         }
         self.save_snapshot();
-        if self.course == Course::Leaving && self.saving.is_settled() {
-            self.course = Course::Ended(Ending::Leaving);
+        if let Course::Leaving { by } = self.course {
+            self.leave_by(by);
         }
         if self.round >= self.idle.look_at {
             self.look_for_idleness();
+        }
+    }
+
+    /// Whoever waits for a store that does not answer is told to go in time, and of what is not saved he is told nothing.
+    fn leave_by(&mut self, by: Instant) {
+        if self.saving.is_settled() {
+            self.course = Course::Ended(Ending::Leaving);
+        } else if self.round >= by {
+            tracing::warn!(world = %self.inside.facts.name, "a world is left without its last snapshot: the store does not answer");
+            self.course = Course::Lost(Ending::Leaving);
         }
     }
 
@@ -306,7 +322,7 @@ impl<O: Outside> Writer<O> {
     fn finish(&mut self, snapshot: Option<(u32, Vec<u8>)>) {
         let why = match self.course {
             Course::Ended(why) | Course::Lost(why) => why,
-            Course::Serving | Course::Leaving => Ending::Broken,
+            Course::Serving | Course::Leaving { .. } => Ending::Broken,
         };
         self.say_goodbye(why);
         self.expose(People::default());

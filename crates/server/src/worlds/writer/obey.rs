@@ -102,7 +102,7 @@ impl<O: Outside> Writer<O> {
     fn leave(&mut self) {
         self.inside.mailbox.refuse(Ending::Leaving);
         if self.course == Course::Serving {
-            self.course = Course::Leaving;
+            self.course = Course::Leaving { by: self.round + self.leave_max };
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Saving {
     snapshot: Stage,
     /// Whether the last snapshot was not kept.
     is_owing: bool,
+    /// Whether that was said: the beginning of such a time is logged, and its end.
+    is_failing: bool,
 }
 
 /// How far the next snapshot is.
@@ -48,7 +50,7 @@ struct Flight {
 
 impl Saving {
     pub(super) fn new(epoch: u32, beat: Beat) -> Self {
-        Self { epoch, flight: None, again: None, beat, snapshot: Stage::None, is_owing: false }
+        Self { epoch, flight: None, again: None, beat, snapshot: Stage::None, is_owing: false, is_failing: false }
     }
 
     /// The fencing token of this writer.
@@ -165,7 +167,12 @@ impl<O: Outside> Writer<O> {
     pub(super) fn snapshot_saved(&mut self, outcome: Result<Outcome, StoreError>) {
         let Stage::Sent(mark) = std::mem::replace(&mut self.saving.snapshot, Stage::None) else { return };
         match outcome {
-            Ok(Outcome::Done) => self.world.kept(mark),
+            Ok(Outcome::Done) => {
+                self.world.kept(mark);
+                if std::mem::take(&mut self.saving.is_failing) {
+                    tracing::info!(world = %self.inside.facts.name, "snapshots are kept again");
+                }
+            }
             Ok(Outcome::Fenced) => {
                 tracing::warn!(world = %self.inside.facts.name, "another node has this world; it leaves memory here");
                 self.course = Course::Lost(Ending::WorldMoved);
@@ -173,7 +180,9 @@ impl<O: Outside> Writer<O> {
             other => {
                 self.saving.is_owing = true;
                 self.inside.metrics.worlds().snapshots_lost.inc();
-                tracing::warn!(world = %self.inside.facts.name, outcome = ?other, "a snapshot was not kept; tried again later");
+                if !std::mem::replace(&mut self.saving.is_failing, true) {
+                    tracing::warn!(world = %self.inside.facts.name, outcome = ?other, "a snapshot was not kept; tried again until one is");
+                }
             }
         }
     }

@@ -1,0 +1,218 @@
+//! Hunts while something under their server fails: a disk without room, a disk that stalls while the server must leave, a database
+//! that dies and comes back, a clock that is set. What was told is so, once; everybody is told what to do; and nobody's fault lasts.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+mod house;
+
+use house::faults::Faults;
+use house::hunter::{Hunter, Taken, at, looking};
+use house::{Folder, Server, as_url, until};
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
+use serde_json::{Value, json};
+use store::testing::Cluster;
+use wire::world::{Asked, Dig, Error, ItemKind, Register, Said, Step};
+
+const RICH: &str = "rich";
+const CHESTS: usize = 80;
+const HOUR_S: i64 = 3_600;
+/// Becomes a server whose writes beyond a limit fail instead of ending it.
+const WITHOUT_SIGXFSZ: &[&str] = &["sh", "-c", r#"trap "" XFSZ; exec "$@""#, "sh"];
+
+/// A hunt, and those in it.
+struct Hunt {
+    chests: Vec<(u32, u32)>,
+    /// Has been told of a chest.
+    ann: Hunter,
+    first: Taken,
+    /// Stands on another one.
+    ben: Hunter,
+    /// Walks about in the plaza.
+    cem: Hunter,
+}
+
+impl Hunt {
+    fn begin(server: &Server) -> Self {
+        let hunt = json!({"name": RICH, "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,
+            "chests": CHESTS, "power_ups": 0, "rounds": 1, "round_ms": HOUR_S / 2 * 1_000});
+        server.ask("POST /api/hunts", &hunt);
+        let mut scout = Hunter::enter(server.address(), looking(at(RICH, (10, 10))));
+        let chests: Vec<_> = scout.see_items(CHESTS).iter().map(|item| (item.x, item.y)).collect();
+        scout.leave();
+        let enter = |cell| Hunter::enter(server.address(), at(RICH, cell));
+        let (mut ann, ben) = (enter(chests[0]), enter(chests[1]));
+        let first = ann.take(ItemKind::Chest.into());
+        let cem = Hunter::enter(server.address(), Register { world: "plaza".to_owned(), ..Register::default() });
+        Self { chests, ann, first, ben, cem }
+    }
+
+    /// Ben digs and hears no answer.
+    fn dig(&mut self) {
+        let asked = self.ben.taking(ItemKind::Chest.into());
+        self.ben.want(&asked);
+    }
+
+    /// Everybody is where he was, and goes on: ann is told the same again, ben has his chest once.
+    fn check_goes_on(self, server: &Server) {
+        let chest = self.chests[1];
+        let mut ben = come_back(server, chest);
+        let seq = ben.seq;
+        match ben.ask(&Asked::Dig(Dig { seq })) {
+            Said::Dug(_) => {}
+            // It was saved, and nobody could tell him.
+            Said::Refused(refused) => assert_eq!(refused.code, "taken"),
+            other => panic!("{other:?}"),
+        }
+        let mut thief = come_back(server, self.first.cell);
+        let seq = thief.seq;
+        assert!(matches!(thief.ask(&Asked::Dig(Dig { seq })), Said::Refused(refused) if refused.code == "taken"));
+        let counted = until("every claim is counted", || {
+            let counted = server.ask("GET /api/hunts/statistics", &Value::Null);
+            (counted["claims_behind"] == 0).then_some(counted)
+        });
+        assert_eq!(counted["chests"], 2, "each of them once");
+    }
+}
+
+/// Comes in as soon as the server has the hunt, which it may say only in these words that it has not.
+fn come_back(server: &Server, cell: (u32, u32)) -> Hunter {
+    until("the hunt is there", || match Hunter::try_enter(server.address(), at(RICH, cell)) {
+        Ok(hunter) => Some(hunter),
+        Err(error) => {
+            assert!(["unavailable", "busy", "elsewhere"].contains(&error.code.as_str()), "{error:?}");
+            None
+        }
+    })
+}
+
+/// The last thing that somebody is told; what came before it told him of no claim.
+#[track_caller]
+fn check_sent_away(hunter: &mut Hunter, code: &str) {
+    let heard = hunter.hear_out();
+    let Some((Said::Error(error), before)) = heard.split_last() else { panic!("cut off without a word: {heard:?}") };
+    assert_eq!((error.code.as_str(), error.close), (code, 1012), "{heard:?}");
+    assert!(before.iter().all(|said| matches!(said, Said::View(_) | Said::Round(_))), "{before:?}");
+}
+
+fn is_ready(server: &Server) -> bool {
+    server.call("GET /readyz", &Value::Null).status == 200
+}
+
+#[test]
+fn a_disk_that_is_full_for_a_while() {
+    let folder = Folder::new();
+    let mut server = folder.host_by(WITHOUT_SIGXFSZ, "");
+    let mut hunt = Hunt::begin(&server);
+    let limit = |bytes| {
+        let pid = Pid::from_raw(server.pid() as i32);
+        prlimit(pid, Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+    };
+    limit(Some(0));
+    hunt.dig();
+    check_sent_away(&mut hunt.ben, "world_moved");
+    check_sent_away(&mut hunt.ann, "world_moved");
+    let refused = Hunter::try_enter(server.address(), at(RICH, (0, 0))).err();
+    assert!(matches!(&refused, Some(Error { code, close: 1013, .. }) if code == "unavailable"), "{refused:?}");
+    assert!(!is_ready(&server));
+    hunt.cem.step(Step::Stay);
+    limit(None);
+    until("it is ready", || is_ready(&server).then_some(()));
+    hunt.cem.step(Step::Stay);
+    hunt.check_goes_on(&server);
+    assert_eq!(server.leave(), Some(0));
+}
+
+#[test]
+fn a_disk_that_stalls_while_the_server_must_leave() {
+    let folder = Folder::new();
+    let (faults, mut server) = Faults::host(&folder, "");
+    let mut hunt = Hunt::begin(&server);
+    faults.stall_disk(true);
+    hunt.dig();
+    until("somebody waits for the disk", || (faults.waiting() > 0).then_some(()));
+    hunt.ann.step(Step::Stay);
+    server.signal(Signal::TERM);
+    for hunter in [&mut hunt.ann, &mut hunt.ben, &mut hunt.cem] {
+        check_sent_away(hunter, "draining");
+    }
+    assert_eq!(server.code(), Some(1), "not everything could be given back");
+    let said = server.log();
+    assert!(said.contains("the store, whose disk or database stalls, did not end"), "{said}");
+    hunt.check_goes_on(&folder.host(""));
+}
+
+#[test]
+fn a_database_that_dies_and_comes_back() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_database_url())));
+    let mut server = folder.host("");
+    let mut hunt = Hunt::begin(&server);
+    cluster.stop();
+    hunt.dig();
+    check_sent_away(&mut hunt.ben, "world_moved");
+    cluster.resume();
+    hunt.check_goes_on(&server);
+    assert_eq!(server.leave(), Some(0));
+}
+
+/// How many commits the server has made.
+fn commits(server: &Server) -> u64 {
+    let page = server.get("/metrics", "");
+    let line = page.lines().find_map(|line| line.strip_prefix("gauntlet_store_batches_total "));
+    line.and_then(|count| count.parse().ok()).unwrap()
+}
+
+#[test]
+fn a_clock_that_is_set() {
+    for by_s in [HOUR_S, -HOUR_S] {
+        let folder = Folder::new();
+        let (faults, mut server) = Faults::host(&folder, "");
+        let mut hunt = Hunt::begin(&server);
+        let ask_stats = || server.ask(&format!("GET /api/worlds/{RICH}/stats"), &Value::Null);
+        let round = ask_stats()["round"].clone();
+        let guest = server.ask("POST /api/stories/guests", &json!({"name": "dot"}));
+        let mut line = house::line::Line::open(server.address(), guest["token"].as_str().unwrap());
+        let ticket = line.ask("POST /api/hunts/tickets", &json!({"wait_ms": 5_000}), 201);
+        let ticket = format!("GET /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
+        faults.set_clock(by_s);
+        // Paces, of frames and of moves.
+        for _ in 0..8 {
+            hunt.cem.step(Step::Stay);
+            hunt.ann.step(Step::Stay);
+        }
+        let waiting = line.ask(&ticket, &Value::Null, 200);
+        assert_eq!(waiting["state"], "waiting", "{by_s} s: it was to wait for longer");
+        // A grace, which ends.
+        let there = ask_stats()["movers"].as_u64().unwrap();
+        drop(hunt.ben);
+        until("he is gone", || (ask_stats()["movers"].as_u64() < Some(there)).then_some(()));
+        assert_eq!(ask_stats()["round"]["until"], round["until"], "{by_s} s: it is the same round");
+        until("the ticket has ended", || (line.ask(&ticket, &Value::Null, 200)["state"] == "timed_out").then_some(()));
+        assert_eq!(server.leave(), Some(0));
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_on_one_of_two_nodes() {
+    let (cluster, folder) = (Cluster::start(), Folder::new());
+    folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_database_url())));
+    let (faults, set) = Faults::host(&folder, "");
+    let other = folder.host("");
+    // The node whose clock is right has the plaza, the other one the hunt.
+    let mut dot = Hunter::enter(other.address(), Register { world: "plaza".to_owned(), ..Register::default() });
+    let hunt = json!({"name": RICH, "admission": "everybody"});
+    set.ask("POST /api/hunts", &hunt);
+    let mut eli = Hunter::enter(set.address(), Register { world: RICH.to_owned(), ..Register::default() });
+    faults.set_clock(HOUR_S);
+    let before = commits(&set);
+    until("its leases were written again", || (commits(&set) > before + 2).then_some(()));
+    eli.step(Step::Stay);
+    // Nobody's lease seems to be over to it.
+    let plaza = Register { world: "plaza".to_owned(), ..Register::default() };
+    let refused = Hunter::try_enter(set.address(), plaza).err().map(|error| (error.code, error.address));
+    assert_eq!(refused, Some(("elsewhere".to_owned(), other.address().to_string())));
+    dot.step(Step::Stay);
+    // Its own do not last for an hour.
+    set.kill();
+    come_back(&other, (0, 0)).step(Step::Stay);
+}
