@@ -3,6 +3,7 @@
 //! Knows the engine, the store and the wire. Does not know how a match is decided (`rules`) nor what a match may do next
 //! (`engine`): it executes what the engine asks for, saves what comes of it, and only then tells anybody.
 
+pub mod address_key;
 pub mod app;
 pub mod bell;
 pub mod chores;

@@ -214,7 +214,8 @@ impl Errand {
 
     async fn go(mut self, app: &App, address: &str) -> Result<Response, ForwardError> {
         let (kind, can_park, method) = (self.kind, self.can_park, self.method.clone());
-        let place = if kind == Kind::Plain { app.forwards.act() } else { app.forwards.wait(self.client.counted()) }?;
+        let place =
+            if kind == Kind::Plain { app.forwards.act() } else { app.forwards.wait(self.client.address_key()) }?;
         let place = place.over(&app.sockets)?;
         let upgrade = self.upgrade.take();
         let request = self.request(app, address, upgrade.is_some()).await?;

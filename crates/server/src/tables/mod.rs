@@ -26,6 +26,7 @@ pub use outside::{Committed, Outside};
 pub use room::Waiting;
 pub use settings::Settings;
 
+use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::lease::Seat;
 use crate::metrics::Metrics;
@@ -37,7 +38,6 @@ use engine::tables::{Action, Newcomer, News, Refusal, TableView};
 use message::{Message, Reply, Request};
 use openers::Openers;
 use room::Hall;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -167,8 +167,8 @@ impl FeedAnswer {
 pub struct Waiter {
     /// Who is told; `None` is a visitor.
     pub player: Option<PlayerId>,
-    /// Whose the wait is counted as beside that: an address, or the network that counts as one. `None` is counted nowhere.
-    pub address: Option<IpAddr>,
+    /// The client address that it is counted by as well. `None` is counted nowhere.
+    pub address: Option<AddressKey>,
 }
 
 /// Somebody whose address is not known.

@@ -2,9 +2,9 @@
 //! taken before the table is asked, and given back when the wait ends, in whatever way.
 
 use super::{TableError, Waiter, Whose};
+use crate::address_key::AddressKey;
 use crate::shares::Shares;
 use engine::ids::PlayerId;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,7 +22,7 @@ pub(super) struct Tally {
     caps: Caps,
     taken: AtomicUsize,
     players: Shares<PlayerId>,
-    addresses: Shares<IpAddr>,
+    addresses: Shares<AddressKey>,
 }
 
 /// A place that is taken until this is dropped, or kept by somebody who gives it back himself.
@@ -104,7 +104,7 @@ mod tests {
         let tally = Arc::new(Tally::new(Caps { all: 5, per_player: 2, per_address: 3 }));
         let waiter = |player: Option<u128>, host: Option<u8>| Waiter {
             player: player.map(PlayerId),
-            address: host.map(|host| IpAddr::from([192, 0, 2, host])),
+            address: host.map(|host| AddressKey::of([192, 0, 2, host].into())),
         };
         let take = |player, host| tally.take(waiter(player, host));
         let whose = |taken: Result<Place, TableError>| match taken {

@@ -3,14 +3,12 @@
 //! Each proxy appends the address that it was called from to `X-Forwarded-For`. So the list is read from its end, and only as
 //! far as those who wrote it are trusted: what stands further left may have been written by the client itself.
 
+use crate::address_key::AddressKey;
 use crate::config::Networks;
 use axum::http::HeaderMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
-/// A site gets a network of this length (RFC 6177), and every host in it may take any number of addresses (RFC 8981): they
-/// count as one.
-const IPV6_PREFIX_BITS: u32 = 64;
 
 /// The right-most address that no trusted proxy has. The peer's where the header is missing, or broken where it matters.
 pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
@@ -39,20 +37,9 @@ fn address(text: &str) -> Option<IpAddr> {
     text.parse::<IpAddr>().ok().or_else(with_port).or_else(bare).map(|address| address.to_canonical())
 }
 
-/// What an address is counted as: itself, or the first address of its network.
-pub(super) fn counted(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from(u128::from(address) & (u128::MAX << (128 - IPV6_PREFIX_BITS))).into(),
-        IpAddr::V4(address) => address.into(),
-    }
-}
-
 /// The rate limiter's key of an address: `address:192.0.2.7`, or `address:2001:db8:0:1::/64`.
 pub(super) fn key(address: IpAddr) -> String {
-    match counted(address) {
-        IpAddr::V4(address) => format!("address:{address}"),
-        IpAddr::V6(network) => format!("address:{network}/{IPV6_PREFIX_BITS}"),
-    }
+    format!("address:{}", AddressKey::of(address))
 }
 
 #[cfg(test)]

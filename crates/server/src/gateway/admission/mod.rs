@@ -18,6 +18,7 @@ use super::auth::{self, Identity};
 use super::forward;
 use super::problem::ApiResult;
 use super::shed;
+use crate::address_key::AddressKey;
 use crate::app::App;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::request::Parts;
@@ -32,9 +33,9 @@ use std::net::{IpAddr, SocketAddr};
 pub(super) struct Client(pub(super) Option<IpAddr>);
 
 impl Client {
-    /// What the address is counted as, by the rate limiter and by whoever else counts addresses.
-    pub(super) fn counted(self) -> Option<IpAddr> {
-        self.0.map(client::counted)
+    /// What the address counts as, for the rate limiter and for everything else that counts clients by address.
+    pub(super) fn address_key(self) -> Option<AddressKey> {
+        self.0.map(AddressKey::of)
     }
 }
 

@@ -2,11 +2,11 @@
 //! so waits have places of their own; and of these no address has more than its share.
 
 use super::ForwardError;
+use crate::address_key::AddressKey;
 use crate::shares::Shares;
 use crate::sockets::{Socket, Sockets};
 use crate::tables::Settings;
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
-use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Places {
     acts: Arc<Semaphore>,
     waits: Arc<Semaphore>,
-    addresses: Arc<Shares<IpAddr>>,
+    addresses: Arc<Shares<AddressKey>>,
     per_address_max: usize,
 }
 
@@ -24,7 +24,7 @@ pub struct Places {
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
     /// What it was counted as.
-    address: Option<(Arc<Shares<IpAddr>>, IpAddr)>,
+    address: Option<(Arc<Shares<AddressKey>>, AddressKey)>,
     /// What it goes over.
     socket: Option<Socket>,
 }
@@ -49,7 +49,7 @@ impl Places {
     }
 
     /// A place for a request that waits, of somebody whose address counts as this one.
-    pub(super) fn wait(&self, address: Option<IpAddr>) -> Result<Place, ForwardError> {
+    pub(super) fn wait(&self, address: Option<AddressKey>) -> Result<Place, ForwardError> {
         let permit = self.waits.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
         let max = self.per_address_max;
         if address.is_some_and(|address| !self.addresses.take(address, max)) {
@@ -84,7 +84,7 @@ mod tests {
     fn no_address_takes_every_place_and_who_waits_keeps_nobody_from_acting() {
         let settings = Settings::of(&Config::default());
         let places = Places::new(&Settings { waiters_max: 12, waiters_per_address_max: 8, ..settings });
-        let address = |host: u8| Some(IpAddr::from([192, 0, 2, host]));
+        let address = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
         let first = [places.wait(address(1)).unwrap(), places.wait(address(1)).unwrap()];
         assert_eq!(places.wait(address(1)).unwrap_err(), ForwardError::TooManyOfOne { max: 2 });
         let other = places.wait(address(2)).unwrap();

@@ -154,7 +154,7 @@ async fn there_is_room_for_so_many_waits_and_tables() {
     let table = node.open().await;
     let wait = async |waiter: Waiter| node.tables.wait(table, waiter, 1).await;
     let (ann, somebody) = (Waiter::from(Some(player(1))), Waiter::default());
-    let here = Waiter { address: Some([192, 0, 2, 1].into()), ..somebody };
+    let here = Waiter { address: Some(AddressKey::of([192, 0, 2, 1].into())), ..somebody };
     let mut waits = vec![wait(ann).await.unwrap(), wait(ann).await.unwrap()];
     let refused = wait(ann).await.err();
     assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: Whose::Player }));

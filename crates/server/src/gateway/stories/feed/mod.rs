@@ -52,7 +52,7 @@ impl FromRequestParts<App> for Reader {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         let Looking(player) = Looking::from_request_parts(parts, app).await?;
         let Id(table) = Id::<TableId>::from_request_parts(parts, app).await?;
-        let address = parts.extensions.get::<Client>().and_then(|client| client.counted());
+        let address = parts.extensions.get::<Client>().and_then(|client| client.address_key());
         Ok(Self { table, waiter: Waiter { player, address } })
     }
 }
