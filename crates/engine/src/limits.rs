@@ -184,6 +184,8 @@ pub const TABLE_QUEUE_PER_PLAYER_MAX: usize = 8;
 pub const TABLE_QUEUE_STRANGERS_MAX: usize = TABLE_QUEUE_MAX / 4 * 3;
 /// Card tables in one process's memory that one player may have opened.
 pub const TABLES_PER_PLAYER_MAX: usize = 1_000_000;
+/// Openings of card tables of which one process does not know whether they were saved; while there are more, none is begun.
+pub const TABLE_UNSURE_MAX: usize = 1_024;
 /// Strangers that count as present at one card table without a wait of theirs, those of short polls; who sits there always counts.
 pub const TABLE_PRESENT_MAX: usize = 4_096;
 /// Card tables that one claim of tables nobody owns may take.
@@ -242,6 +244,8 @@ pub const TICKET_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
 pub const TICKET_WAIT_DEFAULT: Duration = Duration::from_secs(60);
 /// How long it can be asked how a ticket ended.
 pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
+/// How long somebody who gives a ticket up waits while its hunt is being saved.
+pub const TICKET_SETTLING_MAX: Duration = Duration::from_secs(10);
 /// Tickets that a process knows, those included that have ended and are kept to be asked about.
 pub const TICKETS_KNOWN_MAX: usize = 100_000;
 /// Worlds that may be told to the aggregator at once; more are found by their logs.

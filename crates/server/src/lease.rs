@@ -129,6 +129,12 @@ impl Lease {
             Trust::Always => true,
         }
     }
+
+    /// One that holds, for tests that are about something else.
+    #[cfg(test)]
+    pub(crate) fn for_ever() -> Self {
+        Self { trust: watch::channel(Trust::Always).1 }
+    }
 }
 
 impl<T: Tenant> Keeper<T> {

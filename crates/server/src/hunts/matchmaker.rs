@@ -10,7 +10,7 @@ use crate::lease::Lease;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
-use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX};
+use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX, TICKETS_MAX};
 use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
 use engine::rows::WorldRow;
 use engine::time::UnixMs;
@@ -175,7 +175,8 @@ impl Matchmaker {
     }
 
     /// Takes a ticket back, for anybody of its party, who need not have been asked before he was put into it: it ends as cancelled,
-    /// unless it has ended, or its match is made at this moment. `None` when there is none such of his.
+    /// unless it has ended. One whose match is being saved at this moment ends with that, as matched or cancelled: wait for its end.
+    /// `None` when there is none such of his.
     #[must_use]
     pub fn cancel(&self, id: TicketId, member: PlayerId, now: UnixMs) -> Option<TicketSeen> {
         let mut desk = self.desk();
@@ -273,7 +274,8 @@ impl Desk {
         if let Some(id) = self.open.get(&ticket.owner) {
             return Err(TicketRefusal::Waiting(*id).into());
         }
-        if self.known.len() >= TICKETS_KNOWN_MAX {
+        // Those included whose hunt is being saved. Tickets that have ended take nobody's place.
+        if self.open.len() >= TICKETS_MAX {
             return Err(TicketRefusal::Full.into());
         }
         self.pool.enter(ticket.clone())?;
@@ -292,11 +294,13 @@ impl Desk {
         known.state.send_replace(state);
         self.open.remove(&known.ticket.owner);
         self.ended.push_back((now, id));
+        self.forget(now);
     }
 
+    /// Forgets tickets that ended long ago, or before more others than are kept.
     fn forget(&mut self, now: UnixMs) {
         while let Some(&(ended_at, id)) = self.ended.front()
-            && ended_at.after(TICKET_KEPT) <= now
+            && (ended_at.after(TICKET_KEPT) <= now || self.ended.len() > TICKETS_KNOWN_MAX - TICKETS_MAX)
         {
             self.ended.pop_front();
             self.known.remove(&id);
@@ -378,6 +382,30 @@ mod tests {
     use crate::config::Config;
     use store::memory::MemoryDatabase;
     use store::{Store, StoreConfig};
+
+    /// A ticket of a party of one.
+    fn ticket(owner: u128, now: UnixMs) -> Ticket {
+        let (owner, until) = (PlayerId(owner), now.after(Duration::from_secs(600)));
+        let id = TicketId::new(now, random_bytes());
+        Ticket { id, owner, party: vec![owner], players: 2, region: None, rating: 0, since: now, until }
+    }
+
+    /// Tickets that are taken and given back in a loop keep nobody out, and do not pile up.
+    #[tokio::test]
+    async fn ended_tickets_take_no_place() {
+        let matchmaker = Matchmaker::new(Arc::default());
+        matchmaker.open(WorkerId(1), Lease::for_ever());
+        let now = UnixMs(1_700_000_000_000);
+        let first = matchmaker.enter(ticket(1, now)).unwrap().ticket.id;
+        assert!(matchmaker.cancel(first, PlayerId(1), now).is_some());
+        for number in 0..=TICKETS_KNOWN_MAX as u128 {
+            let owner = PlayerId(number % 48);
+            let seen = matchmaker.enter(ticket(number % 48, now)).unwrap_or_else(|why| panic!("{number}: {why}"));
+            assert!(matchmaker.cancel(seen.ticket.id, owner, now).is_some());
+        }
+        assert_eq!(matchmaker.desk().known.len(), TICKETS_KNOWN_MAX - TICKETS_MAX);
+        assert!(matchmaker.look(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
+    }
 
     #[tokio::test]
     async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {

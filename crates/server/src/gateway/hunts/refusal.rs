@@ -28,6 +28,9 @@ pub enum HuntRefusal {
         /// Where.
         address: String,
     },
+    /// A ticket was given up whose hunt is being saved, which takes long.
+    #[error("the hunt of this ticket is still being saved; the ticket ends with that, matched or cancelled: ask again")]
+    TicketSettling,
     /// A ticket was not taken.
     #[error(transparent)]
     Ticket(#[from] NotTaken),
@@ -41,6 +44,7 @@ impl HuntRefusal {
             Self::Full => (StatusCode::CONFLICT, "hunt_full"),
             Self::NotJoined => (StatusCode::CONFLICT, "not_joined"),
             Self::TicketLost => (StatusCode::GONE, "ticket_lost"),
+            Self::TicketSettling => (StatusCode::SERVICE_UNAVAILABLE, "ticket_settling"),
             Self::TicketElsewhere { .. } | Self::Ticket(NotTaken::NotHere | NotTaken::Elsewhere { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "desk_elsewhere")
             }
@@ -67,6 +71,7 @@ impl HuntRefusal {
             | Self::Full
             | Self::NotJoined
             | Self::TicketLost
+            | Self::TicketSettling
             | Self::TicketElsewhere { .. }
             | Self::Ticket(_) => None,
         }

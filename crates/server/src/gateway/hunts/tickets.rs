@@ -9,14 +9,14 @@ use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::stories::feed::wait;
 use crate::gateway::stories::who::Sitter;
-use crate::hunts::{TicketSeen, Whereabouts, enter, whereabouts};
+use crate::hunts::{TicketSeen, TicketState, Whereabouts, enter, whereabouts};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use engine::ids::{PlayerId, TicketId};
-use engine::limits::{TICKET_WAIT_DEFAULT, TICKET_WAIT_MAX, TICKET_WAIT_MIN};
+use engine::limits::{TICKET_SETTLING_MAX, TICKET_WAIT_DEFAULT, TICKET_WAIT_MAX, TICKET_WAIT_MIN};
 use engine::matchmaking::{Region, Ticket};
 use engine::time::UnixMs;
 use http::Response as Whole;
@@ -24,7 +24,7 @@ use serde::Deserialize;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateTicket, TicketView};
@@ -101,19 +101,26 @@ async fn get_ticket(
 /// Take a ticket back
 ///
 /// **Who:** its party: without one of them it is not the party that was to play. It ends as `cancelled`, unless it has ended; one whose
-/// hunt is made at this moment may still be `matched`.
+/// hunt is made at this moment may still be `matched`. The answer has its end: once it is there, the caller may take another one.
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
-    (status = 200, description = "The ticket, as it is now.", body = TicketView),
+    (status = 200, description = "The ticket, ended.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn cancel_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
     let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.steady());
     match seen {
-        Some(seen) => Ok(Answer(show::ticket(&seen))),
+        Some(seen) => ended(seen).await.map(|seen| Answer(show::ticket(&seen))),
         None => Err(unknown(&app, id).await),
     }
+}
+
+/// A ticket that was given up, once it has ended: at once, unless its hunt is being saved.
+async fn ended(mut seen: TicketSeen) -> ApiResult<TicketSeen> {
+    // The sender is dropped only after the end.
+    let end = timeout(TICKET_SETTLING_MAX, seen.state.wait_for(TicketState::is_end)).await.map(drop);
+    end.map(|()| seen).map_err(|_| HuntRefusal::TicketSettling.into())
 }
 
 /// Why nothing is known of a ticket here. It ends with the lease under which it was taken: nobody must wait for it then.
@@ -165,7 +172,7 @@ impl Waiting {
         let mut state = seen.state.clone();
         let ended = Box::pin(async move {
             // The sender is dropped only after the end.
-            let _ = state.wait_for(crate::hunts::TicketState::is_end).await;
+            let _ = state.wait_for(TicketState::is_end).await;
         });
         Self { seen, ended }
     }
