@@ -1,16 +1,22 @@
 //! Whose the tables in this process's memory are: so that nobody fills it alone. A place is taken before a table is opened, or when
-//! it is loaded, and given back when it leaves memory, in whatever way.
+//! it is loaded, and given back when it leaves memory, in whatever way. An opening of which nobody knows whether it was saved is
+//! nobody's, and counted apart.
 
 use super::{TableError, Whose};
 use crate::shares::Shares;
 use engine::ids::PlayerId;
+use engine::limits::TABLE_UNSURE_MAX;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use store::StoreError;
 
 /// The tables of each player.
 #[derive(Debug)]
 pub(super) struct Openers {
     max: usize,
     players: Shares<PlayerId>,
+    /// Openings that may have been saved, or not.
+    unsure: AtomicUsize,
 }
 
 /// A table of this player's, until it is dropped.
@@ -20,13 +26,27 @@ pub(super) struct Opener {
     player: PlayerId,
 }
 
+/// An opening that may have been saved, or not, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Unsure(Arc<Openers>);
+
 impl Openers {
     pub(super) fn new(max: usize) -> Self {
-        Self { max, players: Shares::default() }
+        Self { max, players: Shares::default(), unsure: AtomicUsize::new(0) }
+    }
+
+    /// Counts an opening of which nobody knows whether it was saved.
+    pub(super) fn unsure(self: &Arc<Self>) -> Unsure {
+        self.unsure.fetch_add(1, Ordering::Relaxed);
+        Unsure(self.clone())
     }
 
     /// Counts a table that is to be opened, if he may have one more.
     pub(super) fn open(self: &Arc<Self>, player: PlayerId) -> Result<Opener, TableError> {
+        if self.unsure.load(Ordering::Relaxed) >= TABLE_UNSURE_MAX {
+            let why = format!("of {TABLE_UNSURE_MAX} openings of tables nobody knows whether they were saved");
+            return Err(TableError::Store(StoreError::Unavailable { why }));
+        }
         if !self.players.take(player, self.max) {
             return Err(TableError::TooManyTables { max: self.max, whose: Whose::Player });
         }
@@ -43,5 +63,11 @@ impl Openers {
 impl Drop for Opener {
     fn drop(&mut self) {
         self.openers.players.give_back(self.player);
+    }
+}
+
+impl Drop for Unsure {
+    fn drop(&mut self) {
+        self.0.unsure.fetch_sub(1, Ordering::Relaxed);
     }
 }

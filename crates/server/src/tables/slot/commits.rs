@@ -60,7 +60,9 @@ impl Slot {
             }
             Verdict::NotSaved(why) => (Err(TableError::Store(why)), Err(TableError::NoSuchTable)),
             Verdict::Unsure(why) => {
-                // It may be there and ours, with timers that somebody must keep.
+                // It may be there and ours, with timers that somebody must keep; its player was told that it failed.
+                self.opener = None;
+                self.unsure = Some(ways.shared.openers.unsure());
                 self.load(ways, false);
                 (Err(TableError::Store(why)), Ok(()))
             }

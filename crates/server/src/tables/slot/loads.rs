@@ -68,6 +68,7 @@ impl Slot {
         })?;
         self.epoch = claimed.epoch;
         self.opener = Some(ways.shared.openers.load(table.opener()));
+        self.unsure = None;
         self.table = Some(Box::new(table));
         self.rest = REST_MIN;
         self.asked_at = ways.outside.now();

@@ -13,7 +13,7 @@ mod verdict;
 
 use super::keeper::Ways;
 use super::message::{Act, Reply, Request};
-use super::openers::Opener;
+use super::openers::{Opener, Unsure};
 use super::outside::Outside;
 use super::room::{Room, Waiting};
 use super::wheel::Timer;
@@ -43,6 +43,8 @@ pub(super) struct Slot {
     table: Option<Box<Table>>,
     /// Whose table it is; `None` until it is opened, or loaded.
     opener: Option<Opener>,
+    /// Its opening may have been saved, or not.
+    unsure: Option<Unsure>,
     doing: Option<Box<Doing>>,
     queue: VecDeque<Request>,
     room: Option<Arc<Room>>,
@@ -76,6 +78,7 @@ impl Slot {
             epoch: 0,
             table: None,
             opener: None,
+            unsure: None,
             doing: None,
             queue: VecDeque::new(),
             room: None,

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::world::*;
-use engine::limits::{TABLE_PRESENT_MAX, TABLE_QUEUE_PER_PLAYER_MAX};
+use engine::limits::{TABLE_PRESENT_MAX, TABLE_QUEUE_PER_PLAYER_MAX, TABLE_UNSURE_MAX};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -53,6 +53,39 @@ async fn a_player_opens_so_many_tables_and_no_more() {
     // His tables are there for everybody, however many they are.
     node.tables.view(first, None).await.unwrap();
     assert_eq!(open(1).await, refusal);
+}
+
+/// Nobody knows whether it was saved, and its keeper goes on asking; that is the keeper's business, and no place of the player's.
+#[tokio::test(start_paused = true)]
+async fn an_opening_that_failed_takes_no_place_of_its_player() {
+    let settings = Settings { tables_per_player_max: 2, tables_max: 2 * TABLE_UNSURE_MAX, ..settings() };
+    let world = World::new();
+    let node = Node::start_with(&world, "a", settings).await;
+    let open = async |opener| node.tables.open(node.opening(opener)).await.map(|_| ());
+    world.is_full.store(true, Ordering::Relaxed);
+    for number in 0..TABLE_UNSURE_MAX + 10 {
+        let refused = open(1).await;
+        assert!(matches!(refused, Err(TableError::Store(StoreError::Unavailable { .. }))), "{number}: {refused:?}");
+    }
+    assert_eq!(node.tables.totals().tables, TABLE_UNSURE_MAX, "those that may have been saved are asked for");
+    world.is_full.store(false, Ordering::Relaxed);
+    sleep(Duration::from_secs(5)).await;
+    assert_eq!(node.tables.totals().tables, 0, "none was");
+    assert_eq!((open(1).await, open(1).await), (Ok(()), Ok(())));
+    assert_eq!(open(1).await, Err(TableError::TooManyTables { max: 2, whose: Whose::Player }));
+}
+
+/// One that was saved after all is its player's once that is known.
+#[tokio::test(start_paused = true)]
+async fn an_opening_that_was_saved_after_all_counts() {
+    let world = World::new();
+    let node = Node::start_with(&world, "a", Settings { tables_per_player_max: 1, ..settings() }).await;
+    world.trouble(&[Trouble::Unheard]);
+    let opened = node.tables.open(node.opening(1)).await.map(|_| ());
+    assert!(matches!(opened, Err(TableError::Store(_))), "{opened:?}");
+    sleep(Duration::from_secs(1)).await;
+    let again = node.tables.open(node.opening(1)).await.map(|_| ());
+    assert_eq!(again, Err(TableError::TooManyTables { max: 1, whose: Whose::Player }));
 }
 
 #[tokio::test(start_paused = true)]

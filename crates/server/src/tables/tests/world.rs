@@ -34,6 +34,8 @@ pub(super) struct World {
     random: AtomicUsize,
     /// Whether appends do not come back.
     pub(super) is_stuck: AtomicBool,
+    /// Whether nothing but leases can be written, as on a full disk.
+    pub(super) is_full: AtomicBool,
     /// Whether leases cannot be written.
     pub(super) is_lease_stuck: AtomicBool,
     /// Whether one process has the store for itself.
@@ -58,6 +60,7 @@ impl World {
             troubles: Lock::default(),
             random: AtomicUsize::new(1),
             is_stuck: AtomicBool::new(false),
+            is_full: AtomicBool::new(false),
             is_lease_stuck: AtomicBool::new(false),
             is_own,
         })
@@ -116,6 +119,9 @@ impl Tenant for Touch {
         while is_lease && self.world.is_lease_stuck.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
+        if !is_lease && self.world.is_full.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable { why: "the disk is full".to_owned() });
+        }
         Ok(self.world.commit(&[command]).remove(0))
     }
 }
@@ -125,6 +131,9 @@ impl Outside for Touch {
         tokio::task::yield_now().await;
         while self.world.is_stuck.load(Ordering::Relaxed) {
             tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        if self.world.is_full.load(Ordering::Relaxed) {
+            return Err(StoreError::Unavailable { why: "the disk is full".to_owned() });
         }
         let trouble = self.world.troubles.lock().unwrap().pop();
         let unavailable = || StoreError::Unavailable { why: "told to fail".to_owned() };
