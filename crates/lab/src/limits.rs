@@ -221,6 +221,9 @@ pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
 /// Seconds without an answer that a figure per second shows as zeros; after a longer silence it simply goes on.
 pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
 
+/// Ids in a record of work that the server does not know.
+pub const UNKNOWN_IDS_MAX: usize = 5;
+
 /// Different holders of stuck work that are told apart; later ones are counted together.
 pub const HOLDERS_MAX: usize = 64;
 

@@ -157,7 +157,13 @@ impl<'a> Asking<'a> {
         let drains = self.sides(&|record| figures(record, &|work| work.drain_s));
         let shortest = drains.iter().flatten().flatten().fold(f64::INFINITY, |least: f64, drain| least.min(*drain));
         self.ask(Scale::Ratio, (LOOK_S / shortest).clamp(GRAIN, 1.0), 0.0, None, &drains);
-        for (name, count) in [("stuck", stuck as fn(&WorkFigures) -> u64), ("failed", failed)] {
+        let mut counts: Vec<(&str, fn(&WorkFigures) -> u64)> =
+            vec![("stuck", |work| work.stuck), ("failed", |work| work.failed)];
+        let unknown = |record: &Record| record.run.results.work.get(work).is_some_and(|work| work.unknown > 0);
+        if [self.before, self.after].iter().flat_map(|side| side.records.iter()).any(unknown) {
+            counts.push(("unknown", |work| work.unknown));
+        }
+        for (name, count) in counts {
             self.name(work, name, "", Kind::Count);
             self.count(&|record| record.run.results.work.get(work).map(|work| (count(work), work.created)));
         }
@@ -224,14 +230,6 @@ impl<'a> Asking<'a> {
             None => self.family.ask_runs(scale, [before, after], grain, floor),
         }
     }
-}
-
-fn stuck(work: &WorkFigures) -> u64 {
-    work.stuck
-}
-
-fn failed(work: &WorkFigures) -> u64 {
-    work.failed
 }
 
 /// Good answers a second, over the time in which answers came.

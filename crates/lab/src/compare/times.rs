@@ -131,8 +131,7 @@ impl Times {
 
     fn take_work(&mut self, row: &WorkRow) {
         let point = &row.point;
-        let created = point.waiting + point.running + point.finished + point.failed + point.stuck;
-        let moment = Moment { t_s: point.t_s, created: created as f64, finished: point.finished as f64 };
+        let moment = Moment { t_s: point.t_s, created: point.created() as f64, finished: point.finished as f64 };
         self.works.entry(row.work.clone()).or_default().push(moment);
     }
 

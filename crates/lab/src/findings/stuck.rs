@@ -1,5 +1,5 @@
-//! Work that stopped making progress, grouped by who held it and by what became of the holder. Refuses to guess a
-//! holder that nobody named.
+//! Work that stopped making progress, grouped by who held it and by what became of the holder; and work that the server
+//! does not know. Refuses to guess a holder that nobody named.
 
 use super::view::View;
 use super::words::{count, counted, moment, share};
@@ -12,7 +12,34 @@ const EVENTS_MAX: usize = 8;
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     let works = view.input.results.work.iter();
-    works.filter(|(_, figures)| figures.stuck > 0).map(|(name, figures)| stuck(view, name, figures)).collect()
+    let of_work = |(name, figures): (&String, &WorkFigures)| {
+        let stuck = (figures.stuck > 0).then(|| stuck(view, name, figures));
+        let unknown = (figures.unknown > 0).then(|| unknown(view, name, figures));
+        [stuck, unknown]
+    };
+    works.flat_map(of_work).flatten().collect()
+}
+
+fn unknown(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
+    let part = figures.unknown as f64 / figures.created.max(1) as f64;
+    let seen = super::view::first_above_zero(view.series(&format!("work.{name}.unknown")).into_iter());
+    let (unknown, created) = (count(figures.unknown), counted(figures.created, name));
+    let sentence = format!(
+        "The server does not know {unknown} of {created} ({}), whose creation it had answered for.",
+        share(part)
+    );
+    let mut case = Case::new("unknown_work", part, sentence)
+        .maybe(format!("work.{name}.unknown"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
+    if !figures.unknown_ids.is_empty() {
+        case = case.evidence(format!("{name}.unknown_ids"), figures.unknown_ids.join(", "));
+    }
+    for event in events(view).into_iter().take(EVENTS_MAX) {
+        case = case.evidence(event.0, event.1);
+    }
+    let refuted_by = "The same ids are answered for later, or by another address: then the status is asked for too early, or in the wrong place.";
+    let advice = "Look for the ids in the server's log and store: creations that were answered before they were saved, pieces that are \
+                  deleted when they end, or nodes that know only their own.";
+    case.close(refuted_by, advice)
 }
 
 fn stuck(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {

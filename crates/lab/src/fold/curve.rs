@@ -20,6 +20,23 @@ pub struct Point {
     pub failed: u64,
     /// Not ended, and without progress for too long.
     pub stuck: u64,
+    /// Created, and at the last look unknown to the server.
+    #[serde(default)]
+    pub unknown: u64,
+}
+
+impl Point {
+    /// Everything that was created until then.
+    #[must_use]
+    pub fn created(&self) -> u64 {
+        self.unfinished() + self.finished + self.failed
+    }
+
+    /// What had not ended.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        self.waiting + self.running + self.stuck + self.unknown
+    }
 }
 
 /// Points in the order of time.

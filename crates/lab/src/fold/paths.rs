@@ -112,10 +112,10 @@ fn add_push(paths: &mut BTreeSet<String>, name: &str, tells: bool) {
 
 fn add_work(paths: &mut BTreeSet<String>, work: &Work) {
     let name = &work.name;
-    for figure in &WORK_FIGURES[..9] {
+    for figure in &WORK_FIGURES[..10] {
         paths.insert(format!("{name}.{figure}"));
     }
-    for figure in &WORK_FIGURES[9..12] {
+    for figure in &WORK_FIGURES[10..13] {
         add_statistics(paths, &format!("{name}.{figure}"));
     }
     work.reading.figures.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.figures.{figure}")));

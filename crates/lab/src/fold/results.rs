@@ -23,11 +23,12 @@ pub const RESERVED: [&str; 4] = ["generator", "observe", "push", "server"];
 pub(super) const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
 
 /// Names that no derived figure may have: a work's own figures, and behind them what a phase of its name has.
-pub const WORK_FIGURES: [&str; 20] = [
+pub const WORK_FIGURES: [&str; 22] = [
     "created",
     "finished",
     "failed",
     "stuck",
+    "unknown",
     "waiting",
     "running",
     "duplicates",
@@ -41,6 +42,7 @@ pub const WORK_FIGURES: [&str; 20] = [
     "totals",
     "drain_curve",
     "stuck_by",
+    "unknown_ids",
     "connections",
     "journey",
     "opening",
@@ -232,7 +234,7 @@ pub struct PartFigures {
     pub connections: Option<HeldFigures>,
 }
 
-/// One kind of work. Finished, failed, stuck, waiting and running add up to created.
+/// One kind of work. Finished, failed, stuck, unknown, waiting and running add up to created.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct WorkFigures {
     /// Pieces whose creation was answered.
@@ -246,6 +248,12 @@ pub struct WorkFigures {
     /// Of those: by who held them, where the scenario says how to see it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stuck_by: BTreeMap<String, u64>,
+    /// Created, and at the last look unknown to the server.
+    #[serde(default)]
+    pub unknown: u64,
+    /// The first few of their ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown_ids: Vec<String>,
     /// In the queue when the trial ended.
     pub waiting: u64,
     /// Under way when the trial ended.

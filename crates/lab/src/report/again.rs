@@ -272,12 +272,12 @@ fn results(
 ) -> Results {
     let work = scenario.works.iter().filter_map(|work| {
         let point = rows.work.get(&work.name)?;
-        let created = point.waiting + point.running + point.finished + point.failed + point.stuck;
         let figures = WorkFigures {
-            created,
+            created: point.created(),
             finished: point.finished,
             failed: point.failed,
             stuck: point.stuck,
+            unknown: point.unknown,
             waiting: point.waiting,
             running: point.running,
             ..WorkFigures::default()

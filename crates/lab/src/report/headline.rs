@@ -120,7 +120,13 @@ fn of_work(run: &Run) -> Option<Told> {
 }
 
 fn lost(work: &WorkFigures) -> String {
-    let rest = [("failed", work.failed), ("stuck", work.stuck), ("waiting", work.waiting), ("running", work.running)];
+    let rest = [
+        ("failed", work.failed),
+        ("stuck", work.stuck),
+        ("unknown to the server", work.unknown),
+        ("waiting", work.waiting),
+        ("running", work.running),
+    ];
     rest.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!(", {} {word}", count(*n))).collect()
 }
 

@@ -123,8 +123,8 @@ impl Progress {
 
 /// The states of one kind of work, the odd ones only where there are any, but then first of all.
 pub(super) fn states(point: &Point) -> Vec<String> {
-    let Point { waiting, running, finished, failed, stuck, .. } = *point;
-    let odd = [("failed", failed), ("stuck", stuck)].into_iter().filter(|(_, n)| *n > 0);
+    let Point { waiting, running, finished, failed, stuck, unknown, .. } = *point;
+    let odd = [("failed", failed), ("stuck", stuck), ("unknown", unknown)].into_iter().filter(|(_, n)| *n > 0);
     let usual = [("waiting", waiting), ("running", running), ("finished", finished)];
     odd.chain(usual).map(|(word, n)| format!("{word} {}", count(n))).collect()
 }

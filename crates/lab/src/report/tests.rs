@@ -249,8 +249,15 @@ fn requests_of_journeys_under_way_are_shown() {
 
 #[test]
 fn progress_fits_a_narrow_terminal() {
-    let point =
-        Point { waiting: 1_234_567, running: 1_234_567, finished: 1_234_567, failed: 9999, stuck: 9999, t_s: 1.0 };
+    let point = Point {
+        waiting: 1_234_567,
+        running: 1_234_567,
+        finished: 1_234_567,
+        failed: 9999,
+        stuck: 9999,
+        unknown: 0,
+        t_s: 1.0,
+    };
     let progress = Progress {
         elapsed: Duration::from_secs(12),
         planned: 6501,

@@ -86,6 +86,8 @@ pub enum State {
     Finished,
     /// Ended otherwise.
     Failed,
+    /// The server does not know it.
+    Unknown,
 }
 
 /// The server's own counters. Several pointers of one count are added up.
@@ -169,7 +171,7 @@ impl Reading {
         };
         let items = items.unwrap_or_default();
         let (state, states) = fields
-            .need("state", "{ at, waiting, running, finished, failed }")
+            .need("state", "{ at, waiting, running, finished, failed, unknown }")
             .and_then(|at| states_of(&at))
             .unwrap_or_default();
         let times = fields.take("times").map(|at| times_of(&at)).unwrap_or_default();
@@ -196,6 +198,7 @@ fn states_of(at: &At<'_>) -> Option<(String, Vec<(String, State)>)> {
         ("running", State::Running),
         ("finished", State::Finished),
         ("failed", State::Failed),
+        ("unknown", State::Unknown),
     ];
     for (key, state) in lists {
         let Some(list) = fields.take(key) else { continue };

@@ -21,7 +21,7 @@ use crate::limits::INTERRUPT_GRACE;
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
 use crate::report::words::{count, number};
-use crate::scenario::{Arrivals, Phase, Scenario, Step, Work};
+use crate::scenario::{Arrivals, Gate, Phase, Scenario, Step, Work};
 use crate::verdict::{Circumstances, Judged, judge_gates, judge_opening};
 
 /// Folds and judges.
@@ -205,7 +205,7 @@ fn level_point(part: &PartFigures) -> LevelPoint {
 }
 
 fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) -> Vec<Judged> {
-    let mut gates = Vec::new();
+    let mut gates = judge_gates(&nothing_unknown(&stage.scenario), &results.to_json());
     if stage.scenario.works.iter().any(|work| work.totals.is_some()) {
         let rises: Vec<_> = stage.scenario.works.iter().map(|work| results.work[&work.name].totals).collect();
         gates.push(reconciled(&stage.mismatches(now, &rises)));
@@ -220,6 +220,13 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
         End::Done | End::Interrupted | End::OutOfBounds(_) => {}
     }
     gates
+}
+
+/// Work that the server does not know is lost, unless the scenario says how much of it may be.
+fn nothing_unknown(scenario: &Scenario) -> Vec<Gate> {
+    let names = scenario.works.iter().map(|work| format!("{}.unknown", work.name));
+    let open = names.filter(|name| !scenario.gates.iter().any(|gate| gate.name == *name));
+    open.filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
 }
 
 /// Whether a phase got its connections; where it did not, what went wrong most often.

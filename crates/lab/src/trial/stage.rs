@@ -207,6 +207,10 @@ impl Stage {
         for (place, work) in self.scenario.works.iter().enumerate() {
             let Some(totals) = &work.totals else { continue };
             let figures = self.follow.board.tracker(place).figures(now, rises[place]);
+            if figures.unknown > 0 {
+                let pieces = format!("{} {}: the server does not know them", work.name, figures.unknown);
+                found.push(format!("{pieces}, and had answered for their creation"));
+            }
             found.extend(reconcile(totals, &figures).into_iter().map(|mismatch| {
                 let server = mismatch.server.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
                 format!("{} {}: lab {}, server {server}", work.name, mismatch.count, mismatch.lab)

@@ -1,9 +1,11 @@
 //! Rounds of status requests: asks for the pieces that have not ended, over connections of its own so
 //! that the load is not disturbed. A target that does not answer for a while is not an error here; its work then
-//! simply makes no progress. Refuses to interpret answers: the tracker does.
+//! simply makes no progress. Only a transport that fails is such silence: an answer that says that a piece is not known,
+//! or that something is wrong, holds no other piece up. Refuses to interpret answers: the tracker does.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -61,6 +63,7 @@ impl Follow {
 
     async fn rounds(&self, place: usize, driven: watch::Receiver<bool>) {
         let work = &self.scenario.works[place];
+        let (mut order, mut silent_rounds) = (Order::default(), 0);
         let mut ticks = tokio::time::interval_at(self.start + work.poll, work.poll);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut driven_since = None;
@@ -71,14 +74,17 @@ impl Follow {
                 driven_since = Some(Instant::now());
             }
             let began = self.start.elapsed();
-            let poll_errors = self.round(place, work).await;
+            let round = self.round(place, work, began, &mut order).await;
+            silent_rounds = if round.heard { 0 } else { silent_rounds + 1 };
             let now = self.start.elapsed();
             let point = {
                 let mut tracker = self.board.tracker(place);
-                tracker.looked(began);
+                if silent_rounds >= SILENT_ROUNDS {
+                    tracker.looked(began);
+                }
                 tracker.mark(now)
             };
-            self.log.write(&Row::Work(WorkRow { work: work.name.clone(), point, poll_errors }));
+            self.log.write(&Row::Work(WorkRow { work: work.name.clone(), point, poll_errors: round.errors }));
             let Some(since) = driven_since else { continue };
             if self.board.tracker(place).is_settled() || since.elapsed() >= work.give_up_after {
                 return;
@@ -86,40 +92,57 @@ impl Follow {
         }
     }
 
-    /// Asks once for every piece that has not ended; gives the number of requests without a good answer. A target that is
-    /// away would make every request of the round wait: the next round asks again.
-    async fn round(&self, place: usize, work: &Work) -> u64 {
-        let unfinished = self.board.tracker(place).unfinished();
-        let mut errors = 0;
-        match &work.asking {
-            Asking::Bulk { ids, bulk } => {
-                for chunk in unfinished.chunks(*bulk) {
-                    let answer = self.ask_many(work, ids, chunk).await;
-                    let silent = answer.is_err();
-                    let now = self.start.elapsed();
-                    let seen = answer.and_then(|answer| self.board.tracker(place).observe(&answer, now));
-                    errors += self.note_misread(seen);
-                    if silent {
-                        break;
-                    }
-                }
-            }
-            Asking::Each { at_once } => {
-                for chunk in unfinished.chunks(*at_once) {
-                    let answers = join_all(chunk.iter().map(|id| self.ask_one(work, id))).await;
-                    let silent = answers.iter().all(Result::is_err);
-                    let now = self.start.elapsed();
-                    for (id, answer) in chunk.iter().zip(answers) {
-                        let seen = answer.and_then(|answer| self.board.tracker(place).observe_piece(id, &answer, now));
-                        errors += self.note_misread(seen);
-                    }
-                    if silent {
-                        break;
-                    }
-                }
+    /// Asks once for every piece that has not ended. A target that is away would make every request of the round wait:
+    /// the next round goes on behind those that were met with silence.
+    async fn round(&self, place: usize, work: &Work, began: Duration, order: &mut Order) -> Round {
+        let unfinished = order.apply(self.board.tracker(place).unfinished());
+        let mut round = Round::default();
+        let (Asking::Bulk { bulk: size, .. } | Asking::Each { at_once: size }) = work.asking;
+        for chunk in unfinished.chunks(size) {
+            let heard = match &work.asking {
+                Asking::Bulk { ids, .. } => self.ask_chunk(place, work, ids, chunk, &mut round).await,
+                Asking::Each { .. } => self.ask_each(place, work, chunk, &mut round).await,
+            };
+            self.board.tracker(place).looked_at(chunk, began);
+            round.heard |= heard;
+            if !heard {
+                order.resume_behind(chunk);
+                break;
             }
         }
-        errors
+        // Nothing to ask for is no silence.
+        round.heard |= unfinished.is_empty();
+        round
+    }
+
+    /// Asks for many at once; gives whether an answer came.
+    async fn ask_chunk(&self, place: usize, work: &Work, member: &str, ids: &[Box<str>], round: &mut Round) -> bool {
+        let answer = self.ask_many(work, member, ids).await;
+        let heard = !matches!(answer, Err(NoStatus::Silence(_)));
+        let now = self.start.elapsed();
+        let seen = answer.map_err(NoStatus::message);
+        let seen = seen.and_then(|answer| self.board.tracker(place).observe(ids, &answer, now));
+        round.errors += self.note_misread(seen);
+        heard
+    }
+
+    /// Asks for each of these at once; gives whether any answer came.
+    async fn ask_each(&self, place: usize, work: &Work, ids: &[Box<str>], round: &mut Round) -> bool {
+        let answers = join_all(ids.iter().map(|id| self.ask_one(work, id))).await;
+        let heard = !answers.iter().all(|answer| matches!(answer, Err(NoStatus::Silence(_))));
+        let now = self.start.elapsed();
+        for (id, answer) in ids.iter().zip(answers) {
+            let seen = match answer {
+                Ok(answer) => self.board.tracker(place).observe_piece(id, &answer, now),
+                Err(NoStatus::Unknown(_)) => {
+                    self.board.tracker(place).observe_unknown(id, now);
+                    Ok(())
+                }
+                Err(other) => Err(other.message()),
+            };
+            round.errors += self.note_misread(seen);
+        }
+        heard
     }
 
     /// One for what could not be understood, of which the first message is kept.
@@ -129,33 +152,91 @@ impl Follow {
         1
     }
 
-    async fn ask_many(&self, work: &Work, member: &str, ids: &[Box<str>]) -> Result<Value, String> {
-        let path = work.path.render(&Scope::of_run(&self.globals))?;
+    async fn ask_many(&self, work: &Work, member: &str, ids: &[Box<str>]) -> Result<Value, NoStatus> {
+        let path = work.path.render(&Scope::of_run(&self.globals)).map_err(NoStatus::Wrong)?;
         let mut headers = self.headers.clone();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.ask(work, &path, headers, Bytes::from(json!({ member: ids }).to_string())).await
     }
 
-    async fn ask_one(&self, work: &Work, id: &str) -> Result<Value, String> {
+    async fn ask_one(&self, work: &Work, id: &str) -> Result<Value, NoStatus> {
         let kept = [("id".to_owned(), id.to_owned())];
-        let path = work.path.render(&Scope { kept: &kept, ..Scope::of_run(&self.globals) })?;
+        let path = work.path.render(&Scope { kept: &kept, ..Scope::of_run(&self.globals) }).map_err(NoStatus::Wrong)?;
         self.ask(work, &path, self.headers.clone(), Bytes::new()).await
     }
 
-    async fn ask(&self, work: &Work, path: &str, headers: HeaderMap, body: Bytes) -> Result<Value, String> {
+    async fn ask(&self, work: &Work, path: &str, headers: HeaderMap, body: Bytes) -> Result<Value, NoStatus> {
         let call = Call {
             method: work.method.clone(),
-            path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
+            path: path.parse().map_err(|_| NoStatus::Wrong(format!("`{path}` is not a path")))?,
             headers,
             body,
             timeout: REQUEST_TIMEOUT,
             // Asking for a status changes nothing, whatever the method.
             repeatable: true,
         };
-        let reply = self.client.send(&call).await.map_err(|failure| failure.message)?;
+        let reply = self.client.send(&call).await.map_err(|failure| match failure.trouble.is_transport() {
+            true => NoStatus::Silence(failure.message),
+            false => NoStatus::Wrong(failure.message),
+        })?;
         if !(200..300).contains(&reply.status) {
-            return Err(format!("{path} answered {}: {}", reply.status, excerpt(&reply.body)));
+            let message = format!("{path} answered {}: {}", reply.status, excerpt(&reply.body));
+            // Of a request for many these say nothing about a single piece.
+            let of_piece = matches!(work.asking, Asking::Each { .. }) && matches!(reply.status, 404 | 410);
+            return Err(if of_piece { NoStatus::Unknown(message) } else { NoStatus::Wrong(message) });
         }
-        serde_json::from_slice(&reply.body).map_err(|error| format!("not JSON ({error}): {}", excerpt(&reply.body)))
+        serde_json::from_slice(&reply.body)
+            .map_err(|error| NoStatus::Wrong(format!("not JSON ({error}): {}", excerpt(&reply.body))))
+    }
+}
+
+/// After so many rounds without any answer in a row the target is taken to be silent for all pieces alike.
+const SILENT_ROUNDS: u32 = 2;
+
+/// What came of a round.
+#[derive(Debug, Default)]
+struct Round {
+    /// Status requests without a good answer.
+    errors: u64,
+    /// Whether any answer came.
+    heard: bool,
+}
+
+/// Why there is no status.
+enum NoStatus {
+    /// No answer came.
+    Silence(String),
+    /// The server answers that it does not know the piece.
+    Unknown(String),
+    /// An answer that cannot be used, or a request that could not be sent.
+    Wrong(String),
+}
+
+impl NoStatus {
+    fn message(self) -> String {
+        let (Self::Silence(message) | Self::Unknown(message) | Self::Wrong(message)) = self;
+        message
+    }
+}
+
+/// Where a round begins: behind the pieces for which the round before it got no answer, so that those never keep the
+/// others from being asked for.
+#[derive(Debug, Default)]
+struct Order {
+    behind: Option<Box<str>>,
+}
+
+impl Order {
+    /// Takes ids in their order; gives them in the order of this round.
+    fn apply(&mut self, mut ids: Vec<Box<str>>) -> Vec<Box<str>> {
+        if let Some(behind) = self.behind.take() {
+            let at = ids.partition_point(|id| *id <= behind);
+            ids.rotate_left(at);
+        }
+        ids
+    }
+
+    fn resume_behind(&mut self, chunk: &[Box<str>]) {
+        self.behind = chunk.last().cloned();
     }
 }

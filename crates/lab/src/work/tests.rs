@@ -31,7 +31,7 @@ status = "POST /status"
 ids = "ids"
 bulk = 10
 id = "/id"
-state = { at = "/s", waiting = "q", running = "r", finished = "f", failed = "x" }
+state = { at = "/s", waiting = "q", running = "r", finished = "f", failed = "x", unknown = "u" }
 stuck_after = "10s"
 times = { created = "/c", started = "/b", finished = "/e" }
 figures = { turns = "/n", late = "/l" }
@@ -55,7 +55,7 @@ fn check(created: usize, answers: &[(u64, Value)], now: u64, expected: [u64; 5],
     let mut tracker = Tracker::new(&work());
     (0..created).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
     for (second, answer) in answers {
-        tracker.observe(answer, at(*second)).unwrap();
+        tracker.observe(&[], answer, at(*second)).unwrap();
     }
     tracker.looked(at(now));
     let Point { waiting, running, finished, failed, stuck, .. } = tracker.counts(at(now));
@@ -76,8 +76,58 @@ fn states() {
     check(1, &[(1, says("cancelled", 9))], 5, [0, 0, 0, 1, 0], true);
     // An end is an end: later answers change nothing.
     check(1, &[(1, says("f", 9)), (2, says("r", 9))], 5, [0, 0, 1, 0, 0], true);
-    // Left out of the answer: no progress.
+    // Not asked for: no progress.
     check(2, &[(1, says("r", 1))], 5, [1, 1, 0, 0, 0], false);
+}
+
+/// Three pieces, of which one request asks for the first two; the counts of what waits, runs and is unknown after
+/// each answer.
+#[track_caller]
+fn check_unknown(answers: &[(u64, Value)], expected: [u64; 3], settled: bool) {
+    let mut tracker = Tracker::new(&work());
+    (0..3).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
+    let asked = ["0", "1"].map(Box::from);
+    for (second, answer) in answers {
+        let _ = tracker.observe(&asked, answer, at(*second));
+        tracker.looked_at(&asked, at(*second));
+    }
+    let last = answers.last().unwrap().0;
+    let point = tracker.counts(at(last));
+    assert_eq!([point.waiting, point.running, point.unknown], expected, "{answers:?}");
+    assert_eq!((point.created(), tracker.waiting()), (3, expected[0]));
+    assert_eq!(tracker.is_settled(), settled);
+}
+
+#[test]
+fn what_an_answer_leaves_out_is_unknown() {
+    let runs = |id: &str| json!({ "id": id, "s": "r", "n": 1 });
+    check_unknown(&[(1, json!([runs("0"), runs("1")]))], [1, 2, 0], false);
+    check_unknown(&[(1, json!([runs("0")]))], [1, 1, 1], false);
+    check_unknown(&[(1, json!([]))], [1, 0, 2], false);
+    // The server has a word for it.
+    check_unknown(&[(1, json!([runs("0"), { "id": "1", "s": "u" }]))], [1, 1, 1], false);
+    // It may be known later, or no longer.
+    check_unknown(&[(1, json!([])), (2, json!([runs("0"), runs("1")]))], [1, 2, 0], false);
+    check_unknown(&[(1, json!([runs("0"), runs("1")])), (2, json!([runs("1")]))], [1, 1, 1], false);
+    // What could not be read leaves nothing out.
+    check_unknown(&[(1, json!([runs("0"), { "s": "r" }]))], [2, 1, 0], false);
+    check_unknown(&[(1, json!({ "error": "busy" }))], [3, 0, 0], false);
+    // The third was not asked for, so that nothing proves that it is stuck; those that are unknown are not.
+    check_unknown(&[(1, json!([])), (30, json!([]))], [1, 0, 2], false);
+}
+
+#[test]
+fn what_stays_unknown_is_not_waited_for() {
+    let mut tracker = Tracker::new(&work());
+    tracker.started("0", at(0), at(0));
+    tracker.observe_unknown("0", at(3));
+    tracker.looked_at(&["0".into()], at(12));
+    assert!(!tracker.is_settled());
+    tracker.observe_unknown("0", at(13));
+    tracker.looked_at(&["0".into()], at(13));
+    let figures = tracker.figures(at(13), None);
+    assert_eq!((tracker.is_settled(), figures.unknown, figures.stuck), (true, 1, 0));
+    assert_eq!((figures.unknown_ids, figures.drain_s), (vec!["0".to_owned()], None));
 }
 
 #[test]
@@ -98,14 +148,14 @@ fn time_in_which_nobody_looked_proves_nothing() {
     let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
     let mut tracker = Tracker::new(&work());
     tracker.started("0", at(0), at(0));
-    tracker.observe(&says("r", 1), at(1)).unwrap();
+    tracker.observe(&[], &says("r", 1), at(1)).unwrap();
     tracker.looked(at(1));
     assert_eq!((tracker.counts(at(61)).stuck, tracker.is_settled()), (0, false));
     // This round began before the lab was away, and its answer came afterwards.
-    tracker.observe(&says("r", 1), at(61)).unwrap();
+    tracker.observe(&[], &says("r", 1), at(61)).unwrap();
     tracker.looked(at(2));
     assert_eq!((tracker.figures(at(61), None).stuck, tracker.is_settled()), (0, false));
-    tracker.observe(&says("r", 2), at(62)).unwrap();
+    tracker.observe(&[], &says("r", 2), at(62)).unwrap();
     tracker.looked(at(62));
     assert_eq!((tracker.counts(at(62)).running, tracker.is_settled()), (1, false));
     // Now it is looked at and does not move.
@@ -120,10 +170,10 @@ fn stuck_pieces_are_grouped_by_who_held_them_last() {
     let runs = |id: &str, holder: Value, turns: u64| json!({ "id": id, "s": "r", "h": holder, "n": turns });
     let (a, b) = (json!("node-a"), json!("node-b"));
     let first = [runs("0", a.clone(), 1), runs("1", a.clone(), 1), runs("2", a.clone(), 1), runs("3", json!(null), 1)];
-    tracker.observe(&json!(first), at(1)).unwrap();
+    tracker.observe(&[], &json!(first), at(1)).unwrap();
     // One went over to the other node and goes on there, one ended.
     let ends = json!({ "id": "0", "s": "f", "h": "node-a", "n": 9 });
-    tracker.observe(&json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
+    tracker.observe(&[], &json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
     let mut by = |second: u64| {
         tracker.looked(at(second));
         tracker.figures(at(second), None).stuck_by
@@ -150,7 +200,7 @@ fn a_moving_queue_is_not_stuck() {
 fn answers_that_say_nothing_are_told() {
     let mut tracker = Tracker::new(&work());
     tracker.started("0", at(0), at(0));
-    let mut say = |answer: Value| tracker.observe(&answer, at(1)).unwrap_err();
+    let mut say = |answer: Value| tracker.observe(&[], &answer, at(1)).unwrap_err();
     assert_eq!(say(json!({})), "no list at ``");
     assert_eq!(say(json!([{}])), "no id at `/id`");
     assert_eq!(say(json!([{ "id": "0" }])), "no state at `/s`");
@@ -164,7 +214,7 @@ fn figures_come_from_the_servers_own_times() {
     tracker.started("0", at(2), at(3));
     let time = |second: u64| format!("2026-01-31T12:00:{second:02}.000Z");
     let ends = json!([{ "id": "0", "s": "f", "n": 10, "l": 3, "c": time(1), "b": time(2), "e": time(7) }]);
-    tracker.observe(&ends, at(9)).unwrap();
+    tracker.observe(&[], &ends, at(9)).unwrap();
     let figures = tracker.figures(at(9), None);
     assert_eq!((figures.created, figures.duplicates, figures.finished), (1, 1, 1));
     assert_eq!(

@@ -3,8 +3,11 @@
 //!
 //! Stuck means no progress: no change of state and of none of the scenario's progress figures for the stated
 //! time. Age is not stuckness, and a piece that waits in a queue which moves is not stuck either: it is stuck
-//! when nothing has left the queue for that time. And time in which nobody looked proves nothing: a round of looks
+//! when nothing has left the queue for that time. And time in which nobody looked proves nothing: a look
 //! that began after that time must have found no progress, or the lab's own absence would be held against the target.
+//!
+//! Unknown means that the server answers, and does not know the piece whose creation it had answered for. It may know it
+//! at a later look; without a change for as long as makes others stuck, it is not waited for any longer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,6 +17,7 @@ use serde_json::Value;
 use super::holders::{Holder, Holders};
 use crate::clock::parse_rfc3339;
 use crate::fold::{Curve, Point, Summary, TotalsFigures, WorkFigures, round};
+use crate::limits::UNKNOWN_IDS_MAX;
 use crate::scenario::{Formula, Reading, State, Work};
 
 /// One kind of work.
@@ -25,7 +29,7 @@ pub struct Tracker {
     live: BTreeMap<Box<str>, Piece>,
     ended: BTreeSet<Box<str>>,
     queue_moved_at: Duration,
-    /// When the last round of looks that is over began.
+    /// When the last round of looks began that counts for all pieces.
     looked_at: Duration,
     first_due: Option<Duration>,
     last_due: Duration,
@@ -42,6 +46,8 @@ struct Piece {
     due: Duration,
     progress_at: Duration,
     progress: Vec<Option<f64>>,
+    /// When the round began that asked for it last.
+    looked_at: Duration,
     /// Who held it at the last look.
     holder: Option<Holder>,
 }
@@ -94,7 +100,8 @@ impl Tracker {
             return;
         }
         let progress = vec![None; self.reading.progress.len()];
-        self.live.insert(id.into(), Piece { state: State::Waiting, due, progress_at: now, progress, holder: None });
+        let (state, looked_at) = (State::Waiting, Duration::ZERO);
+        self.live.insert(id.into(), Piece { state, due, progress_at: now, progress, looked_at, holder: None });
         self.first_due = Some(self.first_due.map_or(due, |first| first.min(due)));
         self.last_due = self.last_due.max(due);
     }
@@ -105,20 +112,36 @@ impl Tracker {
         self.live.keys().cloned().collect()
     }
 
-    /// Takes an answer to a status request in. Pieces that it leaves out make no progress.
+    /// Takes the answer to a status request for these ids in. The server does not know those that it leaves out.
     ///
     /// # Errors
     /// The answer is not what the scenario says; what could be read of it counts.
-    pub fn observe(&mut self, answer: &Value, now: Duration) -> Result<(), String> {
+    pub fn observe(&mut self, asked: &[Box<str>], answer: &Value, now: Duration) -> Result<(), String> {
         let items = answer.pointer(&self.reading.items).and_then(Value::as_array);
         let items = items.ok_or_else(|| format!("no list at `{}`", self.reading.items))?;
-        items.iter().map(|item| self.observe_one(item, now)).fold(Ok(()), Result::and)
+        let (mut named, mut all_named) = (BTreeSet::new(), true);
+        let mut found = Ok(());
+        for item in items {
+            let Some(id) = item.pointer(&self.reading.id).and_then(Value::as_str) else {
+                all_named = false;
+                found = found.and_then(|()| Err(format!("no id at `{}`", self.reading.id)));
+                continue;
+            };
+            named.insert(id);
+            found = found.and(self.observe_piece(id, item, now));
+        }
+        // An item whose id could not be read may be any of them.
+        if all_named {
+            asked.iter().filter(|id| !named.contains(&***id)).for_each(|id| self.observe_unknown(id, now));
+        }
+        found
     }
 
-    fn observe_one(&mut self, item: &Value, now: Duration) -> Result<(), String> {
-        let id = item.pointer(&self.reading.id).and_then(Value::as_str);
-        let id = id.ok_or_else(|| format!("no id at `{}`", self.reading.id))?;
-        self.observe_piece(id, item, now)
+    /// The server answers that it does not know a piece.
+    pub fn observe_unknown(&mut self, id: &str, now: Duration) {
+        if let Some(piece) = self.live.get_mut(id).filter(|piece| piece.state != State::Unknown) {
+            (piece.state, piece.progress_at, piece.holder) = (State::Unknown, now, None);
+        }
     }
 
     /// Takes the status of one piece in.
@@ -132,6 +155,10 @@ impl Tracker {
         let state = self.reading.meaning(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;
         let number = |figure: &usize| item.pointer(&self.reading.figures[*figure].1).and_then(Value::as_f64);
         let progress: Vec<Option<f64>> = self.reading.progress.iter().map(number).collect();
+        if state == State::Unknown {
+            self.observe_unknown(id, now);
+            return Ok(());
+        }
         if piece.state != state || piece.progress != progress {
             piece.progress_at = now;
             piece.progress = progress;
@@ -180,17 +207,31 @@ impl Tracker {
         self.tally.add(&piece, &self.reading, &self.derive);
     }
 
-    /// A round that began then has looked at every piece, or has met with silence, which is no progress either.
+    /// A round that began then has asked for these pieces: an answer came, or none, which is no progress either.
+    pub fn looked_at(&mut self, asked: &[Box<str>], began: Duration) {
+        for id in asked {
+            if let Some(piece) = self.live.get_mut(id) {
+                piece.looked_at = began;
+            }
+        }
+    }
+
+    /// A round that began then counts for every piece, whether it was asked for or not.
     pub fn looked(&mut self, began: Duration) {
         self.looked_at = began;
     }
 
-    fn is_stuck(&self, piece: &Piece) -> bool {
+    /// Whether a piece has not changed for too long.
+    fn is_still(&self, piece: &Piece) -> bool {
         let moved_at = match piece.state {
             State::Waiting => piece.progress_at.max(self.queue_moved_at),
-            State::Running | State::Finished | State::Failed => piece.progress_at,
+            State::Running | State::Finished | State::Failed | State::Unknown => piece.progress_at,
         };
-        self.looked_at.saturating_sub(moved_at) >= self.stuck_after
+        piece.looked_at.max(self.looked_at).saturating_sub(moved_at) >= self.stuck_after
+    }
+
+    fn is_stuck(&self, piece: &Piece) -> bool {
+        piece.state != State::Unknown && self.is_still(piece)
     }
 
     /// The counts at a moment; they add up to what was created.
@@ -204,7 +245,8 @@ impl Tracker {
         };
         for piece in self.live.values() {
             match piece.state {
-                _ if self.is_stuck(piece) => point.stuck += 1,
+                State::Unknown => point.unknown += 1,
+                _ if self.is_still(piece) => point.stuck += 1,
                 State::Waiting => point.waiting += 1,
                 State::Running | State::Finished | State::Failed => point.running += 1,
             }
@@ -222,7 +264,7 @@ impl Tracker {
     /// Whether nothing is left that could still move.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.live.values().all(|piece| self.is_stuck(piece))
+        self.live.values().all(|piece| self.is_still(piece))
     }
 
     /// Pieces in the server's queue, as far as it was asked.
@@ -253,6 +295,8 @@ impl Tracker {
             failed: point.failed,
             stuck: point.stuck,
             stuck_by: self.stuck_by(),
+            unknown: point.unknown,
+            unknown_ids: self.unknown_ids(),
             waiting: point.waiting,
             running: point.running,
             duplicates: tally.duplicates,
@@ -278,6 +322,11 @@ impl Tracker {
             }
         }
         by
+    }
+
+    fn unknown_ids(&self) -> Vec<String> {
+        let unknown = self.live.iter().filter(|(_, piece)| piece.state == State::Unknown);
+        unknown.take(UNKNOWN_IDS_MAX).map(|(id, _)| id.to_string()).collect()
     }
 
     fn drained_in(&self) -> Option<Duration> {

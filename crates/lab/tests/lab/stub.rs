@@ -27,6 +27,10 @@ pub(crate) enum Fate {
     Hangs,
     /// The work fails.
     Fails,
+    /// The creation is answered for, and the work is unknown afterwards.
+    Vanishes,
+    /// A status request for the work gets no answer.
+    Mute,
     /// Refused with 429.
     Denied,
     /// Refused with 500.
@@ -159,9 +163,26 @@ impl Stub {
             "/work" => self.create(&key).await,
             "/status" => {
                 let asked: Value = serde_json::from_slice(&body).unwrap();
+                if asked["ids"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|id| self.fate_of(id.as_str().unwrap()) == Some(Fate::Mute))
+                {
+                    return Err(Dropped);
+                }
                 reply(200, &self.status(asked["ids"].as_array().unwrap()))
             }
-            _ if path.starts_with("/status/") => reply(200, &self.status(&[path["/status/".len()..].into()])[0]),
+            _ if path.starts_with("/status/") => {
+                let id = &path["/status/".len()..];
+                if self.fate_of(id) == Some(Fate::Mute) {
+                    return Err(Dropped);
+                }
+                match self.status(&[id.into()]).get(0) {
+                    Some(status) => reply(200, status),
+                    None => reply(404, &json!({ "code": "not_found" })),
+                }
+            }
             "/totals" => reply(200, &self.totals()),
             _ => reply(404, &json!({ "code": "not_found" })),
         }
@@ -182,18 +203,22 @@ impl Stub {
                     return Err(Dropped);
                 }
             }
-            Fate::Finishes | Fate::Hangs | Fate::Fails => {}
+            Fate::Finishes | Fate::Hangs | Fate::Fails | Fate::Vanishes | Fate::Mute => {}
         }
         let id = if key.is_empty() { format!("w{number}") } else { key.to_owned() };
         self.works.lock().unwrap().entry(id.clone()).or_insert(Work { fate, looks: 0 });
         reply(201, &json!({ "id": id }))
     }
 
+    fn fate_of(&self, id: &str) -> Option<Fate> {
+        self.works.lock().unwrap().get(id).map(|work| work.fate)
+    }
+
     fn status(&self, ids: &[Value]) -> Value {
         let mut works = self.works.lock().unwrap();
         let items = ids.iter().filter_map(|id| {
             let id = id.as_str()?;
-            let work = works.get_mut(id)?;
+            let work = works.get_mut(id).filter(|work| work.fate != Fate::Vanishes)?;
             work.looks += 1;
             let state = match (work.fate, work.looks) {
                 (_, 1) => "waiting",

@@ -180,15 +180,61 @@ async fn stuck_failed_denied_and_broken_are_told_apart() {
 async fn work_that_is_asked_for_one_by_one_is_followed_alike() {
     let fates = [Fate::Finishes, Fate::Hangs, Fate::Fails];
     let (out, stub) = (Out::new(), Stub::new(move |n| fates[n as usize % 3]));
-    let text = WORK
-        .replace(
-            "status = \"POST /status\"\nids = \"ids\"\nbulk = 5\n",
-            "status = \"GET /status/{{id}}\"\nat_once = 3\n",
-        )
-        .replace("id = \"/id\"\nstate", "state");
-    let finished = run(&text, &[], &stub, &out.0).await;
+    let finished = run(&one_by_one_form(WORK, 3), &[], &stub, &out.0).await;
     let job = &finished.run.results.work["job"];
     assert_eq!((job.created, job.finished, job.failed, job.stuck), (12, 4, 4, 4));
+}
+
+/// Pieces whose ids come first are the first to be asked for. Those that are lost or silent must keep no other piece from
+/// being asked for, however many of them there are beside what is asked for at once.
+#[track_caller]
+fn check_followed(lost: Fate, count: u64, one_by_one: bool, at_once: u64) -> impl Future<Output = ()> {
+    let caller = std::panic::Location::caller();
+    async move {
+        // Without a key the ids are w0, w1, w10, w11, w2 and so on: these are the first ones.
+        let first = move |n: u64| ["w0", "w1", "w10", "w11", "w2", "w3"][..count as usize].contains(&&*format!("w{n}"));
+        let (out, stub) = (Out::new(), Stub::new(move |n| if first(n) { lost } else { Fate::Finishes }));
+        let text = WORK.replace("headers = { idempotency-key = \"{{uuid}}\" }\n", "");
+        let text = match one_by_one {
+            true => one_by_one_form(&text, at_once),
+            false => text.replace("bulk = 5", &format!("bulk = {at_once}")),
+        };
+        let finished = run(&text, &[], &stub, &out.0).await;
+        let job = &finished.run.results.work["job"];
+        let (unknown, stuck) = if lost == Fate::Vanishes { (count, 0) } else { (0, count) };
+        let expected = (12, 12 - count, unknown, stuck, 0, 0);
+        let found = (job.created, job.finished, job.unknown, job.stuck, job.waiting, job.running);
+        assert_eq!(found, expected, "{lost:?}, {caller}");
+        let mut expected = if stuck > 0 { vec!["job.stuck"] } else { vec![] };
+        expected.extend(["job.finished"]);
+        expected.extend((unknown > 0).then_some(["job.unknown", "reconciled"]).into_iter().flatten());
+        assert_eq!(failing(&finished.run), expected, "{lost:?}, {caller}");
+        assert_eq!(job.unknown_ids.len() as u64, unknown.min(5), "{caller}");
+        let found = finished.run.findings.iter().any(|finding| finding.code == "unknown_work");
+        assert_eq!(found, unknown > 0, "{:?}, {caller}", finished.run.findings);
+    }
+}
+
+fn one_by_one_form(text: &str, at_once: u64) -> String {
+    let one = format!("status = \"GET /status/{{{{id}}}}\"\nat_once = {at_once}\n");
+    text.replace("status = \"POST /status\"\nids = \"ids\"\nbulk = 5\n", &one).replace("id = \"/id\"\nstate", "state")
+}
+
+#[tokio::test]
+async fn work_that_the_server_does_not_know_keeps_no_other_from_being_asked_for() {
+    check_followed(Fate::Vanishes, 1, true, 1).await;
+    check_followed(Fate::Vanishes, 3, true, 3).await;
+    check_followed(Fate::Vanishes, 6, true, 3).await;
+    check_followed(Fate::Vanishes, 3, false, 3).await;
+    check_followed(Fate::Vanishes, 6, false, 5).await;
+}
+
+#[tokio::test]
+async fn silence_about_some_work_keeps_no_other_from_being_asked_for() {
+    check_followed(Fate::Mute, 1, true, 1).await;
+    check_followed(Fate::Mute, 3, true, 3).await;
+    check_followed(Fate::Mute, 6, true, 3).await;
+    check_followed(Fate::Mute, 3, false, 3).await;
 }
 
 #[tokio::test]

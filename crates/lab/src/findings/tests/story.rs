@@ -291,7 +291,7 @@ fn work_row(t_s: f64, second: &Second) -> WorkRow {
     let Second { waiting, running, finished, stuck, .. } = *second;
     WorkRow {
         work: "game".to_owned(),
-        point: Point { t_s, waiting, running, finished, failed: 0, stuck },
+        point: Point { t_s, waiting, running, finished, failed: 0, stuck, unknown: 0 },
         poll_errors: 0,
     }
 }

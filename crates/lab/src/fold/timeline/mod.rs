@@ -11,7 +11,7 @@
 //! op.OP.wake_p50_ms .wake_p99_ms                        from what an answer tells of to its arrival
 //! load.in_flight .queued .connections .waiting          the load at a moment
 //! generator.lag_p99_ms                                  the lab's own schedule
-//! work.WORK.waiting .running .finished .failed .stuck .unfinished
+//! work.WORK.waiting .running .finished .failed .stuck .unknown .unfinished
 //! process.NAME.rss_bytes .pss_bytes .cpu_cores .threads .open_files .context_switches_per_s ...
 //! machine.KEY, observe.NAME.FIGURE                      as they stand in the row
 //! metric.NAME{LABELS}                                   a gauge
@@ -153,14 +153,14 @@ impl Timeline {
 
     fn add_work(&mut self, row: &WorkRow) {
         let point = &row.point;
-        let unfinished = point.waiting + point.running + point.stuck;
         let counts = [
             ("waiting", point.waiting),
             ("running", point.running),
             ("finished", point.finished),
             ("failed", point.failed),
             ("stuck", point.stuck),
-            ("unfinished", unfinished),
+            ("unknown", point.unknown),
+            ("unfinished", point.unfinished()),
         ];
         for (count, value) in counts {
             self.push(Room::Own, &format!("work.{}.{count}", row.work), point.t_s, value as f64);

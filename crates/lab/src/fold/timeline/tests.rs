@@ -174,11 +174,17 @@ fn histograms() {
 
 #[test]
 fn work_parts_faults_and_notes() {
-    let point = Point { t_s: 4.0, waiting: 1, running: 2, finished: 3, failed: 4, stuck: 5 };
+    let point = Point { t_s: 4.0, waiting: 1, running: 2, finished: 3, failed: 4, stuck: 5, unknown: 6 };
     let work = Row::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 });
-    for (count, value) in
-        [("waiting", 1.0), ("running", 2.0), ("finished", 3.0), ("failed", 4.0), ("stuck", 5.0), ("unfinished", 8.0)]
-    {
+    for (count, value) in [
+        ("waiting", 1.0),
+        ("running", 2.0),
+        ("finished", 3.0),
+        ("failed", 4.0),
+        ("stuck", 5.0),
+        ("unknown", 6.0),
+        ("unfinished", 14.0),
+    ] {
         check(std::slice::from_ref(&work), &format!("work.game.{count}"), &[(4.0, value)]);
     }
     let part =

@@ -9,7 +9,8 @@ use crate::report::Run;
 use crate::report::svg::{Chart, Curves, Dot, Form, Layer, Unit};
 
 /// The states from below, with their colours.
-const STATES: [(&str, usize); 5] = [("finished", 2), ("failed", 1), ("stuck", 5), ("running", 0), ("waiting", 4)];
+const STATES: [(&str, usize); 6] =
+    [("finished", 2), ("failed", 1), ("stuck", 5), ("unknown", 3), ("running", 0), ("waiting", 4)];
 
 pub(in crate::report) fn charts(run: &Run, series: &SeriesByName, name: &str) -> Vec<Chart> {
     let series = with_curve(run, series, name);
@@ -21,8 +22,8 @@ fn with_curve<'a>(run: &Run, series: &'a SeriesByName, name: &str) -> Cow<'a, Se
     let mut series = Cow::Borrowed(series);
     let is_followed = STATES.iter().any(|(state, _)| series.contains_key(&key(name, state)));
     let Some(work) = run.results.work.get(name).filter(|_| !is_followed) else { return series };
-    for Point { t_s, waiting, running, finished, failed, stuck } in work.drain_curve.iter().copied() {
-        let counts = [finished, failed, stuck, running, waiting];
+    for Point { t_s, waiting, running, finished, failed, stuck, unknown } in work.drain_curve.iter().copied() {
+        let counts = [finished, failed, stuck, unknown, running, waiting];
         for ((state, _), count) in STATES.iter().zip(counts) {
             series.to_mut().entry(key(name, state)).or_default().push(t_s, count as f64);
         }

@@ -29,10 +29,11 @@ fn section(run: &Run, series: &SeriesByName, name: &str, figures: &WorkFigures) 
 
 fn counts(work: &WorkFigures) -> Table {
     let counts = [work.created, work.finished, work.failed, work.stuck, work.waiting, work.running];
+    let unknown = if work.unknown > 0 { Cell::from(work.unknown) } else { Cell::from("-") };
     let done = Cell::from(percent(work.finished, work.created));
-    let row = counts.map(Cell::from).into_iter().chain([done]).collect();
-    let heading = ["created", "finished", "failed", "stuck", "waiting", "running", "finished %"];
-    Table::new(0, &heading, vec![row])
+    let row = counts.map(Cell::from).into_iter().chain([unknown, done]).collect();
+    let heading = ["created", "finished", "failed", "stuck", "waiting", "running", "unknown", "finished %"];
+    Table::new(0, &heading, vec![row]).without_silent_columns()
 }
 
 fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
@@ -69,6 +70,11 @@ fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
             work.stuck_by.iter().map(|(who, n)| format!("{} by {}", count(*n), clean(who))).collect();
         facts.push(format!("of the stuck ones were held: {}", holders.join(", ")));
     }
+    if work.unknown > 0 {
+        let ids: Vec<String> = work.unknown_ids.iter().map(|id| clean(id)).collect();
+        let more = if work.unknown > ids.len() as u64 { ", ..." } else { "" };
+        facts.push(format!("the server does not know {}: {}{more}", count(work.unknown), ids.join(", ")));
+    }
     if work.duplicates > 0 {
         facts.push(format!("{} ids were given out twice", count(work.duplicates)));
     }
@@ -95,18 +101,18 @@ fn timeline(work: &WorkFigures) -> Table {
     // Counted from the end, so that the last point always stands there.
     let shown = points.iter().enumerate().filter(|(i, _)| (last - i).is_multiple_of(step));
     let rows = shown.map(|(_, point)| timeline_row(point, work.created)).collect();
-    let heading = ["", "time", "unfinished", "waiting", "running", "finished", "failed", "stuck", "done %"];
+    let heading = ["", "time", "unfinished", "waiting", "running", "finished", "failed", "stuck", "unknown", "done %"];
     let note = "Time since the start of the plan; done: finished or failed, of all that were ever created.".to_owned();
     Table::new(1, &heading, rows).named_by(1).noted(vec![note]).without_silent_columns()
 }
 
 fn timeline_row(point: &Point, created: u64) -> Vec<Cell> {
-    let Point { t_s, waiting, running, finished, failed, stuck } = *point;
+    let Point { t_s, waiting, running, finished, failed, stuck, unknown } = *point;
     let done = finished + failed;
     let share = |of: u64| (done.min(created) * of).checked_div(created).unwrap_or(0);
     let bar = Cell { bar: Some(share(100) as u8), ..Cell::from("#".repeat(share(BAR) as usize)) };
-    let counts = [waiting + running + stuck, waiting, running, finished].map(Cell::from);
-    let odd = [failed, stuck].map(|count| if count > 0 { count.into() } else { Cell::from("-") });
+    let counts = [point.unfinished(), waiting, running, finished].map(Cell::from);
+    let odd = [failed, stuck, unknown].map(|count| if count > 0 { count.into() } else { Cell::from("-") });
     let head = [bar, clock(t_s).into()];
     head.into_iter().chain(counts).chain(odd).chain([percent(done, created).into()]).collect()
 }

@@ -205,7 +205,7 @@ fn work<'a>(name: &str, point: &Point, width: u16) -> [Line<'a>; 2] {
 /// The cells of each state. Rounded where one ends and the next begins, so that they add up to the whole bar; whatever
 /// went wrong shows, however little it is.
 fn bar(point: &Point, columns: usize) -> [(usize, &'static str, Color); 4] {
-    let lost = point.failed + point.stuck;
+    let lost = point.failed + point.stuck + point.unknown;
     let all = point.finished + lost + point.running + point.waiting;
     let until = |sum: u64| (sum as f64 / all.max(1) as f64 * columns as f64).round() as usize;
     let lost_cells = until(lost).max(usize::from(lost > 0)).min(columns);

@@ -10,7 +10,7 @@ use super::*;
 
 fn progress(second: u64) -> Progress {
     let t_s = second as f64;
-    let point = Point { t_s, waiting: 1203, running: 383, finished: 40 * second, failed: 1, stuck: 2 };
+    let point = Point { t_s, waiting: 1203, running: 383, finished: 40 * second, failed: 1, stuck: 2, unknown: 0 };
     Progress {
         elapsed: Duration::from_secs(second),
         planned_s: Some(180.0),

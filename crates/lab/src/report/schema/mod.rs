@@ -50,17 +50,17 @@ fn check_refused(pointer: &str, change: impl FnOnce(&mut Value), expected: &str)
 
 #[test]
 fn what_is_not_a_record_is_refused() {
-    let unknown = |value: &mut Value| drop(value.as_object_mut().unwrap().insert("unknown".to_owned(), json!(1)));
-    check_refused("", unknown, "/unknown is not described");
-    check_refused("/machine", unknown, "/machine/unknown is not described");
-    check_refused("/parts/0", unknown, "/parts/0/unknown is not described");
+    let unknown = |value: &mut Value| drop(value.as_object_mut().unwrap().insert("strange".to_owned(), json!(1)));
+    check_refused("", unknown, "/strange is not described");
+    check_refused("/machine", unknown, "/machine/strange is not described");
+    check_refused("/parts/0", unknown, "/parts/0/strange is not described");
     // A figure that a scenario derives may have any name, but not any form.
     let game = format!("{}/game", "/work");
-    check_refused(&game, unknown, &format!("{game}/unknown is no object"));
+    check_refused(&game, unknown, &format!("{game}/strange is no object"));
     check_refused(
         "/journeys/create_game/latency_ms",
         unknown,
-        "/journeys/create_game/latency_ms/unknown is not described",
+        "/journeys/create_game/latency_ms/strange is not described",
     );
     let without = |value: &mut Value| drop(value.as_object_mut().unwrap().remove("name"));
     check_refused("/scenario", without, "/scenario/name is missing");

@@ -213,7 +213,7 @@ fn gates_are_checked_before_a_byte_is_sent() {
         "\"w.drain_s\" = \"< w.figures.moves.max\"",
         &["line 25: `gates.w.drain_s` is a figure that this trial does not have: `w.figures.moves.max`; `w` has \
            completion_s, created, drain_s, duplicates, failed, figures, finished, queue_wait_s, run_s, running, stuck, \
-           throughput_per_min, waiting"],
+           throughput_per_min, unknown, waiting"],
     );
 }
 
