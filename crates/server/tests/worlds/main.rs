@@ -13,3 +13,4 @@ mod example;
 mod life;
 mod making;
 mod reads;
+mod segments;

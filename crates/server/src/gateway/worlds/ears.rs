@@ -58,7 +58,8 @@ impl Ears {
         !self.kept.is_empty()
     }
 
-    /// Looks again at what is kept.
+    /// Looks again at what is kept, where it is: whoever read requests before may have read more of the connection than is read
+    /// here at a time.
     ///
     /// # Errors
     /// The connection ends.
@@ -68,7 +69,10 @@ impl Ears {
         now_us: i64,
         each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
     ) -> Result<(), Parting> {
-        self.hear(line, 0, now_us, each)
+        let mut kept = std::mem::take(&mut self.kept);
+        let used = self.split(line, &mut kept, now_us, each)?;
+        self.kept = if used == 0 { kept } else { kept[used..].into() };
+        Ok(())
     }
 
     /// Reads what has come, once, and hands out the frames in it.
@@ -81,23 +85,17 @@ impl Ears {
         now_us: i64,
         each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
     ) -> Result<(), Parting> {
-        self.hear(line, WORLD_READ_BYTES, now_us, each)
-    }
-
-    fn hear(
-        &mut self,
-        line: &Line,
-        read_max: usize,
-        now_us: i64,
-        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
-    ) -> Result<(), Parting> {
         BUFFER.with_borrow_mut(|buffer| {
             let kept = self.kept.len();
-            buffer[..kept].copy_from_slice(&self.kept);
-            let read = if read_max == 0 { 0 } else { read(line.stream(), &mut buffer[kept..])? };
-            if read == 0 && read_max > 0 {
+            let Some((before, room)) = buffer.split_at_mut_checked(kept).filter(|(_, room)| !room.is_empty()) else {
+                // So many bytes hold a whole frame, or one that is too long.
+                return self.hear_kept(line, now_us, each);
+            };
+            let read = read(line.stream(), room)?;
+            if read == 0 {
                 return Ok(());
             }
+            before.copy_from_slice(&self.kept);
             let bytes = &mut buffer[..kept + read];
             let used = self.split(line, bytes, now_us, each)?;
             // The same allocation is never kept longer than a frame takes to come.
