@@ -169,6 +169,8 @@ pub const TABLES_MAX: usize = 4_000_000;
 pub const TABLE_KEEPERS_MAX: usize = 256;
 /// Waits for news of card tables that one process may hold at once: a connection each.
 pub const TABLE_WAITERS_MAX: usize = 1_000_000;
+/// Tokens about which one read asks whether they still exist, of those by which feeds and connections are open.
+pub const GRANTS_AT_A_READ_MAX: usize = 4_096;
 /// Longest time that a poll may ask to wait for news.
 pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
 /// Longest time that a poll waits which does not say so as a plain GET without a body: nobody sees its client go.

@@ -7,6 +7,7 @@ use crate::gateway::auth::Bootstrap;
 use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
+use crate::grants::Grants;
 use crate::hunts::Hunts;
 use crate::lease::{Seat, Tenant, reachable};
 use crate::limits::Limits;
@@ -50,6 +51,8 @@ pub struct Shared {
     pub bootstrap: Option<Bootstrap>,
     /// What guests' tokens are made and checked with.
     pub guests: Guests,
+    /// What is open by a token or by a guest, and ends with it.
+    pub grants: Arc<Grants>,
     /// The place of whoever plays matches.
     pub runner_seat: Seat,
     /// The card tables.
@@ -100,6 +103,7 @@ impl Shared {
         let forwards = Places::new(tables.settings());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         let hunts = Hunts::new(metrics.clone());
+        let grants = Arc::new(Grants::new(metrics.clone()));
         Self {
             store,
             bells: Bells::default(),
@@ -111,6 +115,7 @@ impl Shared {
             drain: Drain::default(),
             bootstrap,
             guests: Guests::default(),
+            grants,
             runner_seat: Seat::default(),
             tables,
             hunts,

@@ -4,6 +4,7 @@
 use crate::app::App;
 use crate::config::Serves;
 use crate::gateway::shed;
+use crate::grants;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::limits::HUNT_KEPT;
@@ -29,11 +30,12 @@ const PROBE_SLEEP: Duration = Duration::from_millis(10);
 /// The same where only people look at the figure, over a minute: an idle process should sleep.
 const PROBE_SLEEP_IDLY: Duration = Duration::from_millis(100);
 
-/// Does every chore in its rhythm until the drain. Old matches are the business of those who play them.
+/// Does every chore in its rhythm until the drain. Old matches, and feeds of games, are the business of those who play them.
 pub async fn run(app: App) {
-    let old = async {
+    let of_games = async {
         if app.config.serves == Serves::All {
             tokio::join!(
+                every(grants::LOOK_EVERY, "grants", &app, grants::look),
                 every(RETIRE_EVERY, "retire", &app, retire),
                 every(RETIRE_EVERY, "retire_games", &app, retire_games),
                 every(RETIRE_EVERY, "retire_worlds", &app, retire_worlds)
@@ -42,7 +44,7 @@ pub async fn run(app: App) {
     };
     let all = async {
         tokio::join!(
-            old,
+            of_games,
             every(CLOCK_EVERY, "clock", &app, compare_clocks),
             keep_recent_past(&app.metrics),
             probe_scheduler(&app),

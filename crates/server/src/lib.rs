@@ -10,6 +10,7 @@ pub mod chores;
 pub mod clock;
 pub mod config;
 pub mod gateway;
+pub mod grants;
 pub mod hunts;
 pub mod lease;
 pub mod limits;

@@ -1,7 +1,7 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
@@ -100,6 +100,8 @@ pub trait Reader: Send {
     fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError>;
     /// All tokens of an account, newest first.
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError>;
+    /// Those of these tokens that there are, in any order: what is asked again and again of tokens by which something is open.
+    fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError>;
     /// The account of this id.
     fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError>;
     /// The account of this name.

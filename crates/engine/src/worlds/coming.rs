@@ -28,7 +28,8 @@ impl World {
         let view = registration.view.map(ViewOptions::checked).transpose()?;
         let claimed = registration.resume.filter(|(id, key)| registration.is_lasting && *key == key_of(self.seed, *id));
         let known = claimed.map(|(id, _)| id);
-        if let Some(seat) = known.and_then(|id| Some(Seat { slot: *self.lasting.get(&id)?, id })) {
+        let here = known.and_then(|id| Some(Seat { slot: *self.lasting.get(&id)?, id }));
+        if let Some(seat) = here.filter(|seat| self.may_take_over(*seat, registration)) {
             return Ok(self.take_over(seat, registration, view));
         }
         let cell = self.first_cell(registration.at).ok_or(Refusal::Full)?;
@@ -36,6 +37,12 @@ impl World {
         let seat = self.settle(id, cell, registration, now_us);
         self.set_view(seat, view);
         Ok(self.registered(seat, false))
+    }
+
+    /// A player's mover is the player's: whoever has only the key, as one whose token was revoked, is somebody new.
+    fn may_take_over(&self, seat: Seat, registration: &Registration) -> bool {
+        let profile = self.profiles.get(self.crowd.get(seat).and_then(super::crowd::Mover::profile));
+        profile.and_then(|profile| profile.player).is_none_or(|player| registration.player == Some(player))
     }
 
     fn take_over(&mut self, seat: Seat, registration: &Registration, view: Option<ViewOptions>) -> Registered {

@@ -16,6 +16,7 @@ pub mod extract;
 pub mod forward;
 mod front;
 mod games;
+mod granted;
 pub mod guests;
 pub(crate) mod hangup;
 mod home;

@@ -6,6 +6,7 @@ use super::problem::{ApiError, ApiResult, Thing};
 use super::text;
 use crate::app::App;
 use crate::clock::random_bytes;
+use crate::grants::{CredentialId, Revoked};
 use axum::Extension;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -49,8 +50,9 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 
 /// Delete a token
 ///
-/// No request with it is taken any more, here at once, on other nodes after two seconds at most. What was opened with it before, an event
-/// stream, a WebSocket, a mover in a world, stays until its connection ends: that belongs to whoever was let in.
+/// No request with it is taken any more, and what was opened with it ends: here at once, on other nodes after two seconds at most. A poll
+/// that waits is answered with 401 `token_unknown`, an event stream ends with an event `problem`, a WebSocket with close code 1008, a
+/// mover's connection with the error `token_unknown`.
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
     (status = 404, description = "The account has no such token.", body = Problem, content_type = "application/problem+json"),
@@ -70,6 +72,7 @@ async fn delete_token(
     match app.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
             cache.forget(id);
+            app.grants.revoke(CredentialId::Token(id), Revoked::Deleted);
             Ok(StatusCode::NO_CONTENT)
         }
         refusal => Err(ApiError::refused(&refusal, Thing::Token)),

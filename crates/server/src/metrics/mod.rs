@@ -77,6 +77,7 @@ figures! {
         "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
     http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
+    deliveries_revoked: Counter = "gauntlet_deliveries_revoked_total", "Feeds and connections that were ended with their token.";
     forwards: Counter = "gauntlet_forwards_total", "Requests that were sent on to the node that owns their table, and answered there.";
     forwards_failed: Counter = "gauntlet_forwards_failed_total", "Requests that were not answered by the node that owns their table.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
@@ -291,6 +292,11 @@ impl Metrics {
     /// The client of a request that waited went.
     pub fn http_parked_left(&self) {
         self.figures.http_parked_left.inc();
+    }
+
+    /// Something open was ended with the token that it was opened by.
+    pub fn delivery_revoked(&self) {
+        self.figures.deliveries_revoked.inc();
     }
 
     /// A request was sent on to another node, and answered or not.

@@ -226,3 +226,14 @@ async fn what_cannot_be_matched_is_refused() {
     house.call(&format!("GET /api/hunts/tickets/{id}?wait=11m")).check("400 bad_value").await;
     house.call(&format!("DELETE /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
 }
+
+#[tokio::test]
+async fn a_poll_ends_with_the_token_that_it_was_asked_by() {
+    let house = open().await;
+    let made = house.call("POST /api/tokens").json(&json!({ "name": "ticket" })).check("201").await.body;
+    let (id, token) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    let ticket = take(&house, token, json!({ "wait_ms": 600_000 }), "201").await;
+    let poll = house.call(&format!("GET {}?wait=5s", place(&ticket))).by(token).check("401 token_unknown");
+    tokio::join!(biased; poll, house.call(&format!("DELETE /api/tokens/{id}")).check("204"));
+    assert_eq!(house.sample("gauntlet_deliveries_revoked_total"), 1);
+}

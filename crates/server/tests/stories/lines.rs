@@ -19,6 +19,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Opens a door of the house.
 pub(crate) async fn listen(house: &House) -> SocketAddr {
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listen_at(house, door)
+}
+
+/// The same, at a door that is there already.
+pub(crate) fn listen_at(house: &House, door: TcpListener) -> SocketAddr {
     let address = door.local_addr().unwrap();
     let limits = Limits::of(&house.app.config, Duration::from_secs(1));
     let (front, metrics, drain) = (house.front(), house.app.metrics.clone(), house.app.drain.clone());
@@ -38,11 +43,28 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) async fn open(address: SocketAddr, path: &str, token: &str) -> Self {
+        Self::ask(address, path, token, "text/event-stream").await
+    }
+
+    /// A request for whatever is accepted.
+    pub(crate) async fn ask(address: SocketAddr, path: &str, token: &str, accept: &str) -> Self {
         let mut connection = TcpStream::connect(address).await.unwrap();
         let by = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
-        let head = format!("GET {path} HTTP/1.1\r\nHost: here\r\nAccept: text/event-stream\r\n{by}\r\n");
+        let head = format!("GET {path} HTTP/1.1\r\nHost: here\r\nAccept: {accept}\r\n{by}\r\n");
         connection.write_all(head.as_bytes()).await.unwrap();
         Self { connection, heard: String::new(), given: 0 }
+    }
+
+    /// Everything that was said when it ends with this.
+    pub(crate) async fn until_end(mut self, end: &str) -> String {
+        let mut piece = [0; 4_096];
+        while !self.heard.ends_with(end) {
+            let read = self.connection.read(&mut piece);
+            let count = timeout(PATIENCE, read).await.expect("it ends").unwrap();
+            assert!(count > 0, "the connection has ended: {}", self.heard);
+            self.heard.push_str(std::str::from_utf8(&piece[..count]).unwrap());
+        }
+        self.heard
     }
 
     /// What it says that was not given yet, up to the event of this number.
@@ -73,6 +95,16 @@ impl Socket {
             request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
         Self(client_async(request, TcpStream::connect(address).await.unwrap()).await.unwrap().0)
+    }
+
+    /// The code and the reason with which it is closed.
+    pub(crate) async fn close(mut self) -> (u16, String) {
+        loop {
+            let message = timeout(PATIENCE, self.0.next()).await.expect("the socket ends").unwrap().unwrap();
+            if let Message::Close(Some(close)) = message {
+                return (close.code.into(), close.reason.to_string());
+            }
+        }
     }
 
     /// What it says next, up to the message that leads to this number: a document a line, as a stream has them.

@@ -17,6 +17,7 @@ mod oracle;
 mod play;
 mod races;
 mod refusals;
+mod revoked;
 mod rights;
 mod secrets;
 mod statements;

@@ -98,3 +98,36 @@ async fn a_page_of_another_world_is_told_so() {
         "{MEADOW} is meant"
     );
 }
+
+/// A mover whose token stood in the registration, one whose token stood in the request, and one who has not registered yet.
+#[tokio::test]
+async fn a_deleted_token_ends_its_connections() {
+    let open = open().await;
+    let made =
+        open.house.call("POST /api/tokens").json(&serde_json::json!({ "name": "movers" })).check("201").await.body;
+    let (id, token) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
+    let (mut tcp, mover) = Tcp::enter(open.address, Register { token: token.to_owned(), ..at(1, 1) }).await;
+    let (mut nobody, _) = Tcp::enter(open.address, at(3, 3)).await;
+    let mut sockets = [Socket::connect(open.address, token).await, Socket::connect(open.address, token).await];
+    for socket in &mut sockets {
+        socket.send_json(&hello()).await;
+        assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+    }
+    sockets[0].send_json(&Asked::Register(Register { world: String::new(), ..at(5, 5) })).await;
+    assert!(matches!(sockets[0].next_json().await, Said::Registered(_)));
+    open.house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
+    let Some(Said::Error(error)) = tcp.next().await else { panic!("no error") };
+    assert_eq!((error.code.as_str(), error.close, tcp.next().await), ("token_unknown", 1008, None));
+    for mut socket in sockets {
+        assert!(matches!(socket.next_json().await, Said::Error(error) if error.code == "token_unknown"));
+        let Some(Message::Close(Some(close))) = socket.next().await else { panic!("no close") };
+        assert_eq!((u16::from(close.code), close.reason.as_str()), (1008, "token_unknown"));
+    }
+    assert_eq!(open.house.sample("gauntlet_deliveries_revoked_total"), 3);
+    // The key of his mover does not bring him back without a token, and others stay.
+    let resume = Some(wire::world::Resume { id: mover.id, key: mover.key });
+    let (_again, registered) = Tcp::enter(open.address, Register { resume, ..at(1, 1) }).await;
+    assert!(!registered.is_resumed && registered.id != mover.id, "{registered:?}");
+    nobody.send(step(1, Step::E)).await;
+    assert!(matches!(nobody.next().await, Some(Said::Moved(_))));
+}

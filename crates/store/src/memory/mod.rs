@@ -15,7 +15,7 @@ use crate::contract::{
     Backend, BotFilter, Database, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
 };
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
@@ -125,6 +125,9 @@ impl Reader for Handle {
     }
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError> {
         Ok(self.0.lock().tokens_of(account))
+    }
+    fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError> {
+        Ok(self.0.lock().existing_tokens(ids))
     }
     fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError> {
         Ok(self.0.lock().account(id))

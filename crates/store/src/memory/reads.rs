@@ -4,7 +4,7 @@ use super::tables::{Log, MatchEntry, Tables};
 use crate::contract::{BotFilter, MatchFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before, mean};
-use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::life::State;
 use engine::rows::{Account, Bot, Counts, LogPage, LogRow, MatchRow, MatchStatus, Recent, RecentFailure, Stats, Token};
 use engine::time::UnixMs;
@@ -25,6 +25,10 @@ impl Tables {
 
     pub(super) fn account_named(&self, name: &str) -> Option<Account> {
         self.accounts.values().find(|entry| entry.account.name == name).map(|entry| entry.account.clone())
+    }
+
+    pub(super) fn existing_tokens(&self, ids: &[TokenId]) -> Vec<TokenId> {
+        ids.iter().copied().filter(|id| self.tokens.contains_key(id)).collect()
     }
 
     pub(super) fn bots_by_id(&self, ids: &[BotId]) -> Vec<Bot> {

@@ -9,7 +9,7 @@ use crate::columns::{self, BareMatch, Columns, SeatRow};
 use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
 use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
@@ -74,6 +74,11 @@ impl Reader for PostgresReader {
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
         let sql = format!("SELECT {} FROM accounts WHERE name = $1", columns::ACCOUNT);
         Ok(self.session.first(&sql, &[&name], |row| columns::account(row))?)
+    }
+
+    fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError> {
+        let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
+        Ok(self.session.all("SELECT id FROM tokens WHERE id = ANY ($1)", &[&ids], |row| row.id().map(TokenId))?)
     }
 
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError> {

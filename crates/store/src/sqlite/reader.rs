@@ -11,7 +11,7 @@ use crate::columns::{self, BareMatch, Columns};
 use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, WorkerId, WorldId, WorldName};
+use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
 use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
@@ -82,6 +82,15 @@ impl Reader for SqliteReader {
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError> {
         let sql = format!("SELECT {} FROM accounts WHERE name = ?1", columns::ACCOUNT);
         self.session().first(&sql, [name], |row| columns::account(row))
+    }
+
+    fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError> {
+        let sql = "SELECT id FROM tokens WHERE id = ?1";
+        self.snapshot(|session| {
+            let exists =
+                |id: &TokenId| session.exists(sql, [id.to_bytes()]).map(|exists| exists.then_some(*id)).transpose();
+            ids.iter().filter_map(exists).collect()
+        })
     }
 
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError> {

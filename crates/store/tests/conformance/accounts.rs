@@ -27,10 +27,15 @@ pub(crate) fn tokens_are_found_by_digest_only(database: &dyn Database) {
     assert_eq!(held.reader.token(&token(1, 1).digest), Ok(Some(token(1, 1))));
     assert_eq!(held.reader.token(&[0; 32]), Ok(None));
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![token(2, 1), token(1, 1)]), "newest first");
+    let mut existing = held.reader.existing_tokens(&[1, 2, 3].map(token_id)).unwrap();
+    existing.sort_unstable();
+    assert_eq!(existing, [1, 2].map(token_id));
     let delete = |account| Command::DeleteToken { id: token_id(1), account };
     held.did(delete(Some(account_id(2))), Outcome::Missing);
     held.did(delete(Some(account_id(1))), Outcome::Done);
     held.did(delete(None), Outcome::Missing);
+    assert_eq!(held.reader.existing_tokens(&[1, 2].map(token_id)), Ok(vec![token_id(2)]));
+    assert_eq!(held.reader.existing_tokens(&[]), Ok(vec![]));
     held.did(Command::DeleteToken { id: token_id(2), account: None }, Outcome::Done);
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![]));
 }

@@ -2,6 +2,7 @@
 
 use super::fixture::*;
 use super::views::{Client, look};
+use crate::ids::PlayerId;
 use crate::limits::{MOVER_GRACE, MOVER_IDS_GAP};
 use crate::worlds::{MoverId, Refusal, Registration, Seat, What, World};
 use rules::world::{Settings, Sharing, Step};
@@ -45,6 +46,25 @@ fn who_does_not_come_back_is_gone_and_no_ghost_is_seen() {
     let again = world.register(&back, START_US).unwrap();
     assert!(again.seat.id != came.seat.id && !again.is_resumed);
     assert_eq!(again.next_seq, 1, "another number, and another count");
+}
+
+#[test]
+fn a_players_mover_is_taken_up_by_that_player_alone() {
+    let mut world = world(meadow(20, 20), 1);
+    let of = |player: Option<u128>| Registration { player: player.map(PlayerId), ..walker(None) };
+    let came = come(&mut world, &of(Some(7)));
+    let mut back = |player| {
+        let back = Registration { resume: Some((came.seat.id, came.key)), ..of(player) };
+        world.register(&back, START_US).unwrap().is_resumed
+    };
+    assert_eq!([None, Some(8), Some(7)].map(&mut back), [false, false, true]);
+    // Nobody's mover becomes that of the player who takes it up.
+    let nobodys = come(&mut world, &of(None));
+    let mut back = |player| {
+        let back = Registration { resume: Some((nobodys.seat.id, nobodys.key)), ..of(player) };
+        world.register(&back, START_US).unwrap().is_resumed
+    };
+    assert_eq!([None, Some(8), Some(7), None].map(&mut back), [true, true, false, false]);
 }
 
 #[test]

@@ -72,8 +72,8 @@ proptest! {
         prop_assert_eq!(state(&all).2, state(&world).2);
         prop_assert_eq!(state(&again).3, state(&world).3);
         prop_assert_eq!(again.stats().lost, 5);
-        for came in &seats {
-            let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
+        for (at, came) in (0..).zip(&seats) {
+            let back = Registration { resume: Some((came.seat.id, came.key)), ..member(None, at, "Somebody") };
             let resumed = again.register(&back, START_US).unwrap();
             prop_assert!(resumed.is_resumed);
             prop_assert_eq!(resumed.cell, places[&came.seat.id]);

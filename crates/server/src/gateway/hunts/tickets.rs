@@ -5,6 +5,7 @@ use super::show;
 use crate::app::App;
 use crate::clock::random_bytes;
 use crate::gateway::extract::{Id, Json, Queried};
+use crate::gateway::granted::Granted;
 use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::stories::feed::wait;
@@ -86,6 +87,7 @@ struct WaitQuery {
 async fn get_ticket(
     State(app): State<App>,
     sitter: Sitter,
+    granted: Granted,
     Id(id): Id<TicketId>,
     Queried(query): Queried<WaitQuery>,
     Pass(pass): Pass,
@@ -95,7 +97,7 @@ async fn get_ticket(
     if wait.is_zero() || seen.state.borrow().is_end() {
         return Ok(Answer(show::ticket(&seen)).into_response());
     }
-    Ok(park_or_wait(pass, Instant::now() + wait, Waiting::new(seen)).await)
+    Ok(park_or_wait(pass, Instant::now() + wait, granted.to(Waiting::new(seen))).await)
 }
 
 /// Take a ticket back

@@ -59,6 +59,7 @@ impl Reader for ShakyReader {
     pass! {
         token(digest: &[u8; 32]) -> Option<engine::rows::Token>;
         tokens(account: AccountId) -> Vec<engine::rows::Token>;
+        existing_tokens(ids: &[engine::ids::TokenId]) -> Vec<engine::ids::TokenId>;
         account_named(name: &str) -> Option<engine::rows::Account>;
         bots_by_id(ids: &[engine::ids::BotId]) -> Vec<engine::rows::Bot>;
         bots(filter: &store::BotFilter) -> Vec<engine::rows::Bot>;

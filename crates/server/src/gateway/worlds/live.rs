@@ -4,6 +4,7 @@
 use super::ears::{Ears, Flow};
 use super::line::{Line, Stirring};
 use super::linger::linger;
+use super::opening::{Grants, Opening};
 use super::parting::{Farewell, Parting};
 use super::register::view_options;
 use super::say::put_refusal;
@@ -34,11 +35,13 @@ pub(super) struct Live {
     /// Dropped with the connection, however that ends: the mover is lost then.
     place: Option<Place>,
     app: App,
+    _grants: Grants,
 }
 
 impl Live {
-    pub(super) fn new(line: Arc<Line>, ears: Ears, door: Door, place: Place, app: App) -> Self {
-        Self { line, ears, door, place: Some(place), app }
+    pub(super) fn new(opening: Opening, door: Door, place: Place) -> Self {
+        let Opening { app, line, ears, grants, .. } = opening;
+        Self { line, ears, door, place: Some(place), app, _grants: grants }
     }
 
     /// Hears what was said behind the registration.

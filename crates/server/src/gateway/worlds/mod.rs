@@ -27,7 +27,7 @@ use super::listener;
 use crate::app::App;
 use ears::Ears;
 use linger::linger;
-use opening::{Opening, open};
+use opening::{Grants, Opening, open};
 use parting::Farewell;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
@@ -51,5 +51,5 @@ pub(super) fn meet(app: App, line: listener::Line) {
         tokio::spawn(linger(line));
         return;
     }
-    tokio::spawn(open(Opening { app, line, ears, connected: None, world: None }));
+    tokio::spawn(open(Opening { app, line, ears, connected: None, world: None, grants: Grants::default() }));
 }

@@ -9,13 +9,15 @@ use super::parting::{Farewell, Parting};
 use super::register::{self, NotSo, in_force};
 use crate::app::App;
 use crate::gateway::auth::Anybody;
+use crate::gateway::granted;
+use crate::grants::{Grant, Revocable, Revoked};
 use crate::worlds::{Door, Ending, Place, RegisterError};
 use engine::ids::WorldName;
 use engine::limits::WORLD_OPENING_MAX;
 use rules::world::INDICATORS;
 use std::borrow::Cow;
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::time::timeout;
 use wire::world::{Asked, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
 
@@ -28,6 +30,29 @@ pub(super) struct Opening {
     pub(super) connected: Option<Anybody>,
     /// The world that the address names.
     pub(super) world: Option<WorldName>,
+    pub(super) grants: Grants,
+}
+
+/// By what a connection is open: the credential of the request that it was, and the token of the registration.
+#[derive(Default)]
+pub(super) struct Grants {
+    _connected: Option<Grant>,
+    registered: Option<Grant>,
+}
+
+impl Grants {
+    /// A connection that came out of a request of somebody's.
+    pub(super) fn connected(app: &App, line: &Arc<Line>, who: Option<&Anybody>) -> Self {
+        let line: Weak<Line> = Arc::downgrade(line);
+        Self { _connected: who.and_then(|who| granted::open(app, who, line)), registered: None }
+    }
+}
+
+/// The connection ends with the credential that it is open by.
+impl Revocable for Line {
+    fn revoke(&self, why: Revoked) {
+        self.part(&Farewell::refused(&why.into()).into());
+    }
 }
 
 /// Brings somebody into a world, and goes on as their connection.
@@ -63,7 +88,7 @@ impl Opening {
             };
             match self.register(&register).await? {
                 Ok((door, place)) => {
-                    let mut live = Live::new(self.line, self.ears, door, place, self.app);
+                    let mut live = Live::new(self, door, place);
                     live.catch_up()?;
                     return Ok(live);
                 }
@@ -113,9 +138,14 @@ impl Opening {
         Ok(())
     }
 
-    async fn register(&self, register: &Register) -> Result<Result<(Door, Place), NotSo>, Parting> {
+    async fn register(&mut self, register: &Register) -> Result<Result<(Door, Place), NotSo>, Parting> {
         let name = register::world(&register.world, self.world.as_ref())?;
         let who = register::who(&self.app, &register.token, self.connected.as_ref()).await?;
+        // Without a token of its own it moves as whoever connected, whose grant there is already.
+        let named = who.as_ref().filter(|_| !register.token.is_empty());
+        let line: Weak<Line> = Arc::downgrade(&self.line);
+        self.grants.registered = named.and_then(|who| granted::open(&self.app, who, line));
+        let who = register::identified(&self.app, who).await?;
         let door = self.app.worlds.visit(&name).await.map_err(Farewell::from)?;
         if !register::may_enter(&self.app, &door.facts().row, &who).await? {
             return Ok(Err(NotSo::NotJoined));

@@ -55,13 +55,18 @@ pub(super) struct Identified {
 }
 
 /// Who registers: whoever the token names, or else whoever made the connection.
-pub(super) async fn who(app: &App, token: &str, connected: Option<&Anybody>) -> Result<Identified, Parting> {
+pub(super) async fn who(app: &App, token: &str, connected: Option<&Anybody>) -> Result<Option<Anybody>, Parting> {
     let anybody = if token.is_empty() { Ok(connected.cloned()) } else { identify_secret(token, app).await.anybody() };
-    identified(app, anybody).await.map_err(|error| Farewell::refused(&error).into())
+    anybody.map_err(|error| Farewell::refused(&error).into())
 }
 
-async fn identified(app: &App, anybody: Result<Option<Anybody>, ApiError>) -> Result<Identified, ApiError> {
-    let Some(sitter) = anybody?.map(Sitter::of).transpose()? else { return Ok(Identified::default()) };
+/// As whom they move.
+pub(super) async fn identified(app: &App, who: Option<Anybody>) -> Result<Identified, Parting> {
+    sitter(app, who).await.map_err(|error| Farewell::refused(&error).into())
+}
+
+async fn sitter(app: &App, who: Option<Anybody>) -> Result<Identified, ApiError> {
+    let Some(sitter) = who.map(Sitter::of).transpose()? else { return Ok(Identified::default()) };
     let name = match &sitter {
         Sitter::Guest(guest) => Some(guest.name.clone()),
         Sitter::Account(id) => {

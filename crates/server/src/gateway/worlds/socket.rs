@@ -3,7 +3,7 @@
 
 use super::ears::Ears;
 use super::line::Line;
-use super::opening::{Opening, open};
+use super::opening::{Grants, Opening, open};
 use crate::app::App;
 use crate::gateway::auth::Identity;
 use crate::gateway::extract::Id;
@@ -53,7 +53,8 @@ pub(super) async fn open_socket(
         let Some(line) = upgrade.await.ok().and_then(reclaim) else { return };
         let ears = Ears::new(&line.ahead);
         let line = Arc::new(Line::new(line.stream, line.seat, Framing::Binary));
-        open(Opening { app, line, ears, connected, world: Some(world) }).await;
+        let grants = Grants::connected(&app, &line, connected.as_ref());
+        open(Opening { app, line, ears, connected, world: Some(world), grants }).await;
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

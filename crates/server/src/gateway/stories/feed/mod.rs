@@ -15,6 +15,7 @@ use super::who::Looking;
 use crate::app::App;
 use crate::gateway::admission::Client;
 use crate::gateway::extract::{Id, Queried};
+use crate::gateway::granted::Granted;
 use crate::gateway::listener::park::Pass;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::Waiter;
@@ -72,6 +73,9 @@ struct FeedQuery {
 ///
 /// With `Accept: text/event-stream` the same comes as Server-Sent Events, first the view if there is no cursor; each event's data is
 /// a message as on the socket, its id the cursor, so that `Last-Event-ID` goes on where a stream ended.
+///
+/// Two seconds at most after the viewer's token was deleted, or has expired, a poll that waits is answered with 401, and a stream ends
+/// with an event `problem`.
 #[utoipa::path(get, path = FEED, tag = "stories",
     params(
         ("table" = String, Path),
@@ -81,6 +85,7 @@ struct FeedQuery {
     ),
     responses(
         (status = 200, description = "What happened; without `after` a `StoryState`.", body = StoryFeed),
+        (status = 401, description = "`token_unknown`, `token_expired`: also of a poll that waits", body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 410, description = "`cursor_too_old`: begin again from the view in it", body = StoryFeedTooOld, content_type = "application/problem+json"),
         (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
@@ -90,6 +95,7 @@ struct FeedQuery {
 async fn get_feed(
     State(app): State<App>,
     reader: Reader,
+    granted: Granted,
     Queried(query): Queried<FeedQuery>,
     method: Method,
     headers: HeaderMap,
@@ -98,14 +104,14 @@ async fn get_feed(
     if asks_for_stream(&headers) {
         let cursor = stream::cursor(&headers, query.after)?;
         return match pass {
-            Some(pass) => stream::begin(&app, reader, cursor, pass).await,
+            Some(pass) => stream::begin(&app, reader, granted, cursor, pass).await,
             None if method == Method::HEAD => Ok(stream::head().map(|()| Body::empty())),
             None => Err(ApiError::bad_value("Accept", "a stream is asked for by a GET without a body")),
         };
     }
     let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
     match query.after {
-        Some(after) => poll::answer(&app, reader, after, wait, pass).await,
+        Some(after) => poll::answer(&app, reader, granted, after, wait, pass).await,
         None => {
             let seen = app.tables.view(reader.table, reader.waiter.player).await?;
             Ok(Answer(show::state(&seen.view, &seen.online, Some(seen.committed_at_us))).into_response())

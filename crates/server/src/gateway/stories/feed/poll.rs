@@ -2,6 +2,7 @@
 
 use super::{Reader, shape};
 use crate::app::App;
+use crate::gateway::granted::{Granted, whole};
 use crate::gateway::listener::park::{CanPark, GiveUp, Parked, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::Waiting;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 pub(super) async fn answer(
     app: &App,
     reader: Reader,
+    granted: Granted,
     after: u64,
     wait: Duration,
     pass: Option<CanPark>,
@@ -34,7 +36,7 @@ pub(super) async fn answer(
     if let Some(answer) = (&mut waiting).now_or_never() {
         return Ok(shape::polled(table, &*answer?).map(Body::from));
     }
-    Ok(park_or_wait(pass, deadline, Polling { table, waiting }).await)
+    Ok(park_or_wait(pass, deadline, granted.to(Polling { table, waiting })).await)
 }
 
 /// A poll that waits: all that is kept of it.
@@ -47,7 +49,7 @@ impl Polling {
     fn shaped(&self, answer: Result<&crate::tables::FeedAnswer, ApiError>) -> Whole<Bytes> {
         match answer {
             Ok(answer) => shape::polled(self.table, answer),
-            Err(error) => shape::problem(error),
+            Err(error) => whole(error),
         }
     }
 }
@@ -68,7 +70,7 @@ impl Parked for Polling {
         let answer = ended.map_or_else(|| Err(unforeseen()), |answer| answer.map_err(ApiError::from));
         match answer {
             Ok(answer) => self.shaped(Ok(&answer)),
-            Err(error) => shape::problem(error),
+            Err(error) => whole(error),
         }
     }
 }

@@ -1,15 +1,11 @@
 //! What a table says to one who waits, as it travels: the answer of a poll, and the message of a stream or a socket.
 
 use super::super::{show, tell};
-use crate::gateway::problem::ApiError;
 use crate::tables::{Feed, FeedAnswer, Seen};
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use axum::response::IntoResponse;
 use bytes::Bytes;
 use engine::ids::{PlayerId, TableId};
 use engine::tables::News;
-use futures_util::FutureExt;
-use http_body_util::BodyExt;
 use serde::Serialize;
 use wire::api::{StoryFeed, StoryFeedTooOld, StoryMessage};
 use wire::problem::PROBLEM_JSON;
@@ -40,15 +36,6 @@ pub(super) fn polled(table: TableId, answer: &FeedAnswer) -> Response<Bytes> {
             response(gone, HeaderValue::from_static(PROBLEM_JSON), json(&body))
         }
     }
-}
-
-/// A refusal, whole.
-pub(super) fn problem(error: ApiError) -> Response<Bytes> {
-    let (parts, body) = error.into_response().into_parts();
-    // What was made in memory is all there.
-    let body =
-        body.collect().now_or_never().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    Response::from_parts(parts, body)
 }
 
 /// The message that says this, and the reader's place after it.

@@ -3,6 +3,7 @@
 use super::{Reader, shape};
 use crate::app::App;
 use crate::gateway::extract::Queried;
+use crate::gateway::granted::Granted;
 use crate::gateway::hangup::hang_up;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::Waiting;
@@ -31,7 +32,8 @@ pub(super) struct SocketQuery {
 /// What happens at a table, over a WebSocket
 ///
 /// The messages of the event stream, one a text frame: `news` when something happened, `view` first if there is no `after`, and
-/// whenever the cursor was too old. Send nothing.
+/// whenever the cursor was too old. Send nothing. The close code 1008 says that the viewer's token was deleted (`token_unknown`) or has
+/// expired (`token_expired`), two seconds after that at most.
 #[utoipa::path(get, path = "/api/stories/tables/{table}/socket", tag = "stories",
     params(
         ("table" = String, Path),
@@ -48,6 +50,7 @@ pub(super) struct SocketQuery {
 pub(super) async fn open_socket(
     State(app): State<App>,
     reader: Reader,
+    granted: Granted,
     Queried(query): Queried<SocketQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> ApiResult<Response> {
@@ -67,7 +70,7 @@ pub(super) async fn open_socket(
         .max_message_size(INCOMING_BYTES_MAX)
         .max_frame_size(INCOMING_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        tell(&app, reader, first, waiting, socket).await;
+        tell(&app, reader, granted, first, waiting, socket).await;
     }))
 }
 
@@ -79,9 +82,20 @@ enum Closing {
     Elsewhere,
 }
 
-async fn tell(app: &App, reader: Reader, first: Option<Bytes>, waiting: Waiting, mut socket: WebSocket) {
-    if let Closing::Elsewhere = go_on(app, reader, first, waiting, &mut socket).await {
-        hang_up(socket, close_code::RESTART, "the table is not here any more: connect again").await;
+async fn tell(
+    app: &App,
+    reader: Reader,
+    granted: Granted,
+    first: Option<Bytes>,
+    waiting: Waiting,
+    mut socket: WebSocket,
+) {
+    match granted.to(go_on(app, reader, first, waiting, &mut socket)).run().await {
+        Ok(Closing::Gone) => {}
+        Ok(Closing::Elsewhere) => {
+            hang_up(socket, close_code::RESTART, "the table is not here any more: connect again").await;
+        }
+        Err(why) => hang_up(socket, close_code::POLICY, ApiError::from(why).kind().1).await,
     }
 }
 

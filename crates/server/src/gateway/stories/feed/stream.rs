@@ -5,6 +5,7 @@
 
 use super::{Reader, shape};
 use crate::app::App;
+use crate::gateway::granted::Granted;
 use crate::gateway::listener::park::{CanPark, Park, Streamed};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::{TableError, Tables, Waiting};
@@ -37,7 +38,13 @@ pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Optio
 }
 
 /// Begins a stream after this cursor; without one, with the whole view.
-pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: CanPark) -> ApiResult<Response> {
+pub(super) async fn begin(
+    app: &App,
+    reader: Reader,
+    granted: Granted,
+    after: Option<u64>,
+    pass: CanPark,
+) -> ApiResult<Response> {
     let (after, first) = match after {
         Some(after) => (after, Bytes::from_static(RETRY)),
         None => {
@@ -48,7 +55,7 @@ pub(super) async fn begin(app: &App, reader: Reader, after: Option<u64>, pass: C
     };
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
     let streaming = Streaming { tables: app.tables.clone(), reader, state: State::Says(first, waiting) };
-    Ok(Park::stream(pass, head(), FEED_HEARTBEAT_EVERY, streaming))
+    Ok(Park::stream(pass, head(), FEED_HEARTBEAT_EVERY, granted.to(streaming)))
 }
 
 /// The head of a stream.

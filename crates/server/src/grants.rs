@@ -1,0 +1,269 @@
+//! What is open by a credential: a feed, a socket, a mover's connection. The credential may end before the connection does: a token
+//! is deleted, here or on another node; a guest's token expires. Whatever is open by it is revoked then.
+//!
+//! One registry and one task for the process, so that an open connection costs an entry here and no timer, channel or query of its
+//! own. Knows ids and times; what a revocation looks like to a client, each delivery says itself.
+
+use crate::app::App;
+use crate::metrics::Metrics;
+use engine::ids::{PlayerId, TokenId};
+use engine::limits::GRANTS_AT_A_READ_MAX;
+use engine::time::UnixMs;
+use futures_util::task::AtomicWaker;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use store::StoreError;
+
+/// How often it is looked whether the tokens by which something is open still exist: with the time of the read, within two seconds.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// A credential, without its secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CredentialId {
+    /// A token of an account. The store says whether there still is one.
+    Token(TokenId),
+    /// A guest's token, which is stored nowhere and ends by itself.
+    Guest {
+        /// When. First, so that those that end first are first.
+        expires_at: UnixMs,
+        /// Whose.
+        player: PlayerId,
+    },
+}
+
+/// Why a credential is good no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revoked {
+    /// The token was deleted.
+    Deleted,
+    /// The guest's token has expired.
+    Expired,
+}
+
+/// Something open that can be ended.
+pub trait Revocable: Send + Sync {
+    /// Ends it. Called once, outside of all locks of the registry.
+    fn revoke(&self, why: Revoked);
+}
+
+type Key = (CredentialId, u64);
+
+#[derive(Default)]
+struct Open {
+    holders: BTreeMap<Key, Weak<dyn Revocable>>,
+    numbers: u64,
+}
+
+/// Everything that is open in this process by a credential.
+pub struct Grants {
+    open: Mutex<Open>,
+    metrics: Arc<Metrics>,
+}
+
+impl Grants {
+    /// Nothing is open.
+    #[must_use]
+    pub fn new(metrics: Arc<Metrics>) -> Self {
+        Self { open: Mutex::default(), metrics }
+    }
+
+    /// Enters something that is open from now on, until the grant is dropped. Whether the credential still exists is found out at
+    /// the next look: it may have ended after it was checked.
+    #[must_use]
+    pub fn open(self: &Arc<Self>, credential: CredentialId, holder: Weak<dyn Revocable>) -> Grant {
+        let mut open = self.lock();
+        open.numbers += 1;
+        let key = (credential, open.numbers);
+        open.holders.insert(key, holder);
+        Grant(Box::new((self.clone(), key)))
+    }
+
+    /// Ends everything that is open by this credential.
+    pub fn revoke(&self, credential: CredentialId, why: Revoked) {
+        self.end((credential, 0)..=(credential, u64::MAX), why);
+    }
+
+    fn end(&self, keys: RangeInclusive<Key>, why: Revoked) {
+        let holders: Vec<_> = {
+            let mut open = self.lock();
+            let keys: Vec<Key> = open.holders.range(keys).map(|(key, _)| *key).collect();
+            keys.iter().filter_map(|key| open.holders.remove(key)).collect()
+        };
+        for holder in holders.iter().filter_map(Weak::upgrade) {
+            self.metrics.delivery_revoked();
+            holder.revoke(why);
+        }
+    }
+
+    fn expire(&self, now: UnixMs) {
+        let guest = |expires_at, player| CredentialId::Guest { expires_at, player: PlayerId(player) };
+        self.end((guest(UnixMs(i64::MIN), 0), 0)..=(guest(now, u128::MAX), u64::MAX), Revoked::Expired);
+    }
+
+    /// The tokens by which anything is open, each once.
+    fn tokens(&self) -> Vec<TokenId> {
+        let open = self.lock();
+        let (mut tokens, mut from) = (Vec::new(), (CredentialId::Token(TokenId(0)), 0));
+        // From token to token, not from entry to entry: one token may hold thousands open.
+        while let Some(((CredentialId::Token(token), _), _)) = open.holders.range(from..).next() {
+            tokens.push(*token);
+            from = (CredentialId::Token(*token), u64::MAX);
+        }
+        tokens
+    }
+
+    /// Whole even if a holder of the lock panicked: no update spans two entries.
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An entry of something that is open. Dropped, there is none any more.
+pub struct Grant(Box<(Arc<Grants>, Key)>);
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        let (grants, key) = &*self.0;
+        grants.lock().holders.remove(key);
+    }
+}
+
+/// Ends what has ended since the last look: one short read for every few thousand tokens by which something is open, and none where
+/// nothing is. While the store cannot be read, what is open stays open.
+///
+/// # Errors
+/// The store's.
+pub(crate) async fn look(app: App) -> Result<(), StoreError> {
+    app.grants.expire(app.clock.now());
+    for tokens in app.grants.tokens().chunks(GRANTS_AT_A_READ_MAX) {
+        let asked = tokens.to_vec();
+        let existing: BTreeSet<TokenId> =
+            app.store.read(move |reader| reader.existing_tokens(&asked)).await?.into_iter().collect();
+        for deleted in tokens.iter().filter(|token| !existing.contains(token)) {
+            app.grants.revoke(CredentialId::Token(*deleted), Revoked::Deleted);
+        }
+    }
+    Ok(())
+}
+
+const GOOD: u8 = 0;
+const DELETED: u8 = 1;
+const EXPIRED: u8 = 2;
+
+/// What a future is revoked by.
+#[derive(Default)]
+struct Signal {
+    state: AtomicU8,
+    waker: AtomicWaker,
+}
+
+impl Revocable for Signal {
+    fn revoke(&self, why: Revoked) {
+        let state = match why {
+            Revoked::Deleted => DELETED,
+            Revoked::Expired => EXPIRED,
+        };
+        self.state.store(state, Ordering::Release);
+        self.waker.wake();
+    }
+}
+
+/// Something open that is driven by a future, which hears of the revocation here.
+pub struct Watch {
+    signal: Arc<Signal>,
+    _grant: Grant,
+}
+
+impl Watch {
+    /// Enters something that is open by this credential.
+    #[must_use]
+    pub fn new(grants: &Arc<Grants>, credential: CredentialId) -> Self {
+        let signal = Arc::new(Signal::default());
+        let holder: Weak<Signal> = Arc::downgrade(&signal);
+        Self { signal, _grant: grants.open(credential, holder) }
+    }
+
+    /// Ready once it is revoked.
+    pub fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<Revoked> {
+        // Registered before looking: a revocation in between wakes.
+        self.signal.waker.register(context.waker());
+        match self.signal.state.load(Ordering::Acquire) {
+            GOOD => Poll::Pending,
+            EXPIRED => Poll::Ready(Revoked::Expired),
+            _ => Poll::Ready(Revoked::Deleted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+    use proptest::prelude::*;
+    use std::future::poll_fn;
+
+    fn grants() -> Arc<Grants> {
+        Arc::new(Grants::new(Arc::new(Metrics::default())))
+    }
+
+    fn guest(expires_at: i64, player: u128) -> CredentialId {
+        CredentialId::Guest { expires_at: UnixMs(expires_at), player: PlayerId(player) }
+    }
+
+    fn revoked(watch: &Watch) -> Option<Revoked> {
+        poll_fn(|context| watch.poll_revoked(context)).now_or_never()
+    }
+
+    #[test]
+    fn a_guest_ends_with_his_token_and_no_sooner() {
+        let grants = grants();
+        let [first, second, token] =
+            [guest(10, u128::MAX), guest(11, 0), CredentialId::Token(TokenId(1))].map(|id| Watch::new(&grants, id));
+        grants.expire(UnixMs(9));
+        assert_eq!(revoked(&first), None);
+        grants.expire(UnixMs(10));
+        assert_eq!([&first, &second, &token].map(revoked), [Some(Revoked::Expired), None, None]);
+    }
+
+    #[tokio::test]
+    async fn who_waits_is_woken() {
+        let grants = grants();
+        let watch = Watch::new(&grants, CredentialId::Token(TokenId(1)));
+        let waiting = tokio::spawn(async move { poll_fn(|context| watch.poll_revoked(context)).await });
+        tokio::task::yield_now().await;
+        grants.revoke(CredentialId::Token(TokenId(1)), Revoked::Deleted);
+        assert_eq!(waiting.await.unwrap(), Revoked::Deleted);
+    }
+
+    proptest! {
+        /// Whatever is opened, dropped and revoked: exactly what was open by a revoked credential ends, tokens are named once, and
+        /// nothing is kept of what is gone.
+        #[test]
+        fn what_is_open_by_a_revoked_credential_ends_and_nothing_else(steps in prop::collection::vec((0..3_u8, 0..6_u128), 1..60)) {
+            let grants = grants();
+            let mut open: Vec<(CredentialId, Watch, bool)> = Vec::new();
+            for (what, which) in steps {
+                let id = if which < 4 { CredentialId::Token(TokenId(which)) } else { guest(5, which) };
+                match what {
+                    0 => open.push((id, Watch::new(&grants, id), false)),
+                    1 => if let Some(at) = open.iter().position(|(other, ..)| *other == id) { drop(open.remove(at)) },
+                    _ => {
+                        grants.revoke(id, Revoked::Deleted);
+                        open.iter_mut().filter(|(other, ..)| *other == id).for_each(|(.., is_revoked)| *is_revoked = true);
+                    }
+                }
+                for (id, watch, is_revoked) in &open {
+                    prop_assert_eq!(revoked(watch).is_some(), *is_revoked, "{:?}", id);
+                }
+                let live = || open.iter().filter(|(.., is_revoked)| !is_revoked);
+                prop_assert_eq!(grants.lock().holders.len(), live().count());
+                let tokens: BTreeSet<_> = live().filter_map(|(id, ..)| if let CredentialId::Token(id) = id { Some(*id) } else { None }).collect();
+                prop_assert_eq!(grants.tokens(), tokens.into_iter().collect::<Vec<_>>());
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What is open by a token ends with the token: every delivery of a feed, at the node that has the table and at one that sends requests
+//! on to it, wherever the token is deleted. Two nodes here are two servers with listeners of their own on one database.
+
+use crate::house::House;
+use crate::lines::{Socket, Stream, listen_at};
+use engine::ids::PlayerId;
+use engine::rows::Purpose;
+use serde_json::{Value, json};
+use server::gateway::guests::Guest;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use store::{Backend, Database, Reader, StoreError};
+use tokio::net::TcpListener;
+use tokio::task::yield_now;
+
+/// The memory store, as if other processes shared it.
+#[derive(Clone)]
+struct Shared(MemoryDatabase);
+
+impl Database for Shared {
+    fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
+        self.0.writer()
+    }
+    fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
+        self.0.reader()
+    }
+    fn is_shared(&self) -> bool {
+        true
+    }
+    fn kind(&self) -> &'static str {
+        "shared memory"
+    }
+}
+
+struct Node {
+    house: House,
+    address: SocketAddr,
+}
+
+impl Node {
+    async fn open(database: Arc<dyn Database>) -> Self {
+        let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = door.local_addr().unwrap();
+        let house = House::open_with(database, |config| config.address = address).await;
+        tokio::spawn(server::chores::run(house.app.clone()));
+        listen_at(&house, door);
+        Self { house, address }
+    }
+
+    async fn feeds_held(&self, count: usize) {
+        while self.house.app.tables.totals().waiters != count {
+            yield_now().await;
+        }
+    }
+}
+
+/// A poll, a stream and a socket of one viewer.
+struct Feeds(Stream, Stream, Socket);
+
+impl Feeds {
+    async fn open(front: &Node, table: &str, after: u64, token: &str) -> Self {
+        let feed = format!("{table}/feed?after={after}");
+        Self(
+            Stream::ask(front.address, &format!("{feed}&wait=10m"), token, "*/*").await,
+            Stream::open(front.address, &feed, token).await,
+            Socket::open(front.address, &format!("{table}/socket?after={after}"), token).await,
+        )
+    }
+
+    async fn end(self, code: &str) {
+        let poll = self.0.until_end("}").await;
+        assert!(poll.starts_with("HTTP/1.1 401 ") && poll.contains(&format!("\"code\":\"{code}\"")), "{poll}");
+        assert!(poll.contains("www-authenticate: Bearer") || poll.contains("WWW-Authenticate: Bearer"), "{poll}");
+        let stream = self.1.until_end("\r\n0\r\n\r\n").await;
+        let last = stream.rsplit("event: problem\ndata: ").next().unwrap();
+        let problem: Value = serde_json::from_str(last.split('\n').next().unwrap()).unwrap();
+        assert_eq!((&problem["status"], &problem["code"]), (&json!(401), &json!(code)), "{stream}");
+        assert_eq!(self.2.close().await, (1008, code.to_owned()));
+    }
+}
+
+async fn token(house: &House) -> (String, String) {
+    let made = house.call("POST /api/tokens").json(&json!({ "name": "feeds" })).check("201").await.body;
+    let text = |member: &str| made[member].as_str().unwrap().to_owned();
+    (text("id"), text("secret"))
+}
+
+/// A table at `home`, followed at `front`, by a token that is deleted at `by`.
+async fn check(home: &Node, front: &Node, by: &Node) {
+    let (id, secret) = token(&home.house).await;
+    let opened = home.house.call("POST /api/stories/games").by(&secret).json(&json!({})).check("201").await.body;
+    let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
+    let after = opened["seq"].as_u64().unwrap();
+    let feeds = Feeds::open(front, &table, after, &secret).await;
+    // Of the same account by another token, and of nobody.
+    let mut other = Stream::open(front.address, &format!("{table}/feed?after={after}"), "player").await;
+    let mut visitor = Stream::open(front.address, &format!("{table}/feed?after=1"), "").await;
+    home.feeds_held(5).await;
+    by.house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
+    feeds.end("token_unknown").await;
+    assert_eq!(home.house.sample("gauntlet_deliveries_revoked_total"), 3);
+    let game = opened["game"]["id"].as_str().unwrap();
+    home.house
+        .call(&format!("POST /api/stories/games/{game}/bots"))
+        .json(&json!({ "are_on": true }))
+        .check("200")
+        .await;
+    other.until(after + 1).await;
+    visitor.until(2).await;
+}
+
+#[tokio::test]
+async fn a_deleted_token_ends_its_feeds() {
+    let node = Node::open(Arc::new(MemoryDatabase::new())).await;
+    check(&node, &node, &node).await;
+}
+
+#[tokio::test]
+async fn a_token_deleted_on_another_node_ends_its_feeds() {
+    let database = Arc::new(Shared(MemoryDatabase::new()));
+    let (home, other) = (Node::open(database.clone()).await, Node::open(database).await);
+    check(&home, &home, &other).await;
+}
+
+#[tokio::test]
+async fn a_deleted_token_ends_feeds_that_were_sent_on() {
+    let database = Arc::new(Shared(MemoryDatabase::new()));
+    let (home, other) = (Node::open(database.clone()).await, Node::open(database).await);
+    check(&home, &other, &other).await;
+}
+
+#[tokio::test]
+async fn a_guests_feeds_end_with_the_token() {
+    let node = Node::open(Arc::new(MemoryDatabase::new())).await;
+    let opened = node.house.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
+    let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
+    let app = &node.house.app;
+    let expires_at = app.clock.now().after(Duration::from_secs(3));
+    let guest = Guest { player: PlayerId(7), name: "Gus".to_owned(), purpose: Purpose::Use, expires_at };
+    let token = app.guests.token(&app.store, &guest).await.unwrap();
+    Feeds::open(&node, &table, 1, &token).await.end("token_expired").await;
+}
