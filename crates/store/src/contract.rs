@@ -147,8 +147,14 @@ pub trait Reader: Send {
     fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError>;
     /// The answer remembered for a player's idempotency key with its request's fingerprint.
     fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
-    /// Worlds with their owners at `now`, in the order of their ids, those that are over included until they are forgotten.
-    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError>;
+    /// Worlds that are not over at `now` and that the viewer may enter, with their owners, in the order of their ids.
+    fn worlds(
+        &mut self,
+        after: Option<WorldId>,
+        limit: usize,
+        viewer: Option<PlayerId>,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError>;
     /// One world.
     fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError>;
     /// The world of this name.

@@ -74,7 +74,7 @@ async fn the_whole_table() {
         ("GET /api/hunters/{id}", "......."),
         ("GET /api/admin/aggregator", "??xx..."),
         ("POST /api/admin/aggregator", "??xx..."),
-        ("GET /api/worlds", "......."),
+        ("GET /api/worlds", ".?....."),
         ("POST /api/worlds", "??xx..."),
         ("GET /api/worlds/{id}", "......."),
         ("GET /api/worlds/{id}/sections", "......."),

@@ -2,7 +2,14 @@
 
 use crate::house::House;
 use crate::{Guest, column, open};
+use engine::commands::{Command, WorldCommand};
+use engine::ids::WorldId;
 use engine::limits::WORLDS_PER_PLAYER_MAX;
+use engine::rows::{Admission, WorldKind, WorldRow};
+use engine::time::UnixMs;
+use engine::worlds::settings_to_bytes;
+use rules::chance::Seed;
+use rules::world::Settings;
 use serde_json::{Value, json};
 
 async fn make(house: &House, token: &str, wanted: Value, want: &str) -> Value {
@@ -91,4 +98,54 @@ async fn the_lobby_shows_what_ends_last_first() {
     let second = house.call(&format!("GET {next}")).by("").check("200").await;
     assert_eq!(column(&second.body, "name"), ["short"]);
     assert!(!second.headers.contains_key("link"));
+}
+
+/// What is over, and what the caller may not enter, stands in no list of worlds, and no page of it is short for that.
+#[tokio::test]
+async fn worlds_are_listed_to_those_who_may_enter() {
+    let house = open().await;
+    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let make = |name: &'static str, admission: &'static str| {
+        let wanted = json!({ "name": name, "admission": admission });
+        let call = house.call("POST /api/hunts").by(&ann.token).json(&wanted);
+        async move { call.check("201").await }
+    };
+    for (name, admission) in [("open-1", "everybody"), ("closed", "joined"), ("open-2", "everybody")] {
+        make(name, admission).await;
+    }
+    let over = WorldRow {
+        id: WorldId(1),
+        name: "over".parse().unwrap(),
+        kind: WorldKind::Hunt,
+        settings: settings_to_bytes(&Settings::default()),
+        seed: Seed(7),
+        creator: None,
+        created_at: UnixMs(0),
+        ends_at: Some(UnixMs(1)),
+        admission: Admission::Everybody,
+        players_max: 0,
+    };
+    house.commit(Command::World(WorldCommand::Ensure { row: over, members: Vec::new() })).await;
+    // Of those made in the same millisecond, either may be first.
+    let listed = async |token: &str, limit: usize| {
+        let (mut names, mut next) = (Vec::new(), Some(format!("/api/worlds?limit={limit}")));
+        while let Some(path) = next {
+            let page = house.call(&format!("GET {path}")).by(token).check("200").await;
+            let rows = column(&page.body, "name");
+            next =
+                page.headers.get("link").map(|link| link.to_str().unwrap()[1..].split('>').next().unwrap().to_owned());
+            assert!(rows.len() == limit || next.is_none(), "{rows:?}");
+            names.extend(rows.into_iter().map(str::to_owned));
+        }
+        names.sort();
+        names
+    };
+    for limit in [1, 2, 100] {
+        assert_eq!(listed("", limit).await, ["open-1", "open-2"]);
+        assert_eq!(listed(&ben.token, limit).await, ["open-1", "open-2"]);
+        assert_eq!(listed(&ann.token, limit).await, ["closed", "open-1", "open-2"]);
+    }
+    house.call("GET /api/worlds").by("gst_forged").check("401 token_unknown").await;
+    house.call("POST /api/hunts/closed/join").by(&ben.token).check("200").await;
+    assert_eq!(listed(&ben.token, 2).await, ["closed", "open-1", "open-2"]);
 }

@@ -195,8 +195,14 @@ impl Reader for Handle {
     fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
         Ok(self.0.lock().stories.answer(player, key))
     }
-    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError> {
-        Ok(self.0.lock().world_entries(after, limit, now))
+    fn worlds(
+        &mut self,
+        after: Option<WorldId>,
+        limit: usize,
+        viewer: Option<PlayerId>,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        Ok(self.0.lock().world_entries(after, limit, (viewer, now)))
     }
     fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {
         Ok(self.0.lock().world_entry(id, now))

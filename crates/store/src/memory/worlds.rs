@@ -6,8 +6,8 @@ use crate::laws::worlds::Versions;
 use engine::commands::{Aggregate, ClaimedWorld, HunterDelta, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{PlayerId, WorkerId, WorldId, WorldName};
 use engine::rows::{
-    HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind, WorldLogPage,
-    WorldLogRow, WorldOwner, WorldRow,
+    Admission, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind,
+    WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
 };
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
@@ -277,8 +277,20 @@ impl Tables {
         self.worlds.named(name).map(|entry| self.entry_of(entry, now))
     }
 
-    pub(super) fn world_entries(&self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Vec<WorldEntry> {
-        let entries = self.worlds.worlds.iter().filter(|(id, _)| after.is_none_or(|after| **id > after));
+    pub(super) fn world_entries(
+        &self,
+        after: Option<WorldId>,
+        limit: usize,
+        (viewer, now): (Option<PlayerId>, UnixMs),
+    ) -> Vec<WorldEntry> {
+        let may_enter = |entry: &Entry| {
+            let has_joined = || viewer.is_some_and(|viewer| entry.members.contains_key(&viewer));
+            entry.row.admission == Admission::Everybody || has_joined()
+        };
+        let is_listed = |(id, entry): &(&WorldId, &Entry)| {
+            after.is_none_or(|after| **id > after) && !entry.row.is_over(now) && may_enter(entry)
+        };
+        let entries = self.worlds.worlds.iter().filter(is_listed);
         entries.take(limit).map(|(_, entry)| self.entry_of(entry, now)).collect()
     }
 

@@ -204,7 +204,8 @@ fn lists_of_worlds_are_walked_in_their_order() {
     let worker = "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN";
     check_world("world", &["SEARCH w USING PRIMARY KEY (id=?)", worker]);
     check_world("world of a name", &["SEARCH w USING INDEX sqlite_autoindex_worlds_2 (name=?)", worker]);
-    check_world("worlds", &["SEARCH w USING PRIMARY KEY (id>?)", worker]);
+    let joined = "SEARCH m USING PRIMARY KEY (world_id=? AND player=?)";
+    check_world("worlds", &["SEARCH w USING PRIMARY KEY (id>?)", joined, worker]);
     let lobby = "SEARCH w USING INDEX worlds_by_end (ends_at>? AND (ends_at,id)<(?,?))";
     check_world("hunts", &[lobby, worker]);
     check_world("log", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);

@@ -210,8 +210,14 @@ impl Reader for SqliteReader {
         stories::answer(self.session(), player, key)
     }
 
-    fn worlds(&mut self, after: Option<WorldId>, limit: usize, now: UnixMs) -> Result<Vec<WorldEntry>, StoreError> {
-        worlds::worlds(self.session(), after, limit, now)
+    fn worlds(
+        &mut self,
+        after: Option<WorldId>,
+        limit: usize,
+        viewer: Option<PlayerId>,
+        now: UnixMs,
+    ) -> Result<Vec<WorldEntry>, StoreError> {
+        worlds::worlds(self.session(), after, limit, (viewer, now))
     }
 
     fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError> {

@@ -186,13 +186,20 @@ pub(crate) fn worlds_are_listed_by_id(database: &dyn Database) {
         held.did(ensure(&plaza(n), &[]), world_is(&plaza(n)));
     }
     held.own_world(1, 2);
-    let mut page = |after: Option<u128>, limit| {
-        let page = held.reader.worlds(after.map(world_id), limit, at(0)).unwrap();
+    let closed = WorldRow { admission: Admission::Joined, ..plaza(4) };
+    held.did(ensure(&closed, &[7]), world_is(&closed));
+    let over = WorldRow { ends_at: Some(at(0)), ..plaza(5) };
+    held.did(ensure(&over, &[]), world_is(&over));
+    let mut page_of = |viewer: Option<u128>, after: Option<u128>, limit| {
+        let page = held.reader.worlds(after.map(world_id), limit, viewer.map(player_id), at(0)).unwrap();
         page.into_iter().map(|entry| (entry.row.id, entry.owner.is_some())).collect::<Vec<_>>()
     };
+    let mut page = |after, limit| page_of(None, after, limit);
     assert_eq!(page(None, 2), [(world_id(1), false), (world_id(2), true)]);
     assert_eq!(page(Some(2), 2), [(world_id(3), false)]);
-    assert_eq!(page(Some(3), 2), []);
+    assert_eq!(page(Some(3), 2), [], "one is closed, the other over");
+    assert_eq!(page_of(Some(8), Some(3), 2), []);
+    assert_eq!(page_of(Some(7), Some(3), 2), [(world_id(4), false)]);
 }
 
 pub(crate) fn the_lobby_has_hunts_that_are_not_over(database: &dyn Database) {

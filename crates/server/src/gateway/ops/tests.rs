@@ -82,7 +82,7 @@ impl Reader for ShakyReader {
         story_history(before: Option<engine::rows::GameCursor>, limit: usize) -> Vec<engine::rows::GameRow>;
         standings(players: &[engine::ids::PlayerId]) -> Vec<(engine::ids::PlayerId, engine::tables::Standing)>;
         story_answer(player: engine::ids::PlayerId, key: &str) -> Option<store::RememberedAnswer>;
-        worlds(after: Option<engine::ids::WorldId>, limit: usize, now: engine::time::UnixMs) -> Vec<engine::rows::WorldEntry>;
+        worlds(after: Option<engine::ids::WorldId>, limit: usize, viewer: Option<engine::ids::PlayerId>, now: engine::time::UnixMs) -> Vec<engine::rows::WorldEntry>;
         world(id: engine::ids::WorldId, now: engine::time::UnixMs) -> Option<engine::rows::WorldEntry>;
         world_named(name: &engine::ids::WorldName, now: engine::time::UnixMs) -> Option<engine::rows::WorldEntry>;
         world_log(id: engine::ids::WorldId, from: u32, limit: usize) -> Option<engine::rows::WorldLogPage>;

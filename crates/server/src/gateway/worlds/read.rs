@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::gateway::extract::{Id, Queried};
 use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::stories::who::Looking;
 use crate::worlds::{Door, VisitError};
 use axum::Json as Answer;
 use axum::extract::State;
@@ -32,16 +33,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// List worlds
 ///
-/// Those that are not over. `address` names the server that has one, where that is another one.
+/// Those that are not over and that the caller may enter: without a token those that are for everybody, with one also those that the caller
+/// has joined or was matched for. `address` names the server that has one, where that is another one.
 #[utoipa::path(get, path = "/api/worlds", tag = "worlds", params(PageQuery), responses(
     (status = 200, description = "A page of worlds, 20 when no limit is given.", body = Vec<WorldView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 async fn list_worlds(
     State(app): State<App>,
+    Looking(viewer): Looking,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<WorldView>>)> {
     let (limit, after, now) = (page.limit(PAGE_DEFAULT)?, page.after::<WorldId>()?, app.clock.now());
-    let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, now)).await?;
+    let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, viewer, now)).await?;
     let (entries, has_more) = cut(entries, limit);
     let last = entries.last().filter(|_| has_more).map(|entry| entry.row.id);
     let worlds = legible(entries.into_iter().map(|entry| show::world(&app, entry)));

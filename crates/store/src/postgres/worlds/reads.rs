@@ -50,7 +50,11 @@ pub(super) fn by_name() -> String {
 }
 
 pub(super) fn page() -> String {
-    entries("WHERE w.id > $2 ORDER BY w.id LIMIT $3")
+    entries(
+        "WHERE w.id > $2 AND w.ends_at > $1 AND (w.admission = 'everybody' OR EXISTS (
+             SELECT 1 FROM world_members m WHERE m.world_id = w.id AND m.player = $4))
+         ORDER BY w.id LIMIT $3",
+    )
 }
 
 pub(super) fn lobby_page() -> String {
@@ -99,11 +103,12 @@ pub(in crate::postgres) fn worlds(
     session: &mut Session,
     after: Option<WorldId>,
     limit: usize,
-    now: UnixMs,
+    (viewer, now): (Option<PlayerId>, UnixMs),
 ) -> Result<Vec<WorldEntry>, Trouble> {
     // No world has the id 0.
     let after = PgId(after.map_or(0, |after| after.0));
-    session.all(&page(), &[&now.0, &after, &(limit as i64)], |row| rows::entry(row))
+    let viewer = viewer.map(|viewer| PgId(viewer.0));
+    session.all(&page(), &[&now.0, &after, &(limit as i64), &viewer], |row| rows::entry(row))
 }
 
 /// The session is a snapshot.

@@ -52,7 +52,11 @@ pub(super) fn by_name() -> String {
 }
 
 pub(super) fn page() -> String {
-    entries("WHERE w.id > ?2 ORDER BY w.id LIMIT ?3")
+    entries(
+        "WHERE w.id > ?2 AND w.ends_at > ?1 AND (w.admission = 'everybody' OR EXISTS (
+             SELECT 1 FROM world_members m WHERE m.world_id = w.id AND m.player = ?4))
+         ORDER BY w.id LIMIT ?3",
+    )
 }
 
 pub(super) fn lobby_page() -> String {
@@ -101,11 +105,12 @@ pub(in crate::sqlite) fn worlds(
     session: Session<'_>,
     after: Option<WorldId>,
     limit: usize,
-    now: UnixMs,
+    (viewer, now): (Option<PlayerId>, UnixMs),
 ) -> Result<Vec<WorldEntry>, StoreError> {
     // No bytes sort before any 16.
     let after = after.map_or_else(Vec::new, |after| after.to_bytes().into());
-    session.all(&page(), (now.0, after, limit as i64), |row| rows::entry(row))
+    let viewer = viewer.map(PlayerId::to_bytes);
+    session.all(&page(), (now.0, after, limit as i64, viewer), |row| rows::entry(row))
 }
 
 /// The session is a snapshot.
