@@ -18,7 +18,7 @@ pub struct Game {
     /// Id of the game.
     #[serde(rename = "ID")]
     pub id: String,
-    /// `pending`, `running` or `complete`.
+    /// `pending`, `running`, `complete`; `stopped` of a game that was cancelled, `error` of one that failed.
     pub status: String,
     /// Cells from left to right.
     pub width: u8,

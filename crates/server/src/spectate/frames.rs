@@ -105,7 +105,9 @@ fn game(spec: &MatchSpec, state: State) -> Game {
     let status = match state {
         State::Waiting => "pending",
         State::Running => "running",
-        State::Finished | State::Failed | State::Cancelled => "complete",
+        State::Finished => "complete",
+        State::Failed => "error",
+        State::Cancelled => "stopped",
     };
     let ruleset = spec.rules.ruleset.name().to_owned();
     Game {

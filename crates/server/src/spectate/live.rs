@@ -9,6 +9,7 @@ use axum::extract::State as Shared;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use engine::ids::MatchId;
+use engine::matches::life::State;
 use engine::matches::spec::MatchSpec;
 use engine::rows::LogPage;
 use std::time::Duration;
@@ -29,6 +30,8 @@ const READ_BUFFER_BYTES: usize = 1_024;
 const INCOMING_BYTES_MAX: usize = 4_096;
 
 /// All frames of a game, then each new one as it is played, then `game_end`. A viewer that reconnects gets them all again.
+///
+/// Of a game that was cancelled, or has failed, an `error` says so before `game_end`.
 #[utoipa::path(
     get, path = "/api/games/{id}/events", tag = "spectators",
     params(("id" = String, Path, description = "Id of the game")),
@@ -62,8 +65,8 @@ pub(crate) async fn watch_events(
 
 /// Why a viewer's socket is closed.
 enum Closing {
-    /// Everything was shown.
-    Over,
+    /// Everything was shown; why, where the game has no result.
+    Over(Option<&'static str>),
     /// The viewer left, or takes nothing any more.
     Gone,
     /// This process leaves: the viewer should come back, to another.
@@ -76,12 +79,10 @@ async fn watch(app: &App, spec: MatchSpec, mut socket: WebSocket) {
     let closing = show(app, spec, &mut socket).await;
     let (events, code, reason) = match closing {
         Closing::Gone => return,
-        Closing::Over => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
+        Closing::Over(None) => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
+        Closing::Over(Some(why)) => (error_and_end(why), close_code::NORMAL, why),
         Closing::Draining => (vec![], close_code::RESTART, "the server restarts: connect again"),
-        Closing::Failed(message) => {
-            let error = Event::Error(ErrorMessage { message });
-            (vec![error, Event::GameEnd(Nothing {})], close_code::ERROR, "the game cannot be shown")
-        }
+        Closing::Failed(why) => (error_and_end(&why), close_code::ERROR, "the game cannot be shown"),
     };
     for event in &events {
         if send(&mut socket, text(event)).await.is_err() {
@@ -89,6 +90,19 @@ async fn watch(app: &App, spec: MatchSpec, mut socket: WebSocket) {
         }
     }
     hang_up(socket, code, reason).await;
+}
+
+fn error_and_end(why: &str) -> Vec<Event> {
+    vec![Event::Error(ErrorMessage { message: why.to_owned() }), Event::GameEnd(Nothing {})]
+}
+
+/// Why a game that has ended has no result, if it has none.
+fn without_result(state: State) -> Option<&'static str> {
+    match state {
+        State::Waiting | State::Running | State::Finished => None,
+        State::Cancelled => Some("this game was cancelled: it has no result"),
+        State::Failed => Some("this game failed: it has no result"),
+    }
 }
 
 /// Registers, then looks; after each ring looks again.
@@ -105,11 +119,11 @@ async fn show(app: &App, spec: MatchSpec, socket: &mut WebSocket) -> Closing {
         let from = tape.version();
         match app.store.read(move |reader| reader.log(id, from, PAGE_ENTRIES)).await {
             // Retired while it was watched.
-            Ok(None) => return Closing::Over,
+            Ok(None) => return Closing::Over(None),
             Ok(Some(page)) => match show_page(&mut tape, &page, socket).await {
                 Err(closing) => return closing,
                 Ok(()) if tape.version() < page.version => continue,
-                Ok(()) if page.state.is_ended() => return Closing::Over,
+                Ok(()) if page.state.is_ended() => return Closing::Over(without_result(page.state)),
                 Ok(()) => {}
             },
             // The store is away: what is saved is still there when it is back.

@@ -39,7 +39,7 @@ async fn cancel(house: &House, spec: &MatchSpec) {
 /// There: a viewer of a failed game waited for ever.
 #[tokio::test]
 async fn a_failed_match_has_an_end() {
-    check(async |_, scribe| scribe.fail().await, 4, &["game_end"], NORMAL).await;
+    check(async |_, scribe| scribe.fail().await, 4, &["error", "game_end"], NORMAL).await;
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_match_that_is_called_off_has_an_end() {
     let early = Viewer::watch(&house, spec.id).await;
     house.wait_for_watched(1).await;
     cancel(&house, &spec).await;
-    let want = Heard { frames: Vec::new(), events: vec!["game_end".to_owned()], code: NORMAL };
+    let want = Heard { frames: Vec::new(), events: ["error", "game_end"].map(str::to_owned).into(), code: NORMAL };
     assert_eq!(early.hear_out().await, want);
     assert_eq!(Viewer::watch(&house, spec.id).await.hear_out().await, want);
 }
