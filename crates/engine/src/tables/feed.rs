@@ -120,10 +120,6 @@ impl Window {
         self.told.shrink_to_fit();
     }
 
-    pub(super) fn committed_at_us(&self) -> Option<i64> {
-        self.told.back().map(|told| told.committed_at_us)
-    }
-
     /// What a viewer who got `seq` events in all has not seen when he has seen `after`.
     pub(super) fn since(&self, viewer: Option<PlayerId>, after: u64, seq: u64) -> Feed {
         let Some(missing) = seq.checked_sub(after) else { return Feed::TooOld };

@@ -315,7 +315,8 @@ impl State {
     fn is_progress(&self, entry: &Entry) -> bool {
         let Some(game) = self.live() else { return true };
         match entry {
-            Entry::Left { .. } => false,
+            // Only the storyteller may know of an invitation, and everybody sees when the game ends.
+            Entry::Left { .. } | Entry::Invited { .. } => false,
             Entry::Joined { hand, .. } => !game.left().hands.iter().any(|left| left.hand == *hand),
             Entry::Picked { player, .. } => game.player(*player).is_some_and(|player| !player.is_used),
             Entry::Voted { player, .. } => game.player(*player).is_some_and(|player| player.vote.is_none()),

@@ -241,12 +241,6 @@ impl Table {
         u64::from(self.state.public_events) + person.map_or(0, |person| u64::from(person.private_events))
     }
 
-    /// When the last entry was committed, in microseconds since the Unix epoch. For one that was read from the log, when it was decided.
-    #[must_use]
-    pub fn committed_at_us(&self) -> i64 {
-        self.window.committed_at_us().unwrap_or(self.state.last_at.0.saturating_mul(1_000))
-    }
-
     fn scene<'a>(&'a self, now: UnixMs, is_present: &'a dyn Fn(PlayerId) -> bool) -> Scene<'a> {
         Scene { state: &self.state, now: now.max(self.state.last_at), is_present }
     }

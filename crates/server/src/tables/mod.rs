@@ -126,8 +126,6 @@ pub struct Acted {
 pub struct Seen {
     /// What this viewer may know.
     pub view: Box<TableView>,
-    /// When the table last changed, in microseconds since the Unix epoch.
-    pub committed_at_us: i64,
     /// Members that are present.
     pub online: Vec<PlayerId>,
 }

@@ -10,6 +10,7 @@ mod house;
 mod crowds;
 mod documented;
 mod enter;
+mod hidden;
 mod input;
 mod lines;
 mod lists;

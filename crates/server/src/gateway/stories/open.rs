@@ -104,5 +104,5 @@ async fn opened_before(app: &App, sitter: &Sitter, table: TableId) -> ApiResult<
     let is_it = seen.view.game.as_ref().is_some_and(|game| {
         game.storyteller == Some(player) && game.phase == engine::tables::Phase::Create && game.id.number > FIRST
     });
-    Ok(is_it.then(|| show::state(&seen.view, &seen.online, Some(seen.committed_at_us))))
+    Ok(is_it.then(|| show::state(&seen.view, &seen.online, None)))
 }

@@ -73,7 +73,7 @@ async fn get_table(
     Id(table): Id<TableId>,
 ) -> ApiResult<Answer<StoryState>> {
     let seen = app.tables.view(table, viewer).await?;
-    Ok(Answer(show::state(&seen.view, &seen.online, Some(seen.committed_at_us))))
+    Ok(Answer(show::state(&seen.view, &seen.online, None)))
 }
 
 /// A game, as this viewer sees it.
@@ -81,7 +81,7 @@ pub(super) async fn game(app: &App, id: GameId, viewer: Option<PlayerId>) -> Api
     if let Some(seen) = app.tables.view_here(id.table, viewer).await
         && shows(&seen.view, id)
     {
-        return Ok(show::state(&seen.view, &seen.online, Some(seen.committed_at_us)));
+        return Ok(show::state(&seen.view, &seen.online, None));
     }
     let (_, record) = row(app, id).await?;
     if let Some(record) = record {
@@ -89,7 +89,7 @@ pub(super) async fn game(app: &App, id: GameId, viewer: Option<PlayerId>) -> Api
     }
     let seen = app.tables.view(id.table, viewer).await?;
     if shows(&seen.view, id) {
-        return Ok(show::state(&seen.view, &seen.online, Some(seen.committed_at_us)));
+        return Ok(show::state(&seen.view, &seen.online, None));
     }
     // It has ended, and the table gone on, between the two looks.
     let (_, record) = row(app, id).await?;

@@ -252,6 +252,6 @@ impl Slot {
     fn seen(&self, viewer: Option<PlayerId>) -> Result<Seen, TableError> {
         let table = self.table.as_ref().ok_or(TableError::NotServing)?;
         let view = guarded(self.id, || Box::new(table.view(viewer)))?;
-        Ok(Seen { view, committed_at_us: table.committed_at_us(), online: self.online() })
+        Ok(Seen { view, online: self.online() })
     }
 }

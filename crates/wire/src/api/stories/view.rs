@@ -16,7 +16,8 @@ pub struct StoryState {
     /// behind.
     #[schema(required)]
     pub seq: Option<u64>,
-    /// When the change that this answers was saved, in microseconds since 1970-01-01T00:00:00Z; null where nothing changed.
+    /// When the change that this answers was saved, in microseconds since 1970-01-01T00:00:00Z; null where nothing was changed, and so
+    /// always for who only looks.
     #[schema(required)]
     pub committed_at_us: Option<i64>,
     /// The game asked for, or the table's last one.
@@ -122,7 +123,7 @@ pub struct StoryGame {
     pub countdown_at: Option<Timestamp>,
     /// How long a countdown takes in this phase, in milliseconds.
     pub countdown_ms: i64,
-    /// When the game goes on, or is canceled, if nobody does anything.
+    /// When the game goes on, or is canceled, if nobody does anything that everybody sees.
     #[schema(required)]
     pub inactive_at: Option<Timestamp>,
     /// By when the storyteller of a next game must take the next step towards the story.

@@ -114,7 +114,7 @@ async fn get_feed(
         Some(after) => poll::answer(&app, reader, granted, after, wait, pass).await,
         None => {
             let seen = app.tables.view(reader.table, reader.waiter.player).await?;
-            Ok(Answer(show::state(&seen.view, &seen.online, Some(seen.committed_at_us))).into_response())
+            Ok(Answer(show::state(&seen.view, &seen.online, None)).into_response())
         }
     }
 }

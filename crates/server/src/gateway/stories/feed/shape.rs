@@ -48,7 +48,7 @@ pub(super) fn message(table: TableId, answer: &FeedAnswer) -> (u64, Bytes) {
 
 /// The message with which a reader without a cursor begins.
 pub(super) fn first(seen: &Seen) -> (u64, Bytes) {
-    let view = show::state(&seen.view, &seen.online, Some(seen.committed_at_us));
+    let view = show::state(&seen.view, &seen.online, None);
     (seen.view.seq, json(&StoryMessage::View(Box::new(view))))
 }
 
