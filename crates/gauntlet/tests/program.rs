@@ -253,3 +253,40 @@ fn a_server_that_may_hold_hardly_a_file_open_says_what_it_needs() {
         check_refused(&output, 1, &["may hold 48 files open", "needs 64", "ulimit -Hn"]);
     }
 }
+
+/// The smallest scenario with a feed; nobody listens at its target.
+const WITH_FEED: &str = r#"format = 1
+name = "checked"
+summary = "Asks for every row of a file"
+[target]
+url = "http://127.0.0.1:9"
+[feed.users]
+file = "users.csv"
+[[phase]]
+name = "p"
+arrivals = { batch = 3 }
+in_flight_max = 2
+journey = "j"
+[[journey]]
+name = "j"
+[[journey.step]]
+request = "GET /{{feed.users.name}}"
+[gates]
+"j.errors" = "= 0"
+"#;
+
+#[test]
+fn a_scenario_is_checked_with_its_files_and_nothing_is_sent() {
+    let folder = Folder::new();
+    folder.write("trial.toml", WITH_FEED);
+    let check = |flags: &str| folder.gauntlet(&format!("run trial.toml {flags}")).output().unwrap();
+    let missing = ["nothing was sent", "line 7: `feed.users.file` cannot be read: users.csv"];
+    check_refused(&check("--check"), 2, &missing);
+    check_refused(&check(""), 2, &missing);
+    folder.write("users.csv", "nmae\nann\n");
+    check_refused(&check("--check"), 2, &["line 7: `feed.users.file`", "has no column `name`", "it has nmae"]);
+    folder.write("users.csv", "name\nann\n");
+    let checked = check("--check");
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+    assert_eq!(text(&checked.stdout), "checked can be run: 1 phase, 1 journey, 1 gate, 1 feed; nothing was sent\n");
+}

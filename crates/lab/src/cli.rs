@@ -14,9 +14,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
 use crate::guard::Guard;
-use crate::limits::INTERRUPT_DRAIN;
+use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
 use crate::report::{Screen, summary};
-use crate::scenario::{Base, Document, Scenario, builtin, builtins};
+use crate::scenario::{Base, Document, Feed, Mistakes, Rows, Scenario, builtin, builtins};
 use crate::signals::Signals;
 use crate::trial::{CouldNotRun, Finished, Trial, cut_off};
 
@@ -57,6 +57,9 @@ pub struct RunArgs {
     /// List the built-in scenarios
     #[arg(long)]
     pub list: bool,
+    /// Read the scenario, its settings and its files, say what is wrong in them, and send nothing
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Why there is no finished trial.
@@ -83,6 +86,15 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
         say(&listing());
         return ExitCode::SUCCESS;
     }
+    if args.check {
+        return match assemble(&args) {
+            Ok(assembled) => {
+                say(&can_be_run(&assembled.scenario));
+                ExitCode::SUCCESS
+            }
+            Err(stopped) => stopped.exit(),
+        };
+    }
     if let Some(dir) = cut_off(&args.out, SystemTime::now()).filter(|_| !args.quiet) {
         let _ = writeln!(std::io::stderr(), "{}", told_of(&dir));
     }
@@ -92,10 +104,32 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
             say(&summary(&finished.run, &finished.dir, colour));
             ExitCode::from(finished.run.verdict.exit_code())
         }
-        Err(Stopped::Usage(message)) => fail(USAGE, &message),
-        Err(Stopped::CouldNotRun(message)) => fail(COULD_NOT_RUN, &message),
-        Err(Stopped::Killed(dir)) => fail(INTERRUPTED, &ended_at_once(dir.as_deref())),
+        Err(stopped) => stopped.exit(),
     }
+}
+
+impl Stopped {
+    /// Says it on the terminal.
+    fn exit(self) -> ExitCode {
+        match self {
+            Self::Usage(message) => fail(USAGE, &message),
+            Self::CouldNotRun(message) => fail(COULD_NOT_RUN, &message),
+            Self::Killed(dir) => fail(INTERRUPTED, &ended_at_once(dir.as_deref())),
+        }
+    }
+}
+
+/// What `--check` answers for a scenario without a mistake.
+fn can_be_run(scenario: &Scenario) -> String {
+    let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    format!(
+        "{} can be run: {}, {}, {}, {}; nothing was sent\n",
+        scenario.name,
+        count(scenario.phases.len(), "phase", "phases"),
+        count(scenario.journeys.len(), "journey", "journeys"),
+        count(scenario.gates.len(), "gate", "gates"),
+        count(scenario.feeds.len(), "feed", "feeds"),
+    )
 }
 
 impl Runner {
@@ -111,13 +145,13 @@ impl Runner {
 
     /// Checks the scenario of these arguments and puts the target through it.
     pub(crate) fn carry_out(&mut self, args: RunArgs) -> Result<Finished, Stopped> {
-        let (document, scenario) = assemble(&args)?;
+        let Assembled { document, scenario, feeds } = assemble(&args)?;
         let (interrupt, interrupted) = watch::channel(false);
         let trial = Trial {
             scenario,
             text: document.text().to_owned(),
             recipe: document.recipe(),
-            beside: beside(&args),
+            feeds,
             hash: document.hash(),
             text_hash: document.text_hash(),
             settings: document.settings().to_vec(),
@@ -137,8 +171,16 @@ impl Runner {
     }
 }
 
-/// The scenario of these arguments, with everything set that they set and its free ports found.
-pub(crate) fn assemble(args: &RunArgs) -> Result<(Document, Scenario), Stopped> {
+/// What the arguments mean, checked: nothing has been sent.
+pub(crate) struct Assembled {
+    document: Document,
+    pub(crate) scenario: Scenario,
+    /// The rows of its feeds, in their order.
+    feeds: Vec<Rows>,
+}
+
+/// The scenario of these arguments, with everything set that they set, its free ports found and its files read.
+pub(crate) fn assemble(args: &RunArgs) -> Result<Assembled, Stopped> {
     let name = args.scenario.as_deref().unwrap_or_default();
     let text = scenario_text(name)?;
     let mut document = Document::parse(&text).map_err(|mistakes| wrong(name, &mistakes))?;
@@ -153,12 +195,35 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<(Document, Scenario), Stopped> 
     for (variable, port) in free.iter().zip(free_ports(free.len())?) {
         document.set_port(variable, port);
     }
-    add_files(&mut document, name, &beside(args));
+    let beside = beside(args);
+    add_files(&mut document, name, &beside);
     let scenario = Scenario::read(&document).map_err(|mistakes| wrong(name, &mistakes))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
-    Ok((document, scenario))
+    let feeds = rows_of(&scenario.feeds, &beside).map_err(|mistakes| wrong(name, &mistakes))?;
+    Ok(Assembled { document, scenario, feeds })
+}
+
+/// The rows of all feeds, whose files stand beside the scenario; or everything that is wrong with them.
+fn rows_of(feeds: &[Feed], beside: &Path) -> Result<Vec<Rows>, Mistakes> {
+    let (mut rows, mut mistakes) = (Vec::with_capacity(feeds.len()), Vec::new());
+    for feed in feeds {
+        match read_feed(feed, &beside.join(&feed.file)) {
+            Ok(read) => rows.push(read),
+            Err(message) => mistakes.push(feed.mistake(message)),
+        }
+    }
+    if mistakes.is_empty() { Ok(rows) } else { Err(Mistakes(mistakes)) }
+}
+
+fn read_feed(feed: &Feed, path: &Path) -> Result<Rows, String> {
+    let cannot = |error: std::io::Error| format!("cannot be read: {}: {error}", path.display());
+    let size = std::fs::metadata(path).map_err(cannot)?.len();
+    if size > FEED_BYTES_MAX as u64 {
+        return Err(format!("is too long: {} has {size} bytes, a feed has at most {FEED_BYTES_MAX}", path.display()));
+    }
+    feed.rows(&std::fs::read_to_string(path).map_err(cannot)?).map_err(|message| format!("cannot be used: {message}"))
 }
 
 /// Puts the files beside a scenario that it names; of one that is not there the reader tells in which line it is named.

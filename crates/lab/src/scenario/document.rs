@@ -107,7 +107,10 @@ impl Document {
         }
         let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
-            Mistakes::one(Origin::Line(line), "", format!("this is not TOML: {}", error.message()))
+            // The parser's sentence does not say which key; its span does.
+            let key = error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
+            let key = key.map_or_else(String::new, |key| format!(" `{key}`: it stands in this table already"));
+            Mistakes::one(Origin::Line(line), "", format!("this is not TOML: {}{key}", error.message()))
         })?;
         let origin = |at: usize| Origin::Line(line_of(text, at));
         let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };

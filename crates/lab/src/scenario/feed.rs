@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::chance::{Purpose, below, draw};
+use super::mistakes::{Mistake, Origin};
 use super::reader::{At, is_name};
 use super::scope::Draw;
 use crate::limits::{FEED_BYTES_MAX, FEED_ROWS_MAX};
@@ -21,6 +22,8 @@ pub struct Feed {
     pub order: FeedOrder,
     /// The columns that templates use, in the order in which templates number them.
     pub columns: Vec<String>,
+    /// Where its file is named.
+    pub origin: Origin,
 }
 
 /// How a feed's file is written.
@@ -58,12 +61,17 @@ impl Feed {
             format: FeedFormat::Csv,
             order: FeedOrder::Cycle,
             columns: Vec::new(),
+            origin: at.node.origin.clone(),
         };
         if !is_name(name) {
             at.wrong("must be named with small letters, digits and _");
         }
         let Some(fields) = at.fields() else { return feed };
-        let file = fields.need("file", "a .csv or .jsonl file, relative to the scenario's").and_then(|at| file_of(&at));
+        let file = fields.need("file", "a .csv or .jsonl file, relative to the scenario's");
+        if let Some(at) = &file {
+            feed.origin = at.node.origin.clone();
+        }
+        let file = file.and_then(|at| file_of(&at));
         let orders = [("cycle", FeedOrder::Cycle), ("random", FeedOrder::Random)];
         feed.order = fields.take("order").and_then(|at| at.choice(&orders)).unwrap_or(FeedOrder::Cycle);
         fields.close();
@@ -71,6 +79,12 @@ impl Feed {
             (feed.file, feed.format) = (file, format);
         }
         feed
+    }
+
+    /// Its rows cannot be had: what to say of it.
+    #[must_use]
+    pub fn mistake(&self, message: String) -> Mistake {
+        Mistake { origin: self.origin.clone(), key: format!("feed.{}.file", self.name), message }
     }
 
     /// The rows of its file, reduced to the columns that templates use, as a [`super::Scope`] needs them.
@@ -317,6 +331,7 @@ mod tests {
             format: FeedFormat::Csv,
             order: FeedOrder::Cycle,
             columns: columns.iter().map(|column| (*column).to_owned()).collect(),
+            origin: Origin::Line(1),
         }
     }
 

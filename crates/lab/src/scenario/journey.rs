@@ -354,7 +354,20 @@ pub(crate) fn request_of(at: &At<'_>, names: &Names) -> Option<(Method, Template
         at.wrong(format!("must start with GET, HEAD, POST, PUT, PATCH or DELETE, not \"{method}\""));
         return None;
     };
-    Some((method, template.without_prefix(text.len() - path.len())))
+    let path = template.without_prefix(text.len() - path.len());
+    check_path(at, &path).then_some((method, path))
+}
+
+/// A path goes onto the network as it stands: visible ASCII (RFC 9112, section 3.2); the rest is percent-encoded.
+fn check_path(at: &At<'_>, path: &Template) -> bool {
+    let wrong = path.first_outside(|c| c.is_ascii_graphic());
+    if let Some(wrong) = wrong {
+        let mut bytes = [0; 4];
+        let encoded: String = wrong.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let text = at.text().unwrap_or_default();
+        at.wrong(format!("must have a path of visible ASCII: write {encoded} for {wrong:?} in {text:?}"));
+    }
+    wrong.is_none()
 }
 
 pub(crate) fn headers_of(at: &At<'_>, names: &Names) -> Vec<(HeaderName, Template)> {
@@ -363,7 +376,13 @@ pub(crate) fn headers_of(at: &At<'_>, names: &Names) -> Vec<(HeaderName, Templat
             at.wrong("is not the name of a header");
             return None;
         };
-        Some((name, Template::read(&at, names)?))
+        let value = Template::read(&at, names)?;
+        // RFC 9110, section 5.5: a line break would end the header, and begin another one.
+        if let Some(wrong) = value.first_outside(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\t')) {
+            at.wrong(format!("must be a value of printable ASCII, without line breaks: it has {wrong:?}"));
+            return None;
+        }
+        Some((name, value))
     };
     at.named().unwrap_or_default().into_iter().filter_map(header).collect()
 }

@@ -58,11 +58,11 @@ impl<'a> At<'a> {
         let Value::Int(int) = self.node.value else {
             return self.expected(&format!("a whole number from {low} to {high}"));
         };
-        let int = u64::try_from(int).ok().filter(|int| range.contains(int));
-        if int.is_none() {
-            self.wrong(format!("must be from {low} to {high}"));
+        let found = u64::try_from(int).ok().filter(|int| range.contains(int));
+        if found.is_none() {
+            self.wrong(format!("must be from {low} to {high}, not {int}"));
         }
-        int
+        found
     }
 
     pub(crate) fn number(&self, range: RangeInclusive<f64>) -> Option<f64> {
@@ -75,7 +75,7 @@ impl<'a> At<'a> {
         if range.contains(&number) {
             return Some(number);
         }
-        self.wrong(format!("must be from {low} to {high}"));
+        self.wrong(format!("must be from {low} to {high}, not {number}"));
         None
     }
 
@@ -83,7 +83,7 @@ impl<'a> At<'a> {
     pub(crate) fn rate(&self) -> Option<f64> {
         let rate = self.number(0.0..=RATE_PER_S_MAX)?;
         if rate == 0.0 {
-            self.wrong("must be above 0");
+            self.wrong("must be above 0, not 0");
         }
         (rate > 0.0).then_some(rate)
     }
@@ -95,7 +95,7 @@ impl<'a> At<'a> {
         match parse_bytes(text) {
             Some(bytes) if range.contains(&bytes) => Some(bytes),
             Some(_) => {
-                self.wrong(format!("must be from {} to {}", size(*range.start()), size(*range.end())));
+                self.wrong(format!("must be from {} to {}, not {text}", size(*range.start()), size(*range.end())));
                 None
             }
             None => {
@@ -123,7 +123,7 @@ impl<'a> At<'a> {
         match parse_duration(text) {
             Some(duration) if range.contains(&duration) => Some(duration),
             Some(_) => {
-                self.wrong(format!("must be from {:?} to {:?}", range.start(), range.end()));
+                self.wrong(format!("must be from {:?} to {:?}, not {text}", range.start(), range.end()));
                 None
             }
             None => {

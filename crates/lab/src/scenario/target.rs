@@ -213,7 +213,7 @@ fn base_of(at: &At<'_>, is_target: bool) -> Option<(Base, String)> {
 
 fn path_of(at: &At<'_>) -> Option<String> {
     let path = at.text()?;
-    if path.starts_with('/') && path.parse::<http::uri::PathAndQuery>().is_ok() {
+    if path.starts_with('/') && path.is_ascii() && path.parse::<http::uri::PathAndQuery>().is_ok() {
         return Some(path.to_owned());
     }
     at.wrong(format!("must be a path such as \"/readyz\", not \"{path}\""));

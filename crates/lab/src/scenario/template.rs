@@ -220,6 +220,15 @@ impl Template {
         })
     }
 
+    /// The first character of its own text, outside the places to fill in, that `allowed` does not take.
+    pub(crate) fn first_outside(&self, allowed: impl Fn(char) -> bool) -> Option<char> {
+        let texts = self.0.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.flat_map(str::chars).find(|c| !allowed(*c))
+    }
+
     /// Whether it has the number of the message in it.
     pub(crate) fn is_numbered(&self) -> bool {
         self.0.contains(&Part::Nth)

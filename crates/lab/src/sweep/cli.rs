@@ -97,8 +97,8 @@ fn carry_out(args: SweepArgs, program: &str) -> Result<Table, Stopped> {
 /// is sent.
 fn check(run: &RunArgs, variations: &[Variation], plan: &Plan, measure: &Measure) -> Result<(), Stopped> {
     for values in &plan.combinations {
-        let (_, scenario) = assemble(&with(run, variations, values, None))?;
-        check_measure(&scenario, measure)?;
+        let assembled = assemble(&with(run, variations, values, None))?;
+        check_measure(&assembled.scenario, measure)?;
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ use crate::guard::Guard;
 use crate::machine::Machine;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
-use crate::scenario::{Base, Recipe, Scenario, Scope};
+use crate::scenario::{Base, Recipe, Rows, Scenario, Scope};
 use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
 use prepare::prepare;
 use stage::Stage;
@@ -57,8 +57,8 @@ pub struct Trial {
     pub text: String,
     /// How the scenario was put together, for worker processes.
     pub recipe: Recipe,
-    /// Where its relative files are found.
-    pub beside: PathBuf,
+    /// The rows of its feeds, in their order.
+    pub feeds: Vec<Rows>,
     /// The scenario's identity.
     pub hash: String,
     /// The identity of the scenario's text, whatever was set.
@@ -179,7 +179,7 @@ async fn carry_out(
     let preparing = async {
         fleet.start(&scenario, &Scope::of_run(&globals), dir).await?;
         let client = Client::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
-        prepare(&scenario, &trial.beside, Arc::new(client), globals.clone(), secrets).await
+        prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
         biased;

@@ -2,7 +2,6 @@
 //! totals and configuration before anything happens. Refuses to drive load.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -11,9 +10,8 @@ use serde_json::Value;
 use super::{CouldNotRun, Secrets};
 use crate::drive::{Answer, Client, perform, target_headers};
 use crate::fold::TotalsFigures;
-use crate::limits::FEED_BYTES_MAX;
 use crate::record::Trouble;
-use crate::scenario::{Feed, Rows, Scenario, Scope};
+use crate::scenario::{Rows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
 
 /// Everything that arrivals need to know.
@@ -32,12 +30,11 @@ pub(crate) struct Prepared {
 /// Takes the requests of the setup, one after the other.
 pub(crate) async fn prepare(
     scenario: &Scenario,
-    beside: &Path,
+    feeds: Vec<Rows>,
     client: Arc<Client>,
     mut globals: BTreeMap<String, String>,
     secrets: &Secrets,
 ) -> Result<Prepared, CouldNotRun> {
-    let feeds: Vec<Rows> = scenario.feeds.iter().map(|feed| rows_of(feed, beside)).collect::<Result<_, _>>()?;
     let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
     for step in &scenario.setup {
         let scope = Scope::of_run(&globals);
@@ -64,18 +61,6 @@ pub(crate) async fn prepare(
     };
     let totals = totals(scenario, &client, &headers, &globals).await.map_err(CouldNotRun)?;
     Ok(Prepared { globals, picks, feeds, headers, client, config, totals })
-}
-
-/// The rows of a feed's file, which stands beside the scenario.
-fn rows_of(feed: &Feed, beside: &Path) -> Result<Rows, CouldNotRun> {
-    let path = beside.join(&feed.file);
-    let failed = |why: String| CouldNotRun(format!("the feed `{}` ({}): {why}", feed.name, path.display()));
-    let size = std::fs::metadata(&path).map_err(|error| failed(error.to_string()))?.len();
-    if size > FEED_BYTES_MAX as u64 {
-        return Err(failed(format!("has {size} bytes, a feed has at most {FEED_BYTES_MAX}")));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
-    feed.rows(&text).map_err(failed)
 }
 
 /// The server's totals of every kind of work that has some.

@@ -78,7 +78,7 @@ async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, Coul
         screen: Screen::quiet(),
         text: document.text().to_owned(),
         recipe: document.recipe(),
-        beside: PathBuf::new(),
+        feeds: Vec::new(),
         may_load: Vec::new(),
         guard: None,
         worker_program: None,

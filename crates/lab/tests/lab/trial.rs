@@ -100,7 +100,7 @@ fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver
         screen: Screen::quiet(),
         text: document.text().to_owned(),
         recipe: document.recipe(),
-        beside: PathBuf::new(),
+        feeds: Vec::new(),
         may_load: Vec::new(),
         guard: None,
         worker_program: None,

@@ -84,11 +84,14 @@ fn limits_of_the_target() {
         "[target.limits]\nmemory = \"512MB\"\ncpu = 0.1\nopen_files = 1\n",
         &[
             "line 18: `target.limits.memory` must be a size such as \"64KiB\", \"512MiB\" or \"2GiB\", not \"512MB\"",
-            "line 19: `target.limits.cpu` must be from 0.2 to 1024",
-            "line 20: `target.limits.open_files` must be from 16 to 1048576",
+            "line 19: `target.limits.cpu` must be from 0.2 to 1024, not 0.1",
+            "line 20: `target.limits.open_files` must be from 16 to 1048576, not 1",
         ],
     );
-    check("[target.limits]\nmemory = \"1KiB\"\n", &["line 18: `target.limits.memory` must be from 1MiB to 1024GiB"]);
+    check(
+        "[target.limits]\nmemory = \"1KiB\"\n",
+        &["line 18: `target.limits.memory` must be from 1MiB to 1024GiB, not 1KiB"],
+    );
     check(
         "[target.limits]\nmemory = 5\n",
         &[
@@ -201,7 +204,7 @@ fn observers() {
         "[[observe]]\nname = \"q\"\nread = \"POST /s\"\nevery = \"1ms\"\nfigures = { A = \"a\" }\n",
         &[
             "line 19: `observe.q.read` must only read: \"GET /path\"",
-            "line 20: `observe.q.every` must be from 100ms to 86400s",
+            "line 20: `observe.q.every` must be from 100ms to 86400s, not 1ms",
             "line 21: `observe.q.figures.A` must be a JSON pointer such as \"/id\", not a text",
             "line 21: `observe.q.figures.A` must be named with small letters, digits and _",
         ],
@@ -240,8 +243,8 @@ fn mistakes_in_feeds_and_keys() {
         &[
             "line 19: `feed.u.file` must end with .csv or .jsonl, not \"u.txt\"",
             "line 20: `feed.u.order` must be one of \"cycle\", \"random\", not \"up\"",
-            "line 22: `key.k.count` must be from 1 to 1000000000000",
-            "line 23: `key.k.zipf` must be from 0.01 to 10",
+            "line 22: `key.k.count` must be from 1 to 1000000000000, not 0",
+            "line 23: `key.k.zipf` must be from 0.01 to 10, not 0",
         ],
     );
     check(
@@ -262,7 +265,7 @@ fn bounds() {
     assert_eq!((none.time, none.requests, none.connections), (WAIT_MAX, REQUESTS_MAX, CONNECTIONS_MAX));
     let some = bounds("[bounds]\ntime = \"10m\"\nrequests = 1000000\nconnections = 5000\n");
     assert_eq!((some.time, some.requests, some.connections), (Duration::from_secs(600), 1_000_000, 5000));
-    check("[bounds]\nconnections = 0\n", &["line 18: `bounds.connections` must be from 1 to 2000000"]);
+    check("[bounds]\nconnections = 0\n", &["line 18: `bounds.connections` must be from 1 to 2000000, not 0"]);
     // Three arrivals of two steps each.
     check(
         "[[journey.step]]\nname = \"b\"\nrequest = \"GET /y\"\n[bounds]\nrequests = 5\n",
@@ -291,7 +294,7 @@ fn the_generator() {
     check(
         "[generator]\nworkers = 0\nsources = [\"127.0.0.2\", \"localhost\", \"127.0.0.2\"]\n",
         &[
-            "line 18: `generator.workers` must be from 1 to 256",
+            "line 18: `generator.workers` must be from 1 to 256, not 0",
             "line 19: `generator.sources.1` must be an address such as \"127.0.0.2\", not \"localhost\"",
             "line 19: `generator.sources.2` lists 127.0.0.2 a second time",
         ],

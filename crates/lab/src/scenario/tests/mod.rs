@@ -72,6 +72,11 @@ fn mistakes_name_line_key_and_what_was_expected() {
         "format = ",
         &["line 1: this is not TOML: string values must be quoted, expected literal string"],
     );
+    check(
+        "name = \"t\"",
+        "name = \"t\"\nname = \"u\"",
+        &["line 3: this is not TOML: duplicate key `name`: it stands in this table already"],
+    );
     check("name = \"t\"", "name = 5", &["line 2: `name` must be a text, not a whole number"]);
     check(
         "name = \"t\"",
@@ -97,7 +102,38 @@ fn mistakes_name_line_key_and_what_was_expected() {
              config, headers, ca, insecure, limits, socket",
         ],
     );
-    check("in_flight_max = 2", "in_flight_max = 0", &["line 9: `phase.p.in_flight_max` must be from 1 to 20000"]);
+    check(
+        "in_flight_max = 2",
+        "in_flight_max = 0",
+        &["line 9: `phase.p.in_flight_max` must be from 1 to 20000, not 0"],
+    );
+    check(
+        "GET /x",
+        "GET /caf\u{e9}?q={{run.id}}",
+        &[
+            "line 14: `journey.j.step.0.request` must have a path of visible ASCII: write %C3%A9 for '\u{e9}' in \"GET /caf\u{e9}?q={{run.id}}\"",
+        ],
+    );
+    check(
+        "GET /x",
+        "GET /x\\ty",
+        &[
+            "line 14: `journey.j.step.0.request` must have a path of visible ASCII: write %09 for '\\t' in \"GET /x\\ty\"",
+        ],
+    );
+    check(
+        "GET /x\"",
+        "GET /x\"\nheaders = { X-A = \"{{run.id}}\\r\\nX-B: c\", X-C = \"caf\u{e9}\", X-D = \"a\\tb c\" }",
+        &[
+            "line 15: `journey.j.step.0.headers.X-A` must be a value of printable ASCII, without line breaks: it has '\\r'",
+            "line 15: `journey.j.step.0.headers.X-C` must be a value of printable ASCII, without line breaks: it has '\u{e9}'",
+        ],
+    );
+    check(
+        "4000\"",
+        "4000\"\nmetrics = \"/m\u{e9}\"",
+        &["line 6: `target.metrics` must be a path such as \"/readyz\", not \"/m\u{e9}\""],
+    );
     check("GET /x\"", "GET /x\"\ndenied = { at = \"/ok\", is = 0 }", &[]);
     check(
         "GET /x\"",

@@ -200,7 +200,7 @@ fn mistakes_in_loads() {
     wrong("{ batch = 3, rate = 3, for = \"1s\" }", &[kinds]);
     wrong("5", &["` must be a table, not a whole number"]);
 
-    wrong("{ batch = 0 }", &[".batch` must be from 1 to 100000000"]);
+    wrong("{ batch = 0 }", &[".batch` must be from 1 to 100000000, not 0"]);
     wrong(
         "{ batch = 3, times = 2 }",
         &["` needs `every` beside `times`: the time from one burst to the next, or \"done\""],
@@ -209,7 +209,7 @@ fn mistakes_in_loads() {
         "{ batch = 3, every = \"later\", times = 1001 }",
         &[
             ".every` must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"later\"",
-            ".times` must be from 1 to 1000",
+            ".times` must be from 1 to 1000, not 1001",
         ],
     );
     wrong(
@@ -219,8 +219,8 @@ fn mistakes_in_loads() {
     wrong("{ batch = 3, for = \"1s\" }", &[".for` is not a key that stands here; known: batch, every, times"]);
 
     wrong("{ rate = 1 }", &["` needs `for`: how long, such as \"30s\""]);
-    wrong("{ rate = 0, for = \"1s\" }", &[".rate` must be above 0"]);
-    wrong("{ rate = 1e9, for = \"1s\" }", &[".rate` must be from 0 to 10000000"]);
+    wrong("{ rate = 0, for = \"1s\" }", &[".rate` must be above 0, not 0"]);
+    wrong("{ rate = 1e9, for = \"1s\" }", &[".rate` must be from 0 to 10000000, not 1000000000"]);
     wrong("{ rate = \"many\", for = \"1s\" }", &[".rate` must be a number from 0 to 10000000, not a text"]);
     wrong(
         "{ rate = 1, for = \"soon\" }",
@@ -230,15 +230,15 @@ fn mistakes_in_loads() {
     wrong("{ ramp = 3, for = \"1s\" }", &[".ramp` must be a table, not a whole number"]);
     wrong("{ ramp = { from = 1 }, for = \"1s\" }", &[".ramp` needs `to`: arrivals per second at the end"]);
     wrong("{ ramp = { from = 0, to = 0 }, for = \"1s\" }", &[".ramp` goes from 0 to 0: nothing ever arrives"]);
-    wrong("{ poisson = -1, for = \"1s\" }", &[".poisson` must be from 0 to 10000000"]);
+    wrong("{ poisson = -1, for = \"1s\" }", &[".poisson` must be from 0 to 10000000, not -1"]);
 
     let each = "` needs either `requests`, how many each client makes, or `for`, how long they go on";
     wrong("{ clients = 3 }", &[each]);
     wrong("{ clients = 3, requests = 3, for = \"1s\" }", &[each]);
-    wrong("{ clients = 2000001, requests = 1 }", &[".clients` must be from 1 to 2000000"]);
+    wrong("{ clients = 2000001, requests = 1 }", &[".clients` must be from 1 to 2000000, not 2000001"]);
     wrong("{ clients = 200000, requests = 1000 }", &["` must be at most 100000000 arrivals, these are 200000000"]);
     wrong("{ ladder = [], requests = 1 }", &[".ladder` must list from 1 to 1000 levels"]);
-    wrong("{ ladder = [1, 0], requests = 1 }", &[".ladder.1` must be from 1 to 2000000"]);
+    wrong("{ ladder = [1, 0], requests = 1 }", &[".ladder.1` must be from 1 to 2000000, not 0"]);
 
     wrong("{ hold = 5, for = \"1s\" }", &[".hold` must be a table, not a whole number"]);
     wrong("{ hold = {}, for = \"1s\" }", &[".hold` needs `connections`: how many are held"]);
@@ -248,7 +248,7 @@ fn mistakes_in_loads() {
     );
     wrong(
         "{ hold = { connections = 9, opening_max = 20001 }, for = \"1s\" }",
-        &[".hold.opening_max` must be from 1 to 20000"],
+        &[".hold.opening_max` must be from 1 to 20000, not 20001"],
     );
 }
 
@@ -271,7 +271,7 @@ fn mistakes_in_searches() {
     );
     wrong(
         &edge(&format!("from = 5, to = 9, level = \"1s\", precision = 2, {backlog}")),
-        &[".edge.level` must be from 2s to 86400s", ".edge.precision` must be from 0.001 to 0.5"],
+        &[".edge.level` must be from 2s to 86400s, not 1s", ".edge.precision` must be from 0.001 to 0.5, not 2"],
     );
     let over = |overload: &str| edge(&format!("from = 5, to = 9, overload = {{ {overload} }}"));
     let none = ".edge.overload` needs at least one of latency = \"p99 > 250ms\", errors = \"> 1%\", backlog = true";

@@ -87,7 +87,7 @@ fn what_waits_has_no_latency() {
 #[test]
 fn mistakes_in_repeats() {
     let step = |repeat: &str| format!("{POLL}repeat = {repeat}\n");
-    check(&step("0"), &["5:`journey.j.step.poll.repeat` must be from 1 to 1000000"]);
+    check(&step("0"), &["5:`journey.j.step.poll.repeat` must be from 1 to 1000000, not 0"]);
     check(
         &step("\"always\""),
         &["5:`journey.j.step.poll.repeat` can be \"always\" only at the end of what runs beside a journey"],
