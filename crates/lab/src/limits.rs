@@ -264,6 +264,28 @@ pub const SPARE_CELLS_MAX: usize = 32;
 /// Arrivals that a worker sends before it looks for answers again.
 pub const LAUNCHES_PER_TURN: usize = 32;
 
+/// From one look of a working worker at its clock to the next, at most, where there are few workers: what keeps it from
+/// looking for as long again is a pause of the lab.
+pub const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// The same where there are many: each look wakes a thread.
+pub const LOOK_EVERY_MAX: Duration = Duration::from_millis(20);
+
+/// Workers of a machine that look at their clocks as often as they should.
+pub const LOOKING_WORKERS: u32 = 8;
+
+/// Pauses that a worker remembers: of earlier ones it knows how long they were together.
+pub const PAUSES_KEPT: usize = 4096;
+
+/// The lab's own share of a time from which it is taken out of it. Timers alone are as late as this.
+pub const OWN_SHARE_MIN: Duration = Duration::from_micros(100);
+
+/// A pause of the lab from which a report says so, whatever it did to the figures.
+pub const PAUSE_TOLD: Duration = Duration::from_millis(50);
+
+/// The share of a level's time from which pauses of the lab make an overload of it void.
+pub const LEVEL_PAUSED_MAX: f64 = 0.01;
+
 /// Arrivals by which a worker counts ahead at once what is due and waits for a place.
 pub const COUNTED_PER_TURN: usize = 4096;
 

@@ -1,13 +1,14 @@
 //! The verdict: gates and figures in, a judgement out. Pure. Refuses to know how figures were made, except for
-//! one: how late the lab itself was.
+//! one: what the lab itself added to them.
 //!
-//! A gate without a figure has failed. When the lab fell behind its own plan, a gate that passed still holds
-//! (latency includes the lag) and one that failed is void: nobody can say whose fault it was.
+//! A gate without a figure has failed. A gate that failed is void when it holds without what the lab itself added to each
+//! time: it was late, starved or stopped. A gate that fails without that as well has failed, whatever the lab did: then
+//! both are named.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fold::{HeldFigures, figure, round};
+use crate::fold::{HeldFigures, figure, figure_below, round};
 use crate::report::words::{count, number};
 use crate::scenario::{Arrivals, Gate, Phase};
 
@@ -19,7 +20,7 @@ pub enum Verdict {
     Passed,
     /// A gate does not hold.
     Failed,
-    /// A gate does not hold, but the lab was too slow to blame the target.
+    /// A gate does not hold, and no gate fails but by what the lab itself added.
     Void,
     /// Somebody ended the run before it was over.
     Interrupted,
@@ -65,6 +66,12 @@ pub struct Judged {
     /// How much of the limit is used, where that is a sensible question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
+    /// Whether it does not hold only because of what the lab itself added.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub void: bool,
+    /// The figure without that, where it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_lab: Option<f64>,
 }
 
 impl Judged {
@@ -78,23 +85,56 @@ impl Judged {
             value: Value::String(value.to_owned()),
             ok,
             used: None,
+            void: false,
+            without_lab: None,
         }
+    }
+
+    /// The same; if it does not hold, nobody can say whose fault that is.
+    #[must_use]
+    pub fn void_if(self, late: bool) -> Self {
+        Self { void: late && !self.ok, ..self }
     }
 }
 
-/// How a run ended, and whether the lab kept up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Circumstances {
-    /// Somebody ended it early.
-    pub interrupted: bool,
-    /// The schedule lag was beyond its bound.
-    pub behind: bool,
+/// What the lab itself did to the figures.
+#[derive(Clone, Copy, Debug)]
+pub struct Own<'a> {
+    /// The figures without what the lab itself added to each time.
+    pub without_lab: &'a Value,
+    /// Whether the lab was late beyond its bound, or paused for longer: then what it learned by asking again and again, how
+    /// work and connections fared, it learned late.
+    pub late: bool,
 }
 
 /// Judges every gate of the scenario against the results.
 #[must_use]
 pub fn judge_gates(gates: &[Gate], results: &Value) -> Vec<Judged> {
     gates.iter().map(|gate| judge_gate(gate, results)).collect()
+}
+
+/// The same gates, where the lab itself may have added to the figures.
+#[must_use]
+pub fn judge_gates_of(gates: &[Gate], results: &Value, own: Own<'_>) -> Vec<Judged> {
+    let judge = |gate: &Gate| {
+        let (judged, without) = (judge_gate(gate, results), judge_gate(gate, own.without_lab));
+        Judged {
+            void: !judged.ok && (without.ok || own.late && is_learned_late(&gate.name, results)),
+            without_lab: without.value.as_f64().filter(|_| without.value != judged.value),
+            ..judged
+        }
+    };
+    gates.iter().map(judge).collect()
+}
+
+/// Whether a figure says when the lab learned something, and cannot be read without the lab's own delay.
+fn is_learned_late(path: &str, results: &Value) -> bool {
+    let is_of = |root: &str| results.get(root).is_some_and(|root| figure_below(root, path).is_some());
+    let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+    // What the target lost, failed or made twice is so whenever the lab learned of it.
+    let is_fact = ["unknown", "failed", "duplicates"].contains(&rest);
+    let is_of_work = !is_fact && results.get("work").is_some_and(|work| work.get(first).is_some());
+    !is_of("journeys") && is_of_work || rest.starts_with("connections.") || rest == "edge_per_s"
 }
 
 /// Without all of its connections a phase is another load than the planned one; then this gate says so, and `why`. None for
@@ -126,6 +166,8 @@ fn judge_gate(gate: &Gate, results: &Value) -> Judged {
         value: value.map_or(Value::Null, json_number),
         ok,
         used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))),
+        void: false,
+        without_lab: None,
     }
 }
 
@@ -135,15 +177,18 @@ fn json_number(value: f64) -> Value {
     if whole { Value::from(value as i64) } else { Value::from(value) }
 }
 
-/// The verdict over all gates.
+/// The verdict over all gates, of a run that was ended early or not.
 #[must_use]
-pub fn verdict(gates: &[Judged], circumstances: Circumstances) -> Verdict {
-    let all_hold = gates.iter().all(|gate| gate.ok);
-    match circumstances {
-        Circumstances { interrupted: true, .. } => Verdict::Interrupted,
-        _ if all_hold => Verdict::Passed,
-        Circumstances { behind: true, .. } => Verdict::Void,
-        Circumstances { behind: false, .. } => Verdict::Failed,
+pub fn verdict(gates: &[Judged], interrupted: bool) -> Verdict {
+    let failing = || gates.iter().filter(|gate| !gate.ok);
+    if interrupted {
+        Verdict::Interrupted
+    } else if failing().next().is_none() {
+        Verdict::Passed
+    } else if failing().all(|gate| gate.void) {
+        Verdict::Void
+    } else {
+        Verdict::Failed
     }
 }
 
@@ -154,7 +199,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(gates: &[(&str, &str)], interrupted: bool, behind: bool, oks: &[bool], expected: Verdict) {
+    fn check(gates: &[(&str, &str)], interrupted: bool, late: bool, oks: &[bool], expected: Verdict) {
         let results = json!({
             "journeys": { "create": { "errors": 0, "service_ms": { "p99": 12.5 } } },
             "work": { "game": { "stuck": 2, "drain_s": 35.0, "throughput_per_min": null,
@@ -162,9 +207,58 @@ mod tests {
             "generator": { "schedule_lag_ms": { "p99": 3.0 } },
         });
         let gates: Vec<Gate> = gates.iter().map(|(name, limit)| Gate::parse(name, limit).unwrap()).collect();
-        let judged = judge_gates(&gates, &results);
+        let judged = judge_gates_of(&gates, &results, Own { without_lab: &results, late });
         assert_eq!(judged.iter().map(|gate| gate.ok).collect::<Vec<_>>(), oks);
-        assert_eq!(verdict(&judged, Circumstances { interrupted, behind }), expected);
+        assert_eq!(verdict(&judged, interrupted), expected);
+    }
+
+    /// A gate, its figure as measured and without what the lab added.
+    #[track_caller]
+    fn check_own(limit: &str, measured: f64, without_lab: f64, expected: Verdict) {
+        let of = |p99: f64| json!({ "journeys": { "get": { "latency_ms": { "p99": p99 } } } });
+        let gate = Gate::parse("get.latency_ms.p99", limit).unwrap();
+        for late in [false, true] {
+            let own = Own { without_lab: &of(without_lab), late };
+            let judged = judge_gates_of(std::slice::from_ref(&gate), &of(measured), own);
+            assert_eq!(verdict(&judged, false), expected, "{limit}: {measured} and {without_lab}");
+            assert_eq!(judged[0].without_lab.is_some(), measured != without_lab);
+            // A gate beside it that has failed for good decides.
+            let dead = Judged::implicit("alive", "until the end", "no", false).void_if(false);
+            assert_eq!(verdict(&[judged[0].clone(), dead], false), Verdict::Failed);
+        }
+    }
+
+    #[test]
+    fn a_failed_gate_is_void_exactly_when_it_holds_without_the_lab() {
+        use Verdict::{Failed, Passed, Void};
+        check_own("<= 20", 12.0, 12.0, Passed);
+        check_own("<= 20", 12.0, 1.0, Passed);
+        check_own("<= 20", 134.0, 1.0, Void);
+        check_own("<= 20", 134.0, 20.0, Void);
+        check_own("<= 20", 2134.0, 134.0, Failed);
+        check_own("<= 20", 134.0, 134.0, Failed);
+        check_own(">= 400", 300.0, 500.0, Void);
+        check_own(">= 400", 300.0, 399.0, Failed);
+    }
+
+    #[test]
+    fn what_the_lab_learned_late_is_void_and_what_the_target_says_of_itself_is_not() {
+        let own = |path: &str, late: bool| {
+            let results = json!({
+                "journeys": { "create": { "errors": 3 } },
+                "work": { "game": { "drain_s": 35.0, "unknown": 2 }, "create": { "stuck": 9 } },
+                "phases": { "hold": { "connections": { "opening_s": 9.0 }, "edge_per_s": 7.0 } },
+                "server": { "rss_bytes": { "peak": 9 } },
+            });
+            let gate = Gate::parse(path, "< 1").unwrap();
+            verdict(&judge_gates_of(&[gate], &results, Own { without_lab: &results, late }), false)
+        };
+        for path in ["game.drain_s", "create.stuck", "hold.connections.opening_s", "hold.edge_per_s"] {
+            assert_eq!((own(path, false), own(path, true)), (Verdict::Failed, Verdict::Void), "{path}");
+        }
+        for path in ["create.errors", "server.rss_bytes.peak", "game.unknown"] {
+            assert_eq!((own(path, false), own(path, true)), (Verdict::Failed, Verdict::Failed), "{path}");
+        }
     }
 
     #[test]
@@ -183,7 +277,7 @@ mod tests {
         check(&[("game.throughput_per_min", ">= 0")], false, false, &[false], Failed);
         check(&[("game.missing", "!= 7")], false, false, &[false], Failed);
         check(&[("game.stuck", "!= game.nothing")], false, false, &[false], Failed);
-        // Behind its plan: what passed still holds, what failed is void.
+        // Late: what passed still holds, and what it learned late is void.
         check(&[("create.errors", "= 0")], false, true, &[true], Passed);
         check(&[("create.errors", "= 0"), ("game.stuck", "= 0")], false, true, &[true, false], Void);
         check(&[("create.errors", "= 0")], true, false, &[true], Interrupted);

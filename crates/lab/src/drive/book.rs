@@ -8,7 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::failure::Failure;
-use crate::limits::{ERROR_GROUPS_MAX, PAGES_SPREAD, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
+use crate::limits::{ERROR_GROUPS_MAX, OWN_SHARE_MIN, PAGES_SPREAD, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
 use crate::record::{Cell, Class, ErrorNote, HeldCell, Interval, Op, Pushed, Sample, histogram};
 
 /// What one worker saw in the second that is going on.
@@ -132,6 +132,7 @@ impl Book {
         let cell = self.cell(part, op);
         cell.retries += sample.retries;
         let latency = us(sample.done.saturating_sub(sample.intended));
+        take_own(cell, sample);
         match sample.class {
             Class::Ok if sample.waits => {
                 cell.ok += 1;
@@ -174,11 +175,15 @@ impl Book {
         &mut held[place]
     }
 
-    /// Takes a connection that stands for the first time, so long after it was due.
-    pub(crate) fn opened(&mut self, part: u32, took: Duration, now: Duration) {
+    /// Takes a connection that stands for the first time, so long after it was due; so much of that was the worker's own
+    /// doing.
+    pub(crate) fn opened(&mut self, part: u32, took: Duration, own: Duration, now: Duration) {
         let held = self.held(part, now);
         held.opened += 1;
         note(&mut held.opening_us, us(took));
+        if own >= OWN_SHARE_MIN {
+            held.own.get_or_insert_default().note(took, own);
+        }
     }
 
     /// Takes connections that stand already, because an earlier part has left them.
@@ -232,8 +237,9 @@ impl Book {
         }
     }
 
-    /// Takes a frame that was pushed, and how late it came, where it tells.
-    pub(crate) fn pushed(&mut self, push: usize, bytes: usize, delay: Option<Duration>) {
+    /// Takes a frame that was pushed, and how late it came, where it tells; and how much of that was the worker's own
+    /// doing.
+    pub(crate) fn pushed(&mut self, push: usize, bytes: usize, delay: Option<(Duration, Duration)>) {
         self.dirty = true;
         while self.pushes.len() <= push {
             self.pushes.push(Pushed::new(self.pushes.len()));
@@ -241,25 +247,36 @@ impl Book {
         let pushed = &mut self.pushes[push];
         pushed.frames += 1;
         pushed.bytes += bytes as u64;
-        delay.into_iter().for_each(|delay| note(&mut pushed.delay_us, us(delay)));
+        let Some((delay, own)) = delay else { return };
+        note(&mut pushed.delay_us, us(delay));
+        if own >= OWN_SHARE_MIN {
+            pushed.own.get_or_insert_default().note(delay, own);
+        }
     }
 
-    /// Counts an arrival that had to wait for a free place in flight.
-    pub(crate) fn capped(&mut self) {
+    /// Counts an arrival that had to wait for a free place in flight: for the target, or only because the worker had
+    /// paused.
+    pub(crate) fn waited_for_a_place(&mut self, behind_a_pause: bool) {
         self.dirty = true;
-        self.page.capped += 1;
+        *(if behind_a_pause { &mut self.page.behind_pauses } else { &mut self.page.capped }) += 1;
+    }
+
+    /// Takes a pause of the worker.
+    pub(crate) fn paused(&mut self, from: Duration, to: Duration) {
+        self.turn(to);
+        self.dirty = true;
+        self.page.pauses.push((from, to));
     }
 
     /// Counts arrivals that were due and will never be sent.
     pub(crate) fn not_sent(&mut self, journey: usize, count: u64) {
-        if count == 0 {
-            return;
-        }
-        self.dirty = true;
-        match self.page.not_sent.iter_mut().find(|(known, _)| *known == journey) {
-            Some((_, sum)) => *sum += count,
-            None => self.page.not_sent.push((journey, count)),
-        }
+        self.dirty |= count > 0;
+        add_count(&mut self.page.not_sent, journey, count);
+    }
+
+    /// Counts those of them that were held up by a pause of the worker.
+    pub(crate) fn not_sent_behind_a_pause(&mut self, journey: usize, count: u64) {
+        add_count(&mut self.page.not_sent_behind_pauses, journey, count);
     }
 
     /// Counts an arrival that was sent and given up.
@@ -300,18 +317,46 @@ impl Book {
     }
 }
 
+fn add_count(counts: &mut Vec<(usize, u64)>, journey: usize, count: u64) {
+    match counts.iter_mut().find(|(known, _)| *known == journey) {
+        Some((_, sum)) => *sum += count,
+        None if count > 0 => counts.push((journey, count)),
+        None => {}
+    }
+}
+
 fn wipe(cell: &mut Cell) {
     (cell.ok, cell.denied, cell.errors, cell.retries) = (0, 0, 0, 0);
     cell.latency_us.reset();
     cell.service_us.reset();
     cell.failed_us.reset();
     // Few operations wait; those that do not must not look as if they did.
-    cell.waits = None;
+    (cell.waits, cell.own) = (None, None);
 }
 
 fn forget(pushed: &mut Pushed) {
-    (pushed.frames, pushed.bytes) = (0, 0);
+    (pushed.frames, pushed.bytes, pushed.own) = (0, 0, None);
     pushed.delay_us.reset();
+}
+
+/// Notes what the times of a sample would have been without the lab's own share, where that is worth it.
+fn take_own(cell: &mut Cell, sample: &Sample) {
+    if sample.own.max(sample.own_wake) < OWN_SHARE_MIN {
+        return;
+    }
+    let (latency, service) = (sample.done.saturating_sub(sample.intended), sample.done.saturating_sub(sample.sent));
+    let own = cell.own.get_or_insert_default();
+    match sample.class {
+        Class::Ok if sample.waits => {
+            own.waited.note(service, sample.own_service);
+            sample.wake.into_iter().for_each(|wake| own.wake.note(wake, sample.own_wake));
+        }
+        Class::Ok => {
+            own.latency.note(latency, sample.own);
+            own.service.note(service, sample.own_service);
+        }
+        Class::Denied | Class::Error(_) => own.failed.note(latency, sample.own),
+    }
 }
 
 /// A histogram that grows as needed refuses no value of 64 bits.
@@ -339,10 +384,13 @@ mod tests {
             first_byte: None,
             done: ms(done_ms),
             lag: ms(2),
+            own: ms(0),
+            own_service: ms(0),
             retries: 1,
             class,
             waits: false,
             wake: None,
+            own_wake: ms(0),
         }
     }
 
@@ -419,7 +467,7 @@ mod tests {
     #[test]
     fn pushes_are_counted_by_kind_and_each_second_begins_empty() {
         let mut book = Book::new(0, 1, false);
-        book.pushed(1, 300, Some(Duration::from_millis(20)));
+        book.pushed(1, 300, Some((Duration::from_millis(20), Duration::ZERO)));
         book.pushed(1, 100, None);
         book.tear();
         let page = book.full().unwrap();
@@ -437,7 +485,7 @@ mod tests {
     fn held_connections_are_counted_by_part_and_are_no_requests() {
         let mut book = Book::new(0, 1, false);
         let now = Duration::ZERO;
-        book.opened(2, Duration::from_millis(7), now);
+        book.opened(2, Duration::from_millis(7), Duration::ZERO, now);
         book.unopened(3, now);
         book.gone(2, true, now);
         book.gone(2, false, now);
@@ -453,7 +501,7 @@ mod tests {
             [(2, [1, 1, 0, 1, 2, 1]), (3, [0, 0, 1, 0, 0, 0])]
         );
         assert!(page.cells.is_empty());
-        book.opened(2, Duration::ZERO, now);
+        book.opened(2, Duration::ZERO, Duration::ZERO, now);
         book.tear();
         assert_eq!(book.full().unwrap().held.iter().map(counts).collect::<Vec<_>>(), [(2, [1, 0, 0, 0, 0, 1])]);
     }

@@ -19,7 +19,7 @@ use super::poller::Bell;
 use super::processes::{Outpost, Processes, split};
 use super::worker::Worker;
 use crate::plan::Leg;
-use crate::record::Interval;
+use crate::record::{Interval, OwnTime};
 use crate::scenario::{Rows, Scenario};
 
 /// Everything that the workers of a trial share.
@@ -103,6 +103,8 @@ pub enum Report {
         at: Duration,
         /// Arrivals of the part that were due and never sent.
         not_sent: u64,
+        /// What pauses of the worker did to the part's length.
+        own: OwnTime,
     },
     /// The worker is gone.
     Ended {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::growth::{Growth, Window, growth};
 use super::spec::{LatencyGate, Overload};
 use super::words::{number, percent};
+use crate::limits::LEVEL_PAUSED_MAX;
 
 /// What was seen during one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,8 @@ pub struct LevelSeen {
     pub work_waiting: Vec<(f64, f64)>,
     /// The generator did not keep its schedule, and it was not the service that held it up.
     pub generator_behind: bool,
+    /// The share of the level in which the generator did not run: what looks like an overload may be its own doing.
+    pub paused_share: f64,
 }
 
 impl LevelSeen {
@@ -168,6 +171,10 @@ impl Overload {
                 .map(share)
                 .map(|(growth_per_s, due_share)| Reason::WorkWaiting { growth_per_s, due_share }),
         );
+        if !reasons.is_empty() && seen.paused_share > LEVEL_PAUSED_MAX {
+            let why = format!("the generator itself paused for {} of the level", percent(seen.paused_share));
+            return Judgement { judged: Judged::Void(why), decisive: false, backlog };
+        }
         let decisive = seen.ok == 0 || growths.iter().flatten().any(|growth| growth.decisive);
         let judged = if reasons.is_empty() { Judged::Sustained } else { Judged::Overloaded(reasons) };
         Judgement { judged, decisive, backlog }

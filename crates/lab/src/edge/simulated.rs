@@ -87,6 +87,7 @@ impl Service {
             latency_p99_ms: at(0.99),
             backlog: self.backlog(&dues, dones, lasting_s, seed),
             work_waiting: self.work(level.rate_per_s, lasting_s),
+            paused_share: 0.0,
             generator_behind: level.rate_per_s > self.generator_per_s,
         }
     }

@@ -214,6 +214,7 @@ fn a_level_is_void_when_nobody_can_say() {
         assert!(matches!(&judged, Judged::Void(why) if why.contains(sentence)), "{judged}");
     }
     check(|seen| seen.generator_behind = true, "behind its own schedule");
+    check(|seen| (seen.ok, seen.paused_share) = (0, 0.25), "the generator itself paused for");
     check(|seen| seen.due = 0, "no request was due");
     check(|seen| seen.lasting_s = f64::NAN, "no request was due");
     check(|seen| seen.backlog.truncate(20), "sampled 20 times");

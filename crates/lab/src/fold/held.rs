@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::op::Times;
+use super::op::{Basis, Times};
 use super::summary::{Figures, round};
 use crate::record::{HeldCell, spanning};
 
@@ -115,6 +115,7 @@ impl HeldFold {
         self.dropped_after += cell.dropped_after;
         self.lost_after = spanning(self.lost_after, cell.lost_after);
         self.opening.add(&cell.opening_us);
+        cell.own.iter().for_each(|own| self.opening.add_own(own));
     }
 
     /// Some of them stand, the last one since `at`.
@@ -128,7 +129,7 @@ impl HeldFold {
     }
 
     /// The figures, where so many should be held.
-    pub(crate) fn figures(&self, planned: u64) -> HeldFigures {
+    pub(crate) fn figures(&self, planned: u64, basis: Basis) -> HeldFigures {
         let is_open = self.opened + self.kept >= planned;
         let until = self.until.filter(|_| is_open);
         let opening_s = until.map(|until| until.saturating_sub(self.from).as_secs_f64());
@@ -148,7 +149,7 @@ impl HeldFold {
             from_s: round(self.from.as_secs_f64()),
             opening_s: opening_s.map(round),
             opened_per_s: opening_s.filter(|took| *took > 0.0).map(|took| round(self.opened as f64 / took)),
-            opening_ms: self.opening.figures_ms(),
+            opening_ms: self.opening.read_ms(basis),
         }
     }
 }
@@ -164,11 +165,11 @@ mod tests {
         (0..30).for_each(|opened| cell.opening_us.record(opened * 10).unwrap());
         fold.add(&cell);
         fold.opened_by(Duration::from_secs(7));
-        let figures = fold.figures(40);
+        let figures = fold.figures(40, Basis::Measured);
         assert_eq!((figures.opened, figures.opening_s, figures.opened_per_s), (30, None, None));
         fold.add(&HeldCell { opened: 10, ..HeldCell::new(0) });
         fold.opened_by(Duration::from_secs(6));
-        let figures = fold.figures(40);
+        let figures = fold.figures(40, Basis::Measured);
         assert_eq!((figures.from_s, figures.opening_s, figures.opened_per_s), (5.0, Some(2.0), Some(20.0)));
         assert_eq!((figures.failed, figures.closed, figures.dropped, figures.reopened), (2, 1, 3, 4));
         assert_eq!((figures.opening_ms.count, figures.opening_ms.max), (30, Some(0.29)));

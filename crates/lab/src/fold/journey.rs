@@ -1,7 +1,7 @@
 //! One journey, folded: as a whole, and step by step where it tells its steps apart. Refuses to know over how much time it was
 //! driven.
 
-use super::op::{OpFold, Tally};
+use super::op::{Basis, OpFold, Tally};
 use super::results::JourneyFigures;
 use crate::record::Cell;
 use crate::scenario::Journey;
@@ -12,6 +12,8 @@ pub(crate) struct JourneyFold {
     pub(super) name: String,
     pub(super) whole: OpFold,
     pub(super) not_sent: u64,
+    /// Those of them that a pause of the lab had held up.
+    pub(super) not_sent_behind_pauses: u64,
     paced: bool,
     /// Empty where the journey does not tell its steps apart: the whole says the same.
     pub(super) steps: Vec<(String, OpFold)>,
@@ -52,16 +54,19 @@ impl JourneyFold {
         }
     }
 
-    /// The figures, without its rates.
-    pub(super) fn figures(&self) -> JourneyFigures {
+    /// The figures, without its rates. Nothing is known against what the lab held up and never sent.
+    pub(super) fn figures(&self, basis: Basis) -> JourneyFigures {
+        let mut op = self.whole.figures(basis);
+        let held_up = if basis == Basis::WithoutLab { self.not_sent_behind_pauses } else { 0 };
+        (op.count, op.ok) = (op.count + held_up, op.ok + held_up);
         JourneyFigures {
-            op: self.whole.figures(),
+            op,
             throughput_per_s: None,
             requests: self.requests().over(),
             answered_per_s: None,
             paced: self.paced,
-            not_sent: self.not_sent,
-            steps: self.steps.iter().map(|(name, op)| (name.clone(), op.figures())).collect(),
+            not_sent: self.not_sent - held_up,
+            steps: self.steps.iter().map(|(name, op)| (name.clone(), op.figures(basis))).collect(),
         }
     }
 }

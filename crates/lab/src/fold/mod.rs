@@ -6,6 +6,7 @@ mod held;
 mod journey;
 mod op;
 mod paths;
+mod pauses;
 mod phase;
 mod push;
 mod results;
@@ -20,9 +21,12 @@ pub use curve::{Curve, Point};
 pub use held::HeldFigures;
 pub(crate) use held::HeldFold;
 pub(crate) use journey::JourneyFold;
-pub use op::Tally;
+pub use op::{Basis, Tally};
 pub(crate) use op::{OpFold, Times};
+pub(crate) use paths::figure_below;
 pub use paths::{figure, known_figures};
+pub use pauses::PauseFigures;
+pub(crate) use pauses::PauseFold;
 pub(crate) use phase::{Asked, PhaseFold};
 pub use push::PushFigures;
 pub(crate) use push::PushFold;
@@ -47,6 +51,8 @@ pub struct Fold {
     journeys: Vec<JourneyFold>,
     lag: Times,
     capped: u64,
+    behind_pauses: u64,
+    pauses: PauseFold,
     abandoned: u64,
     connects: u64,
     sent_bytes: u64,
@@ -97,7 +103,14 @@ impl Fold {
                 journey.not_sent += count;
             }
         }
+        for (journey, count) in &interval.not_sent_behind_pauses {
+            if let Some(journey) = self.journeys.get_mut(*journey) {
+                journey.not_sent_behind_pauses += count;
+            }
+        }
+        interval.pauses.iter().for_each(|pause| self.pauses.add(interval.worker, *pause));
         self.capped += interval.capped;
+        self.behind_pauses += interval.behind_pauses;
         self.abandoned += interval.abandoned;
         self.connects += interval.connects;
         self.sent_bytes += interval.sent_bytes;
@@ -146,16 +159,21 @@ impl Fold {
 
     /// The figures of every journey. Throughput is taken over the seconds in which the journey was driven, by its place.
     #[must_use]
-    pub fn journeys(&self, active_s: &dyn Fn(usize) -> Option<f64>) -> BTreeMap<String, JourneyFigures> {
+    pub fn journeys(&self, active_s: &dyn Fn(usize) -> Option<f64>, basis: Basis) -> BTreeMap<String, JourneyFigures> {
         let all = self.journeys.iter().enumerate();
-        all.map(|(place, journey)| (journey.name.clone(), journey.figures().over(active_s(place)))).collect()
+        all.map(|(place, journey)| (journey.name.clone(), journey.figures(basis).over(active_s(place)))).collect()
     }
 
     /// Frames that were pushed, by name: every kind that has one, and what no name fits where any came.
     #[must_use]
-    pub fn pushes(&self) -> BTreeMap<String, PushFigures> {
+    pub fn pushes(&self, basis: Basis) -> BTreeMap<String, PushFigures> {
         let seen = self.pushes.iter().filter(|(name, fold)| name != OTHER || fold.frames > 0);
-        seen.map(|(name, fold)| (name.clone(), fold.figures())).collect()
+        seen.map(|(name, fold)| (name.clone(), fold.figures(basis))).collect()
+    }
+
+    /// How long workers of the lab have paused, all together.
+    pub(crate) fn paused(&self) -> Duration {
+        self.pauses.sum()
     }
 
     /// The lab's own part: schedule lag, arrivals that waited for a place, arrivals never sent.
@@ -166,7 +184,10 @@ impl Fold {
             lag_p99_max_ms: round(lag_p99_max.as_secs_f64() * 1000.0),
             arrivals: self.journeys.iter().map(|journey| journey.whole.count()).sum(),
             capped: self.capped,
+            behind_pauses: self.behind_pauses,
+            pauses: self.pauses.figures(),
             not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
+            not_sent_behind_pauses: self.journeys.iter().map(|journey| journey.not_sent_behind_pauses).sum(),
             abandoned: self.abandoned,
             requests: self.requests().over(),
             connects: self.connects,
@@ -277,7 +298,7 @@ mod tests {
             let mut shuffled: Vec<(usize, &Interval)> = intervals.iter().enumerate().collect();
             shuffled.sort_by_key(|(place, _)| crate::scenario::mix(seed, *place as u64));
             let (ordered, shuffled) = (fold(&intervals), fold(shuffled.into_iter().map(|(_, interval)| interval)));
-            prop_assert_eq!(format!("{:?}", ordered.journeys(&|_| None)), format!("{:?}", shuffled.journeys(&|_| None)));
+            prop_assert_eq!(format!("{:?}", ordered.journeys(&|_| None, Basis::Measured)), format!("{:?}", shuffled.journeys(&|_| None, Basis::Measured)));
             prop_assert_eq!(ordered.errors(), shuffled.errors());
         }
     }
@@ -285,14 +306,14 @@ mod tests {
     #[test]
     fn waiting_counts_in_latency_and_not_in_service() {
         let fold = fold(&[interval((0, 500, 200, 5))]);
-        let op = &fold.journeys(&|_| None)["a"].op;
+        let op = &fold.journeys(&|_| None, Basis::Measured)["a"].op;
         assert_eq!((op.latency_ms.max, op.service_ms.max), (Some(0.7), Some(0.2)));
     }
 
     #[test]
     fn a_refusal_does_not_flatter_the_latency() {
         let fold = fold(&[interval((0, 0, 900, 5)), interval((0, 0, 1, 0)), interval((0, 0, 1, 1))]);
-        let op = &fold.journeys(&|_| None)["a"].op;
+        let op = &fold.journeys(&|_| None, Basis::Measured)["a"].op;
         assert_eq!((op.count, op.ok, op.denied, op.errors), (3, 1, 1, 1));
         assert_eq!((op.latency_ms.count, op.latency_ms.min, op.failed_ms.count), (1, Some(0.9), 2));
     }
@@ -316,7 +337,7 @@ mod tests {
 
     #[test]
     fn steps_stand_in_the_order_of_play() {
-        let figures = Fold::new(&journeys(3)).journeys(&|_| None);
+        let figures = Fold::new(&journeys(3)).journeys(&|_| None, Basis::Measured);
         let text = serde_json::to_string(&figures).unwrap();
         let back: BTreeMap<String, JourneyFigures> = serde_json::from_str(&text).unwrap();
         assert_eq!(back["a"].steps.keys().collect::<Vec<_>>(), ["s9", "s8", "s7"]);
@@ -333,7 +354,7 @@ mod tests {
             ..Cell::new(0, Op { journey: 0, step: *step })
         };
         fold.add(&Interval { cells: cells.iter().map(cell).collect(), ..Interval::default() });
-        let figures = &fold.journeys(&|_| Some(2.0))["a"];
+        let figures = &fold.journeys(&|_| Some(2.0), Basis::Measured)["a"];
         let (requests, ok, of_steps) = expected;
         assert_eq!((figures.requests, figures.answered_per_s), (requests, Some(ok as f64 / 2.0)));
         assert_eq!((fold.requests().over(), fold.requests().ok), (requests, ok));
@@ -352,7 +373,7 @@ mod tests {
     #[test]
     fn throughput_needs_a_time() {
         let fold = fold(&[interval((0, 0, 9000, 5)), interval((0, 0, 9000, 5))]);
-        let throughput = |active_s: Option<f64>| fold.journeys(&|_| active_s)["a"].throughput_per_s;
+        let throughput = |active_s: Option<f64>| fold.journeys(&|_| active_s, Basis::Measured)["a"].throughput_per_s;
         assert_eq!((throughput(Some(4.0)), throughput(Some(0.0)), throughput(None)), (Some(0.5), None, None));
     }
 }

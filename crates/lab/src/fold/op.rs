@@ -4,15 +4,28 @@ use hdrhistogram::Histogram;
 
 use super::results::OpFigures;
 use super::summary::{Figures, round};
-use crate::record::{Cell, histogram};
+use crate::record::{Cell, OwnShare, histogram};
+
+/// What figures are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// As they were measured.
+    Measured,
+    /// Each without what the lab itself added to it: it was late, starved or stopped.
+    WithoutLab,
+}
 
 /// A distribution of times, in microseconds to three significant digits. Its average is as exact as its steps are.
 #[derive(Clone, Debug)]
-pub(crate) struct Times(Histogram<u64>);
+pub(crate) struct Times {
+    all: Histogram<u64>,
+    /// Those of them that the lab made longer.
+    own: Option<Box<OwnShare>>,
+}
 
 impl Default for Times {
     fn default() -> Self {
-        Self(histogram())
+        Self { all: histogram(), own: None }
     }
 }
 
@@ -20,27 +33,50 @@ impl Times {
     /// Takes a histogram of microseconds in.
     pub(crate) fn add(&mut self, other: &Histogram<u64>) {
         // It resizes itself, so the library has no reason to refuse.
-        let _ = self.0.add(other);
+        let _ = self.all.add(other);
+    }
+
+    /// Takes in what the lab made longer of what was added.
+    pub(crate) fn add_own(&mut self, own: &OwnShare) {
+        if !own.measured_us.is_empty() {
+            self.own.get_or_insert_default().merge(own);
+        }
+    }
+
+    /// The same times without what the lab itself added to them.
+    fn without_lab(&self) -> Option<Self> {
+        let own = self.own.as_ref()?;
+        let mut all = self.all.clone();
+        all.subtract(&own.measured_us).ok()?;
+        all.add(&own.without_us).ok()?;
+        Some(Self { all, own: None })
+    }
+
+    /// The statistics in milliseconds, on one basis.
+    pub(crate) fn read_ms(&self, basis: Basis) -> Figures {
+        let without = if basis == Basis::WithoutLab { self.without_lab() } else { None };
+        without.as_ref().unwrap_or(self).figures_ms()
     }
 
     /// Takes all of another distribution in.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.add(&other.0);
+        self.add(&other.all);
+        other.own.iter().for_each(|own| self.add_own(own));
     }
 
     /// A copy of the histogram, in microseconds.
     pub(crate) fn histogram(&self) -> Histogram<u64> {
-        self.0.clone()
+        self.all.clone()
     }
 
     /// The value below which that share of all lies, in milliseconds; none where there is nothing.
     pub(crate) fn quantile_ms(&self, quantile: f64) -> Option<f64> {
-        (!self.0.is_empty()).then(|| round(self.0.value_at_quantile(quantile).min(self.0.max()) as f64 / 1000.0))
+        (!self.all.is_empty()).then(|| round(self.all.value_at_quantile(quantile).min(self.all.max()) as f64 / 1000.0))
     }
 
     /// The statistics in milliseconds.
     pub(crate) fn figures_ms(&self) -> Figures {
-        let times = &self.0;
+        let times = &self.all;
         let count = times.len();
         if count == 0 {
             return Figures::default();
@@ -112,10 +148,19 @@ impl OpFold {
         self.latency.add(&cell.latency_us);
         self.service.add(&cell.service_us);
         self.failed.add(&cell.failed_us);
+        if let Some(own) = &cell.own {
+            self.latency.add_own(&own.latency);
+            self.service.add_own(&own.service);
+            self.failed.add_own(&own.failed);
+        }
         if let Some(waits) = &cell.waits {
             let own = self.waits.get_or_insert_default();
             own.waited.add(&waits.waited_us);
             own.wake.add(&waits.wake_us);
+            if let Some(shares) = &cell.own {
+                own.waited.add_own(&shares.waited);
+                own.wake.add_own(&shares.wake);
+            }
         }
     }
 
@@ -134,18 +179,59 @@ impl OpFold {
     }
 
     /// The figures.
-    pub(crate) fn figures(&self) -> OpFigures {
+    pub(crate) fn figures(&self, basis: Basis) -> OpFigures {
         OpFigures {
             count: self.count(),
             ok: self.ok,
             errors: self.errors,
             denied: self.denied,
             retries: self.retries,
-            latency_ms: self.latency.figures_ms(),
-            service_ms: self.service.figures_ms(),
-            failed_ms: self.failed.figures_ms(),
-            waited_ms: self.waits.as_ref().map(|waits| waits.waited.figures_ms()),
-            wake_ms: self.waits.as_ref().map(|waits| waits.wake.figures_ms()),
+            latency_ms: self.latency.read_ms(basis),
+            service_ms: self.service.read_ms(basis),
+            failed_ms: self.failed.read_ms(basis),
+            waited_ms: self.waits.as_ref().map(|waits| waits.waited.read_ms(basis)),
+            wake_ms: self.waits.as_ref().map(|waits| waits.wake.read_ms(basis)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn without_the_lab_each_time_is_shorter_by_its_own_share(
+            times in prop::collection::vec((0u64..5_000_000, 0u64..5_000_000, any::<bool>()), 1..60),
+            split in 0usize..60,
+        ) {
+            let (mut parts, mut expected) = ([Times::default(), Times::default()], histogram());
+            let mut measured = histogram();
+            for (place, (us, own_us, is_own)) in times.iter().enumerate() {
+                let own_us = if *is_own { *own_us } else { 0 };
+                let mut one = histogram();
+                one.record(*us).unwrap();
+                measured.record(*us).unwrap();
+                let part = &mut parts[usize::from(place >= split)];
+                part.add(&one);
+                if *is_own {
+                    let mut share = OwnShare::default();
+                    share.note(Duration::from_micros(*us), Duration::from_micros(own_us));
+                    part.add_own(&share);
+                }
+                expected.record(us.saturating_sub(own_us)).unwrap();
+            }
+            let [mut all, other] = parts;
+            all.merge(&other);
+            let of = |histogram: Histogram<u64>| Times { all: histogram, own: None }.figures_ms();
+            prop_assert_eq!(all.read_ms(Basis::Measured), of(measured));
+            prop_assert_eq!(all.read_ms(Basis::WithoutLab), of(expected));
         }
     }
 }

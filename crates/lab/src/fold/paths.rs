@@ -16,8 +16,12 @@ use crate::scenario::{Arrivals, Journey, Observe, Phase, Push, Waits, Work};
 #[must_use]
 pub fn figure(results: &Value, path: &str) -> Option<f64> {
     let roots = [results.get("journeys"), results.get("work"), results.get("phases"), Some(results)];
-    let find = |root: &Value| path.split('.').try_fold(root, |value, key| value.get(key))?.as_f64();
-    roots.into_iter().flatten().find_map(find)
+    roots.into_iter().flatten().find_map(|root| figure_below(root, path))
+}
+
+/// A figure by its path below a root.
+pub(crate) fn figure_below(root: &Value, path: &str) -> Option<f64> {
+    path.split('.').try_fold(root, |value, key| value.get(key))?.as_f64()
 }
 
 /// Every path that a trial of these parts can have a figure at.
@@ -44,7 +48,7 @@ pub fn known_figures(
         add_push(&mut paths, OTHER, false);
     }
     add_statistics(&mut paths, "generator.schedule_lag_ms");
-    for figure in ["capped", "not_sent", "arrivals", "requests", "cpu_s"] {
+    for figure in ["capped", "behind_pauses", "not_sent", "arrivals", "requests", "cpu_s"] {
         paths.insert(format!("generator.{figure}"));
     }
     paths.insert("server.cpu_s".to_owned());

@@ -2,6 +2,7 @@
 //! Distributions are kept while the phase goes on; afterwards only their figures stay. Refuses to know when that is.
 
 use super::journey::JourneyFold;
+use super::op::Basis;
 use super::results::JourneyFigures;
 use crate::record::Cell;
 
@@ -11,7 +12,7 @@ pub(crate) enum PhaseFold {
     /// It goes on: its journey by its place in the scenario, and behind it what its connections say first, if anything.
     Open(Vec<(usize, JourneyFold)>),
     /// It is over.
-    Closed(Box<Asked>),
+    Closed(Box<[Asked; 2]>),
 }
 
 /// Figures of what a phase has asked, without rates.
@@ -30,18 +31,18 @@ impl PhaseFold {
     }
 
     /// The figures so far.
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self, basis: Basis) -> Asked {
         match self {
             Self::Open(folds) => {
-                let mut figures = folds.iter().map(|(_, fold)| fold.figures());
+                let mut figures = folds.iter().map(|(_, fold)| fold.figures(basis));
                 Asked { journey: figures.next().unwrap_or_default(), opening: figures.next() }
             }
-            Self::Closed(asked) => Asked::clone(asked),
+            Self::Closed(asked) => asked[usize::from(basis == Basis::WithoutLab)].clone(),
         }
     }
 
     /// It is over: nothing more comes.
     pub(crate) fn close(&mut self) {
-        *self = Self::Closed(Box::new(self.asked()));
+        *self = Self::Closed(Box::new([Basis::Measured, Basis::WithoutLab].map(|basis| self.asked(basis))));
     }
 }

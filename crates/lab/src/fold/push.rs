@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::op::Times;
+use super::op::{Basis, Times};
 use super::summary::{Figures, round};
 use crate::record::Pushed;
 
@@ -39,6 +39,7 @@ impl PushFold {
         self.frames += pushed.frames;
         self.bytes += pushed.bytes;
         self.delay.add(&pushed.delay_us);
+        pushed.own.iter().for_each(|own| self.delay.add_own(own));
     }
 
     /// Takes frames of a second in.
@@ -49,7 +50,7 @@ impl PushFold {
     }
 
     /// The figures.
-    pub(crate) fn figures(&self) -> PushFigures {
+    pub(crate) fn figures(&self, basis: Basis) -> PushFigures {
         let seconds = self.seconds.map(|(first, last)| (last - first + 1) as f64);
         let rate = |count: u64| seconds.map(|seconds| round(count as f64 / seconds));
         PushFigures {
@@ -57,7 +58,7 @@ impl PushFold {
             bytes: self.bytes,
             frames_per_s: rate(self.frames),
             bytes_per_s: rate(self.bytes),
-            delay_ms: self.delay.figures_ms(),
+            delay_ms: self.delay.read_ms(basis),
         }
     }
 }
@@ -69,13 +70,16 @@ mod tests {
     #[test]
     fn rates_are_taken_over_the_seconds_between_the_first_frame_and_the_last() {
         let mut fold = PushFold::default();
-        assert_eq!((fold.figures().frames_per_s, fold.figures().delay_ms.count), (None, 0));
+        assert_eq!(
+            (fold.figures(Basis::Measured).frames_per_s, fold.figures(Basis::Measured).delay_ms.count),
+            (None, 0)
+        );
         for (second, frames) in [(4, 10), (2, 20), (4, 6)] {
             let mut pushed = Pushed { frames, bytes: frames * 100, ..Pushed::new(0) };
             pushed.delay_us.record(second * 100).unwrap();
             fold.add_in(second, &pushed);
         }
-        let figures = fold.figures();
+        let figures = fold.figures(Basis::Measured);
         assert_eq!((figures.frames, figures.bytes, figures.frames_per_s), (36, 3600, Some(12.0)));
         assert_eq!((figures.bytes_per_s, figures.delay_ms.count, figures.delay_ms.max), (Some(1200.0), 3, Some(0.4)));
     }

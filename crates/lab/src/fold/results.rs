@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::covered_s;
 use super::curve::Point;
 use super::held::HeldFigures;
+use super::pauses::PauseFigures;
 use super::phase::Asked;
 use super::push::PushFigures;
 use super::series::Series;
@@ -299,7 +300,7 @@ pub struct TotalsFigures {
 pub struct Generator {
     /// How late arrivals left through the lab's own doing.
     pub schedule_lag_ms: Figures,
-    /// The bound on its 99th percentile beyond which a failed gate is void.
+    /// The bound on its 99th percentile beyond which the lab counts as late.
     pub lag_p99_max_ms: f64,
     /// Arrivals that are over.
     pub arrivals: u64,
@@ -308,8 +309,17 @@ pub struct Generator {
     pub requests: u64,
     /// Arrivals that waited for a free place in flight: the target's doing, and part of their latency.
     pub capped: u64,
+    /// Arrivals that waited for one only because the lab had paused.
+    #[serde(default)]
+    pub behind_pauses: u64,
+    /// Times in which the lab did not run, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pauses: Option<PauseFigures>,
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
+    /// Those of them that a pause of the lab had held up.
+    #[serde(default)]
+    pub not_sent_behind_pauses: u64,
     /// Arrivals that were sent and given up when the trial was ended.
     pub abandoned: u64,
     /// Connections that were opened.
@@ -325,6 +335,26 @@ pub struct Generator {
     pub cpu_s: Option<f64>,
     /// Memory of the lab.
     pub rss_bytes: Option<Rss>,
+}
+
+impl Generator {
+    /// Whether the lab was late beyond its bound, or paused for longer than that.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        let lag_ms = self.schedule_lag_ms.p99.unwrap_or(0.0);
+        let paused_ms = self.pauses.as_ref().map_or(0.0, |pauses| pauses.longest_s * 1000.0);
+        lag_ms.max(paused_ms) > self.lag_p99_max_ms
+    }
+
+    /// The same without what the lab itself added: nothing left late, and what it held up was sent.
+    pub(crate) fn without_lab(&self) -> Self {
+        let none = |figure: Option<f64>| figure.map(|_| 0.0);
+        let Figures { count, sum, min, avg, p50, p90, p95, p99, p999, max } = self.schedule_lag_ms;
+        let [sum, min, avg, p50, p90, p95, p99, p999, max] = [sum, min, avg, p50, p90, p95, p99, p999, max].map(none);
+        let schedule_lag_ms = Figures { count, sum, min, avg, p50, p90, p95, p99, p999, max };
+        let not_sent = self.not_sent.saturating_sub(self.not_sent_behind_pauses);
+        Self { schedule_lag_ms, not_sent, behind_pauses: 0, ..self.clone() }
+    }
 }
 
 /// The service under test.

@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::interval::{Cell, HeldCell};
-use crate::fold::{Asked, HeldFigures, HeldFold, JourneyFold, OpFold, PartFigures, PhaseFold, round};
+use super::interval::{Cell, HeldCell, OwnTime};
+use crate::fold::{Asked, Basis, HeldFigures, HeldFold, JourneyFold, OpFold, PartFigures, PhaseFold, round};
 use crate::limits::PARTS_MAX;
 use crate::scenario::Journey;
+
+/// Both, in the order in which their figures are kept.
+const BASES: [Basis; 2] = [Basis::Measured, Basis::WithoutLab];
 
 /// What is known of a part before it begins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +57,11 @@ struct Part {
     workers_over: u32,
     not_sent: u64,
     ended_at: Duration,
-    figures: Option<PartFigures>,
+    /// When it would have ended without pauses of the lab, and how much of its time those lost.
+    needed_until: Duration,
+    lost: Duration,
+    /// Of each basis, once it is over.
+    figures: Option<Box<[PartFigures; 2]>>,
     overload: Option<Vec<String>>,
     held: Option<Box<HeldFold>>,
     workers_in: u32,
@@ -142,14 +149,21 @@ impl Book {
     /// A worker is done with a part: everything of it that this worker sent has ended by `at`. Gives true when that was
     /// the last of them.
     pub fn over(&mut self, part: u32, workers: u32, at: Duration, not_sent: u64) -> bool {
+        self.over_with(part, workers, at, not_sent, OwnTime::default())
+    }
+
+    /// The same of a worker whose pauses did this to the part's length.
+    pub fn over_with(&mut self, part: u32, workers: u32, at: Duration, not_sent: u64, own: OwnTime) -> bool {
         let number = part;
         let Some(part) = self.part_mut(part) else { return false };
         part.workers_over += 1;
         part.not_sent += not_sent;
         part.ended_at = part.ended_at.max(at);
+        part.needed_until = part.needed_until.max(at.saturating_sub(own.longer));
+        part.lost += own.lost;
         let over = part.workers_over >= workers;
         if over {
-            part.figures = Some(part.figures());
+            part.figures = Some(Box::new(BASES.map(|basis| part.figures(basis))));
             // One distribution for whoever judges the part; it goes with the next part that ends.
             let op = std::mem::take(&mut part.op);
             let spec = &part.spec;
@@ -196,10 +210,15 @@ impl Book {
     /// The figures of a part so far.
     #[must_use]
     pub fn figures(&self, part: u32) -> Option<PartFigures> {
+        self.figures_of(part, Basis::Measured)
+    }
+
+    fn figures_of(&self, part: u32, basis: Basis) -> Option<PartFigures> {
         let part = self.parts.get(&part)?;
-        let figures = part.figures.clone().unwrap_or_else(|| part.figures());
+        let known = part.figures.as_ref().map(|both| both[usize::from(basis == Basis::WithoutLab)].clone());
+        let figures = known.unwrap_or_else(|| part.figures(basis));
         // What it has left may be lost after it is over.
-        Some(PartFigures { overload: part.overload.clone(), connections: part.connections(), ..figures })
+        Some(PartFigures { overload: part.overload.clone(), connections: part.connections(basis), ..figures })
     }
 
     /// A quantile of the latency of the part that ended last, in milliseconds; none of an earlier one.
@@ -211,20 +230,30 @@ impl Book {
 
     /// What every phase that has begun has asked so far.
     #[must_use]
-    pub(crate) fn asked(&self) -> BTreeMap<String, Asked> {
-        self.phases.iter().map(|(phase, fold)| (phase.clone(), fold.asked())).collect()
+    pub(crate) fn asked(&self, basis: Basis) -> BTreeMap<String, Asked> {
+        self.phases.iter().map(|(phase, fold)| (phase.clone(), fold.asked(basis))).collect()
     }
 
     /// The figures of all parts.
     #[must_use]
     pub fn all(&self) -> Vec<PartFigures> {
-        self.parts.keys().filter_map(|part| self.figures(*part)).collect()
+        self.read(Basis::Measured)
+    }
+
+    /// The figures of all parts, on one basis.
+    #[must_use]
+    pub fn read(&self, basis: Basis) -> Vec<PartFigures> {
+        self.parts.keys().filter_map(|part| self.figures_of(*part, basis)).collect()
     }
 }
 
 impl Part {
-    fn figures(&self) -> PartFigures {
-        let length_s = self.ended_at.saturating_sub(self.spec.start).as_secs_f64();
+    fn figures(&self, basis: Basis) -> PartFigures {
+        let length = match basis {
+            Basis::Measured => self.ended_at.saturating_sub(self.spec.start),
+            Basis::WithoutLab => self.needed_until.saturating_sub(self.spec.start).saturating_sub(self.lost),
+        };
+        let length_s = length.as_secs_f64();
         PartFigures {
             part: self.spec.part,
             phase: self.spec.phase.clone(),
@@ -235,14 +264,14 @@ impl Part {
             clients: self.spec.clients,
             throughput_per_s: (length_s > 0.0).then(|| round(self.op.ok as f64 / length_s)),
             not_sent: self.not_sent,
-            op: self.op.figures(),
+            op: self.op.figures(basis),
             overload: None,
-            connections: self.connections(),
+            connections: self.connections(basis),
         }
     }
 
-    fn connections(&self) -> Option<HeldFigures> {
-        let figures = self.held.as_ref()?.figures(self.spec.clients.unwrap_or(0));
+    fn connections(&self, basis: Basis) -> Option<HeldFigures> {
+        let figures = self.held.as_ref()?.figures(self.spec.clients.unwrap_or(0), basis);
         Some(HeldFigures { keeps: self.spec.keeps.clone(), ..figures })
     }
 }
@@ -279,6 +308,28 @@ mod tests {
         assert_eq!((figures.op.ok, figures.not_sent, figures.length_s), (40, 3, 4.0));
         assert_eq!(figures.throughput_per_s, Some(10.0));
         assert_eq!((book.is_over(0), book.is_over(1)), (false, true));
+    }
+
+    /// A part of two workers that begins at 1 s and ends at 5 s with 40 good answers: what each worker's pauses did to its
+    /// length, in seconds, and its throughput without them.
+    #[track_caller]
+    fn check_throughput(own_s: [(u64, u64); 2], expected: f64) {
+        let mut book = begun(1);
+        answered(&mut book, 0, 40);
+        let own = own_s
+            .map(|(longer, lost)| OwnTime { longer: Duration::from_secs(longer), lost: Duration::from_secs(lost) });
+        book.over_with(0, 2, Duration::from_secs(5), 0, own[0]);
+        book.over_with(0, 2, Duration::from_secs(5), 0, own[1]);
+        let per_s = |basis| book.read(basis)[0].throughput_per_s;
+        assert_eq!((per_s(Basis::Measured), per_s(Basis::WithoutLab)), (Some(10.0), Some(expected)), "{own_s:?}");
+    }
+
+    #[test]
+    fn a_part_is_as_long_without_pauses_as_its_slowest_worker_needed() {
+        check_throughput([(0, 0), (0, 0)], 10.0);
+        check_throughput([(2, 0), (0, 0)], 10.0);
+        check_throughput([(2, 0), (3, 0)], 20.0);
+        check_throughput([(0, 1), (0, 1)], 20.0);
     }
 
     #[test]
@@ -357,7 +408,7 @@ request = "GET /"
             let figures = PhaseFigures::of(&own, None, Some(asked));
             (phase, figures)
         };
-        book.asked().into_iter().map(figures).collect()
+        book.asked(Basis::Measured).into_iter().map(figures).collect()
     }
 
     /// Some answers of an operation in a part, all of which took so long.
@@ -405,7 +456,7 @@ request = "GET /"
                     book.over(part as u32, 1, Duration::from_secs(3), 0);
                 }
             }
-            let (phases, journeys) = (phases(&book), all.journeys(&|_| None));
+            let (phases, journeys) = (phases(&book), all.journeys(&|_| None, Basis::Measured));
             let of = |phase: &str| (phases[phase].journey.clone().unwrap(), phases[phase].opening.clone());
             let ((low, enter_low), (high, enter_high), (bursts, none)) = (of("low"), of("high"), of("bursts"));
             prop_assert!(none.is_none());
@@ -424,7 +475,8 @@ request = "GET /"
         let all = answers(0, 0, Some(0), 100_100, 1_000);
         let mut fold = Fold::new(&levels().0.journeys);
         fold.add(&Interval { cells: vec![all], ..Interval::default() });
-        let results = serde_json::json!({ "journeys": fold.journeys(&|_| None), "phases": phases(&book) });
+        let results =
+            serde_json::json!({ "journeys": fold.journeys(&|_| None, Basis::Measured), "phases": phases(&book) });
         assert_eq!(judge_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(), [true, true, false]);
     }
 

@@ -1,6 +1,8 @@
 //! What one worker saw in one second, by part of the trial and operation: the unit in which figures travel from
 //! worker to record, onto the disk, and into the fold. Refuses to know how it was measured.
 
+use std::time::Duration;
+
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +34,17 @@ pub struct Interval {
     pub errors: Vec<ErrorNote>,
     /// Arrivals that had to wait for a free place in flight.
     pub capped: u64,
+    /// Arrivals that had to wait for one only because the worker had paused.
+    #[serde(default)]
+    pub behind_pauses: u64,
+    /// Pauses of the worker that ended in this second, from the start of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<(Duration, Duration)>,
     /// By journey: arrivals whose time had come and that were never sent, because their part was over.
     pub not_sent: Vec<(usize, u64)>,
+    /// By journey: those of them that a pause of the worker had held up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_sent_behind_pauses: Vec<(usize, u64)>,
     /// Arrivals that were sent and given up when the trial was ended.
     pub abandoned: u64,
     /// Connections that were opened.
@@ -80,6 +91,62 @@ pub struct Cell {
     /// The times of good answers that were waited for, where they were; they stand nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Box<Waited>>,
+    /// What of these times was the lab's own doing, where anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<OwnShares>>,
+}
+
+/// What pauses of the lab did to the length of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnTime {
+    /// How much longer it took.
+    pub longer: Duration,
+    /// How much of its time was lost: the share of clients that could not go on, over how long.
+    pub lost: Duration,
+}
+
+/// Times of an operation with a share of the lab's own.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct OwnShares {
+    pub latency: OwnShare,
+    pub service: OwnShare,
+    pub failed: OwnShare,
+    pub waited: OwnShare,
+    pub wake: OwnShare,
+}
+
+/// Times that were longer through the lab's own doing, in microseconds: as they were, and as they would have been.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct OwnShare {
+    /// As they were measured: they stand among all others as well.
+    #[serde(with = "portable::histogram")]
+    pub measured_us: Histogram<u64>,
+    /// The same ones without the lab's own share.
+    #[serde(with = "portable::histogram")]
+    pub without_us: Histogram<u64>,
+}
+
+impl Default for OwnShare {
+    fn default() -> Self {
+        Self { measured_us: histogram(), without_us: histogram() }
+    }
+}
+
+impl OwnShare {
+    /// Notes a time, and how much of it was the lab's own doing.
+    pub fn note(&mut self, time: Duration, own: Duration) {
+        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        // They resize themselves, so the library has no reason to refuse.
+        let _ = self.measured_us.record(us(time));
+        let _ = self.without_us.record(us(time.saturating_sub(own)));
+    }
+
+    /// Takes another worker's in.
+    pub fn merge(&mut self, other: &Self) {
+        let _ = self.measured_us.add(&other.measured_us);
+        let _ = self.without_us.add(&other.without_us);
+    }
 }
 
 /// The times of answers that were waited for.
@@ -111,13 +178,16 @@ pub struct Pushed {
     /// From what they tell of to their arrival, in microseconds.
     #[serde(with = "portable::histogram")]
     pub delay_us: Histogram<u64>,
+    /// What of these times was the lab's own doing, where anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<OwnShare>>,
 }
 
 impl Pushed {
     /// None yet.
     #[must_use]
     pub fn new(push: usize) -> Self {
-        Self { push, frames: 0, bytes: 0, delay_us: histogram() }
+        Self { push, frames: 0, bytes: 0, delay_us: histogram(), own: None }
     }
 }
 
@@ -154,6 +224,9 @@ pub struct HeldCell {
     /// From the moment at which a connection was due to the moment at which it stood for the first time, in microseconds.
     #[serde(with = "portable::histogram")]
     pub opening_us: Histogram<u64>,
+    /// What of these times was the lab's own doing, where anything was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Box<OwnShare>>,
 }
 
 impl HeldCell {
@@ -173,6 +246,7 @@ impl HeldCell {
             dropped_after: 0,
             lost_after: None,
             opening_us: histogram(),
+            own: None,
         }
     }
 
@@ -199,6 +273,9 @@ impl HeldCell {
         self.lost_after = spanning(self.lost_after, other.lost_after);
         // It resizes itself, so the library has no reason to refuse.
         let _ = self.opening_us.add(&other.opening_us);
+        if let Some(own) = &other.own {
+            self.own.get_or_insert_default().merge(own);
+        }
     }
 }
 
@@ -236,7 +313,8 @@ impl Cell {
     #[must_use]
     pub fn new(part: u32, op: Op) -> Self {
         let (latency_us, service_us, failed_us) = (histogram(), histogram(), histogram());
-        Self { part, op, ok: 0, denied: 0, errors: 0, retries: 0, latency_us, service_us, failed_us, waits: None }
+        let (waits, own) = (None, None);
+        Self { part, op, ok: 0, denied: 0, errors: 0, retries: 0, latency_us, service_us, failed_us, waits, own }
     }
 
     /// Everything that ended.

@@ -18,7 +18,7 @@ use std::time::Duration;
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
 pub(crate) use interval::spanning;
-pub use interval::{Cell, ErrorNote, HeldCell, Interval, Op, Pushed, Waited, histogram};
+pub use interval::{Cell, ErrorNote, HeldCell, Interval, Op, OwnShare, OwnShares, OwnTime, Pushed, Waited, histogram};
 pub use replay::{each_row, fold_rows, read_timeline};
 pub use sample::{Class, Sample, Trouble};
 

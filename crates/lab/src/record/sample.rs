@@ -26,6 +26,11 @@ pub struct Sample {
     /// How much of the wait before `sent` was the lab's own doing: an arrival that waits for a free place in
     /// flight waits for the target.
     pub lag: Duration,
+    /// How much of the time from `intended` to `done` was the lab's own doing: it was sent late or behind a pause of the
+    /// lab, or its answer was there before the lab looked.
+    pub own: Duration,
+    /// The same for the time from `sent` to `done`.
+    pub own_service: Duration,
     /// Repeats after tries that got no answer.
     pub retries: u64,
     /// How it ended.
@@ -34,6 +39,8 @@ pub struct Sample {
     pub waits: bool,
     /// How late the answer came after what it tells of, where it tells of anything.
     pub wake: Option<Duration>,
+    /// How much of that was the lab's own doing.
+    pub own_wake: Duration,
 }
 
 impl Sample {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::start::Start;
 use super::{Run, read_json_file};
-use crate::fold::{Asked, Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
+use crate::fold::{Asked, Basis, Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
 use crate::limits::PARTS_MAX;
 use crate::record::hlog::{self, Figure};
 use crate::record::timeline::{HeldRow, OpRow, PartRow, Row};
@@ -121,7 +121,7 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
         book.over(span.part, 1, seconds(span.end_s.unwrap_or(rows.end_s)), 0);
     }
     let parts = book.all();
-    let results = results(&scenario, &fold, &parts, rows, book.asked());
+    let results = results(&scenario, &fold, &parts, rows, book.asked(Basis::Measured));
     let mut gates = judge_gates(&scenario.gates, &results.to_json());
     gates.extend(scenario.phases.iter().filter_map(|phase| {
         let held = results.phases.get(&phase.name)?.connections.as_ref()?;
@@ -290,10 +290,10 @@ fn results(
     });
     Results {
         phases: phases.collect(),
-        journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey)),
+        journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey), Basis::Measured),
         work: work.collect(),
         observe: crate::fold::observed(&rows.timeline),
-        push: fold.pushes(),
+        push: fold.pushes(Basis::Measured),
         generator: fold.generator(scenario.generator.lag_p99_max),
         ..Results::default()
     }

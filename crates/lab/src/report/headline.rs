@@ -233,23 +233,49 @@ fn stands(run: &Run) -> String {
         Verdict::Passed => tightest(run.gates.iter()).map_or_else(String::new, |gate| {
             format!(", the tightest is {} at {:.0} % of its limit", gate.name, gate.used.unwrap_or(0.0) * 100.0)
         }),
-        Verdict::Failed => String::new(),
+        Verdict::Failed => failed(run),
         Verdict::Void => void(run),
         Verdict::Interrupted => "; the trial was ended before it was over".to_owned(),
     };
     format!("{word}: {gates}{detail}")
 }
 
+/// That the lab paused as well, where a gate fails without that.
+fn failed(run: &Run) -> String {
+    let gate = run.gates.iter().find(|gate| !gate.ok && !gate.void && gate.without_lab.is_some());
+    let told = |gate: &Judged| {
+        let (name, without) = (clean(&gate.name), number(gate.without_lab));
+        format!(
+            "; the lab itself was late as well{}, but without that {name} is {without}, which fails too",
+            paused(run)
+        )
+    };
+    gate.map_or_else(String::new, told)
+}
+
 /// What is void, why, and what would help.
 fn void(run: &Run) -> String {
     let (generator, failing) = (&run.results.generator, run.gates.iter().filter(|gate| !gate.ok).count());
     let others = if failing == 1 { "the other one is".to_owned() } else { format!("the other {failing} are") };
+    let how = match paused(run) {
+        paused if !paused.is_empty() => paused,
+        _ => format!(
+            ": 1 of 100 arrivals left more than {} after it was due (bound {})",
+            ms(generator.schedule_lag_ms.p99),
+            ms(Some(generator.lag_p99_max_ms)),
+        ),
+    };
     format!(
-        "; {others} void, because the lab itself was late: 1 of 100 arrivals left more than {} after it was due, and {} \
-         are allowed. Ask for less, or give the lab processors of its own",
-        ms(generator.schedule_lag_ms.p99),
-        ms(Some(generator.lag_p99_max_ms)),
+        "; {others} void, because the lab itself was late{how}. Ask for less, or give the lab processors of its own"
     )
+}
+
+/// The longest pause of the lab, if there was one.
+fn paused(run: &Run) -> String {
+    let told = |pauses: &crate::fold::PauseFigures| {
+        format!(" (it did not run for {} at {})", seconds(Some(pauses.longest_s)), seconds(Some(pauses.longest_at_s)))
+    };
+    run.results.generator.pauses.as_ref().map_or_else(String::new, told)
 }
 
 fn tightest<'a>(gates: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {

@@ -19,7 +19,7 @@ use crate::flag::raised;
 use crate::limits::{INTERRUPT_GRACE, PARTS_MAX};
 use crate::plan::{Leg, Place, Schedule, legs, part_label};
 use crate::record::timeline::{PartRow, Row};
-use crate::record::{Book, PartSpec, Recorder};
+use crate::record::{Book, OwnTime, PartSpec, Recorder};
 use crate::scenario::{Arrivals, EdgeArrivals, Phase, Scenario};
 use crate::work::Board;
 
@@ -73,7 +73,7 @@ impl Conductor {
                     self.recorder.book(|book| book.opened(part, self.workers, at));
                     self.part_over.notify_waiters();
                 }
-                Report::Over { part, at, not_sent, .. } => self.note_over(part, at, not_sent),
+                Report::Over { part, at, not_sent, own, .. } => self.note_over(part, at, not_sent, own),
                 Report::Broken { message, .. } => return Err(message),
                 Report::Ended { .. } => {
                     ended += 1;
@@ -86,8 +86,8 @@ impl Conductor {
         Ok(())
     }
 
-    fn note_over(&self, part: u32, at: Duration, not_sent: u64) {
-        if !self.recorder.book(|book| book.over(part, self.workers, at, not_sent)) {
+    fn note_over(&self, part: u32, at: Duration, not_sent: u64, own: OwnTime) {
+        if !self.recorder.book(|book| book.over_with(part, self.workers, at, not_sent, own)) {
             return;
         }
         if let Some(figures) = self.recorder.book(|book| book.figures(part)) {

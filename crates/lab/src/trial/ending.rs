@@ -11,18 +11,18 @@ use super::stage::Stage;
 use super::watched::Watched;
 use super::{Beginning, End, Fleet};
 use crate::cgroup::LimitsSeen;
-use crate::edge::{LevelPoint, capacity, fit};
+use crate::edge::{LevelPoint, Outcome, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
-    Fold, PartFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline, TotalsFigures, active_of,
-    observed,
+    Basis, Fold, PartFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline,
+    TotalsFigures, active_of, observed,
 };
-use crate::limits::INTERRUPT_GRACE;
+use crate::limits::{INTERRUPT_GRACE, PAUSE_TOLD};
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
 use crate::report::words::{count, number};
 use crate::scenario::{Arrivals, Gate, Phase, Scenario, Step, Work};
-use crate::verdict::{Circumstances, Judged, judge_gates, judge_opening};
+use crate::verdict::{Judged, Own, judge_gates, judge_gates_of, judge_opening};
 
 /// Folds and judges.
 pub(crate) fn conclude(
@@ -38,20 +38,19 @@ pub(crate) fn conclude(
     let parts = stage.recorder.book(|book| book.all());
     let (mut timeline, lines_failure) = stage.log.take();
     timeline.close();
-    let (phases, capacities) = phases(stage, &parts, record.start.scenario.seed);
+    let edges = stage.conductor.take_edges();
+    let capacities = capacities(stage, &parts, &edges, record.start.scenario.seed);
     let mut results = results(stage, now, rises, watched, &parts);
     results.observe = observed(&timeline);
-    results.phases = phases;
+    results.phases = phases(stage, &parts, &edges, Basis::Measured);
     (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limits_seen());
-    let mut gates = judge_gates(&stage.scenario.gates, &results.to_json());
+    let without_lab = without_lab(stage, &results, &edges).to_json();
+    let own = Own { without_lab: &without_lab, late: results.generator.is_late() };
+    let mut gates = judge_gates_of(&stage.scenario.gates, &results.to_json(), own);
     gates.extend(implicit_gates(stage, &results, end, now));
-    let lag = results.generator.schedule_lag_ms.p99;
-    let circumstances = Circumstances {
-        interrupted: matches!(end, End::Interrupted),
-        behind: lag.is_some_and(|lag| lag > results.generator.lag_p99_max_ms),
-    };
     record.notes.extend(notes(stage, lines_failure, end));
-    let mut run = record.into_run(results, gates, circumstances);
+    record.notes.extend(results.generator.pauses.as_ref().and_then(pauses));
+    let mut run = record.into_run(results, gates, matches!(end, End::Interrupted));
     run.errors = stage.recorder.fold(Fold::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
@@ -126,8 +125,8 @@ fn results(
     let own = process(GENERATOR);
     let lag_p99_max = stage.scenario.generator.lag_p99_max;
     let (journeys, push, mut generator) = stage.recorder.fold(|fold| {
-        let journeys = fold.journeys(&|journey| active_of(&stage.scenario, parts, journey));
-        (journeys, fold.pushes(), fold.generator(lag_p99_max))
+        let journeys = fold.journeys(&|journey| active_of(&stage.scenario, parts, journey), Basis::Measured);
+        (journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
     });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
     let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
@@ -147,32 +146,57 @@ fn results(
     }
 }
 
-/// What levels of clients and searches say about the target, by phase: figures for gates, and the whole of it for
-/// reports.
+/// The same figures without what the lab itself added to each time.
+fn without_lab(stage: &Stage, measured: &Results, edges: &BTreeMap<String, Outcome>) -> Results {
+    let parts = stage.recorder.book(|book| book.read(Basis::WithoutLab));
+    let (journeys, push) = stage.recorder.fold(|fold| {
+        let journeys = fold.journeys(&|journey| active_of(&stage.scenario, &parts, journey), Basis::WithoutLab);
+        (journeys, fold.pushes(Basis::WithoutLab))
+    });
+    let (phases, generator) = (phases(stage, &parts, edges, Basis::WithoutLab), measured.generator.without_lab());
+    Results { journeys, push, phases, generator, ..measured.clone() }
+}
+
+/// What phases asked, and what their levels and searches found: figures for gates.
 fn phases(
     stage: &Stage,
     parts: &[PartFigures],
+    edges: &BTreeMap<String, Outcome>,
+    basis: Basis,
+) -> BTreeMap<String, PhaseFigures> {
+    let mut asked = stage.recorder.book(|book| book.asked(basis));
+    let figures = |phase: &Phase| {
+        let edge_per_s = edges.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
+        PhaseFigures::of(&of_phase(parts, phase), edge_per_s, asked.remove(&phase.name))
+    };
+    let names = stage.scenario.phases.iter().map(|phase| phase.name.clone());
+    names.zip(stage.scenario.phases.iter().map(figures)).collect()
+}
+
+/// What levels of clients and searches say about the target, by phase: the whole of it, for reports.
+fn capacities(
+    stage: &Stage,
+    parts: &[PartFigures],
+    edges: &BTreeMap<String, Outcome>,
     seed: u64,
-) -> (BTreeMap<String, PhaseFigures>, BTreeMap<String, Value>) {
-    let edges = stage.conductor.take_edges();
-    let mut asked = stage.recorder.book(|book| book.asked());
-    let (mut figures, mut capacities) = (BTreeMap::new(), BTreeMap::new());
-    for phase in &stage.scenario.phases {
-        let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
-        let edge = edges.get(&phase.name);
-        let edge_per_s = edge.and_then(|outcome| outcome.edge_per_s);
-        figures.insert(phase.name.clone(), PhaseFigures::of(&own, edge_per_s, asked.remove(&phase.name)));
-        let found = match (edge, &phase.arrivals) {
+) -> BTreeMap<String, Value> {
+    let found = |phase: &Phase| {
+        let own = of_phase(parts, phase);
+        let found = match (edges.get(&phase.name), &phase.arrivals) {
             (Some(outcome), _) => {
                 let first = own.first().map_or(0, |part| part.part);
-                Some(json!({ "capacity": capacity(&outcome.points(first)), "edge": outcome }))
+                json!({ "capacity": capacity(&outcome.points(first)), "edge": outcome })
             }
-            (None, Arrivals::Ladder { .. }) => Some(of_ladder(&own, seed)),
-            (None, _) => None,
+            (None, Arrivals::Ladder { .. }) => of_ladder(&own, seed),
+            (None, _) => return None,
         };
-        capacities.extend(found.map(|found| (phase.name.clone(), found)));
-    }
-    (figures, capacities)
+        Some((phase.name.clone(), found))
+    };
+    stage.scenario.phases.iter().filter_map(found).collect()
+}
+
+fn of_phase<'a>(parts: &'a [PartFigures], phase: &Phase) -> Vec<&'a PartFigures> {
+    parts.iter().filter(|part| part.phase == phase.name).collect()
 }
 
 /// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
@@ -237,7 +261,7 @@ fn opened(stage: &Stage, results: &Results, phase: &Phase) -> Option<Judged> {
     let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
     let most = own.max_by_key(|error| error.count);
     let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
-    judge_opening(phase, held, &why)
+    judge_opening(phase, held, &why).map(|judged| judged.void_if(results.generator.is_late()))
 }
 
 fn reconciled(mismatches: &[String]) -> Judged {
@@ -259,6 +283,22 @@ fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<Stri
     };
     let cut_short = if *end == End::Interrupted { cut_short(stage) } else { None };
     misread.into_iter().chain(timeline).chain(bounds).chain(cut_short).chain(stage.recorder.failures()).collect()
+}
+
+/// Says that the lab itself did not run for a while, whatever that did to the figures.
+fn pauses(pauses: &PauseFigures) -> Option<String> {
+    (pauses.longest_s >= PAUSE_TOLD.as_secs_f64()).then(|| {
+        format!(
+            "The lab itself paused: for {} s at {} s, and {} times in all ({} of its workers, {} s together). It was \
+             stopped, or something else had the processors. What was due or under way then was longer through the lab, and \
+             gates are judged without that.",
+            number(Some(pauses.longest_s)),
+            number(Some(pauses.longest_at_s)),
+            count(pauses.count),
+            count(pauses.workers),
+            number(Some(pauses.sum_s)),
+        )
+    })
 }
 
 /// What an interrupted run cannot say: whatever was still under way may have come to its end without the lab.

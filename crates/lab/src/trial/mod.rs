@@ -33,13 +33,13 @@ pub(crate) use stage::Log;
 use crate::clock::{rfc3339, unix_ms_now};
 use crate::drive::Client;
 use crate::flag::raised;
-use crate::fold::{Fold, Results, Timeline, round};
+use crate::fold::{Basis, Fold, Results, Timeline, round};
 use crate::guard::Guard;
 use crate::machine::Machine;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
 use crate::scenario::{Base, Recipe, Rows, Scenario, Scope};
-use crate::verdict::{Circumstances, Judged, judge_gates, verdict};
+use crate::verdict::{Judged, judge_gates, verdict};
 use prepare::prepare;
 use stage::Stage;
 
@@ -222,8 +222,8 @@ impl Beginning {
         Self { start, notes: Vec::new(), begun: Instant::now() }
     }
 
-    pub(crate) fn into_run(self, results: Results, gates: Vec<Judged>, circumstances: Circumstances) -> Run {
-        let verdict = verdict(&gates, circumstances);
+    pub(crate) fn into_run(self, results: Results, gates: Vec<Judged>, interrupted: bool) -> Run {
+        let verdict = verdict(&gates, interrupted);
         let mut run = self.start.into_run(results, gates, verdict);
         run.duration_s = round(self.begun.elapsed().as_secs_f64());
         run.notes = self.notes;
@@ -234,10 +234,10 @@ impl Beginning {
     fn interrupted_early(self, scenario: &Scenario) -> Run {
         let fold = Fold::new(&scenario.journeys).with_pushes(&scenario.pushes);
         let generator = fold.generator(scenario.generator.lag_p99_max);
-        let results =
-            Results { journeys: fold.journeys(&|_| None), push: fold.pushes(), generator, ..Results::default() };
+        let (journeys, push) = (fold.journeys(&|_| None, Basis::Measured), fold.pushes(Basis::Measured));
+        let results = Results { journeys, push, generator, ..Results::default() };
         let gates = judge_gates(&scenario.gates, &results.to_json());
-        self.into_run(results, gates, Circumstances { interrupted: true, behind: false })
+        self.into_run(results, gates, true)
     }
 }
 

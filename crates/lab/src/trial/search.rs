@@ -7,6 +7,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use super::conductor::Conductor;
 use crate::edge::{Judged, LatencyGate, Level, LevelSeen, Outcome, Overload, Search, SearchSpec};
+use crate::fold::Fold;
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
 use crate::plan::{self, Leg, Place};
 use crate::record::timeline::{NoteRow, Row};
@@ -72,6 +73,7 @@ async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level
     let (part, start, lasting) = (leg.part, leg.start, level.lasting);
     let before = conductor.crew.gauges();
     let _ = conductor.recorder.take_lag();
+    let paused_before = conductor.recorder.fold(Fold::paused);
     conductor.hand_over(leg);
     let mut seen = watch_level(conductor, start, lasting, before.due - before.over).await;
     let over_in_level = conductor.crew.gauges().over - before.over;
@@ -93,6 +95,8 @@ async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level
     (seen.latency_p50_ms, seen.latency_p99_ms) = (figures.op.latency_ms.p50, figures.op.latency_ms.p99);
     let bound_ms = conductor.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
     seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
+    let paused = conductor.recorder.fold(Fold::paused).saturating_sub(paused_before);
+    seen.paused_share = paused.as_secs_f64() / (f64::from(conductor.workers.max(1)) * seen.lasting_s);
     seen
 }
 

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use super::held::Held;
 use super::parts::{Over, Parts};
+use super::pauses::Pauses;
 use crate::limits::COUNTED_PER_TURN;
 use crate::plan::{Arrival, Arrivals, Leg, Schedule};
+use crate::record::OwnTime;
 use crate::scenario::Each;
 
 /// A leg as one worker drives it.
@@ -144,6 +146,21 @@ impl Course {
             }
             Load::Clients(_) | Load::Left(_) | Load::Nothing => (0, 0),
         }
+    }
+
+    /// How much longer a part took at this worker, which is done with it now, because the worker paused; and the share
+    /// of its clients' time that was lost with that.
+    pub(super) fn own_time(&self, over: &Over, now: Duration, (worker, of): (u32, u32), pauses: &Pauses) -> OwnTime {
+        let paused = pauses.between(self.leg.start, now);
+        let (longer, lost) = match self.leg.schedule {
+            Schedule::Clients { each: Each::Requests(_), .. } => (paused, Duration::ZERO),
+            Schedule::Clients { clients, each: Each::Lasting(_) } => {
+                let own = Seat::find(&self.leg, worker, of).map_or(0, |seat| seat.share(clients));
+                (Duration::ZERO, paused.mul_f64(own as f64 / clients.max(1) as f64))
+            }
+            _ => (pauses.between(over.until, now), Duration::ZERO),
+        };
+        OwnTime { longer, lost }
     }
 
     /// Arrivals that are due and wait.
@@ -336,7 +353,7 @@ mod tests {
         let mut overs = Vec::new();
         assert_eq!((course.close(2 * SECOND), course.close(2 * SECOND), course.queued()), ((7, 0), (0, 0), 0));
         course.close_parts(&mut overs);
-        let expected = [(4, 2), (5, 5)].map(|(part, not_sent)| Over { part, not_sent });
+        let expected = [(4, 2), (5, 5)].map(|(part, not_sent)| Over { part, not_sent, until: Duration::ZERO });
         assert_eq!(overs, expected);
     }
 
@@ -346,6 +363,30 @@ mod tests {
         let mut course = Course::new(leg(bursts(5, 2), 2), 2, 3);
         course.close_parts(&mut overs);
         assert_eq!((course.next_due(), overs.len(), course.parts.are_over()), (None, 2, true));
+    }
+
+    /// What a pause from 2 s to 4 s does to a part that this worker is done with after 5 s, and whose last exchange would
+    /// have ended at `until_s`: how much longer it took, and what was lost, in thirds of a second.
+    #[track_caller]
+    fn check_own(schedule: Schedule, until_s: u32, expected: (u32, u32)) {
+        let mut pauses = Pauses::new(2);
+        pauses.add(2 * SECOND, 4 * SECOND, 0);
+        let over = Over { part: 4, not_sent: 0, until: until_s * SECOND };
+        let course = Course::new(leg(schedule, 9), 0, 2);
+        let own = course.own_time(&over, 5 * SECOND, (0, 2), &pauses);
+        let third = |time: Duration| (time.as_secs_f64() * 3.0).round() as u32;
+        assert_eq!((third(own.longer), third(own.lost)), expected, "{over:?}");
+    }
+
+    #[test]
+    fn a_pause_makes_parts_longer_and_takes_clients_their_time() {
+        let rate = Schedule::Rate { rate_per_s: 9.0, lasting: SECOND };
+        check_own(rate.clone(), 5, (0, 0));
+        check_own(rate.clone(), 3, (3, 0));
+        check_own(rate, 1, (6, 0));
+        // Two of three clients are this worker's.
+        check_own(Schedule::Clients { clients: 3, each: Each::Lasting(4 * SECOND) }, 5, (0, 4));
+        check_own(Schedule::Clients { clients: 3, each: Each::Requests(7) }, 5, (6, 0));
     }
 
     #[test]

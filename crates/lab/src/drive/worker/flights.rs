@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::journey::Outcome;
+use super::pauses::Pauses;
 use crate::drive::moment::Moment;
 use crate::drive::protocol::Body;
 use crate::drive::slab::{Key, Slab};
@@ -49,8 +50,8 @@ pub(super) struct Flight {
     pub(super) spoilt: Option<Outcome>,
     /// Since when it has waited for news of what it follows, in microseconds of Unix time.
     pub(super) watching_us: Option<i64>,
-    /// How late the answer came after what it tells of.
-    pub(super) wake: Option<Duration>,
+    /// How late the answer came after what it tells of, and how much of that was the worker's own doing.
+    pub(super) wake: Option<(Duration, Duration)>,
     timeout: Option<Node>,
 }
 
@@ -93,6 +94,24 @@ pub(super) struct Times {
     pub(super) head: Option<Duration>,
     /// How late it left through the worker's own doing.
     pub(super) lag: Duration,
+    /// The same for its step, as far as that was after it was due.
+    pub(super) step_lag: Duration,
+    /// Since when its step waits behind a pause of the worker, if it does.
+    pub(super) behind_since: Option<Duration>,
+    /// How much of its time until now was the worker's own doing, and of that before it was sent.
+    pub(super) own: Duration,
+    pub(super) own_unsent: Duration,
+}
+
+impl Times {
+    /// How much of a step that is over now was the worker's own doing: it was sent late or waited behind a pause, and its
+    /// answer was there before the worker looked.
+    pub(super) fn own_of_step(&self, now: Duration, pauses: &Pauses) -> Duration {
+        let sent = self.step_sent.unwrap_or(now);
+        let direct = self.step_lag + pauses.between(sent, now);
+        let behind = self.behind_since.map_or(Duration::ZERO, |since| pauses.between(since, now));
+        direct.max(behind).min(now.saturating_sub(self.step_due))
+    }
 }
 
 /// What a journey keeps. The places of an earlier journey are written over, so that a settled run needs no memory.
@@ -162,6 +181,7 @@ pub(super) struct Flights {
     spare: Vec<Flight>,
     lists: Vec<List>,
     waiting: u64,
+    exchanging: u64,
 }
 
 impl Flight {
@@ -257,6 +277,22 @@ impl Flights {
         self.waiting
     }
 
+    /// Requests under way.
+    pub(super) fn exchanging(&self) -> u64 {
+        self.exchanging
+    }
+
+    /// Gives all that are under way so much more time, but none more than one that is sent now.
+    pub(super) fn delay(&mut self, time: Duration, now: Moment) {
+        for at in 0..self.lists.len() {
+            let List { timeout, first: mut next, .. } = self.lists[at];
+            while let Some(node) = self.node(next) {
+                node.deadline = (node.deadline + time).min(now + timeout);
+                next = node.after;
+            }
+        }
+    }
+
     /// Starts the time of a request that is sent now.
     pub(super) fn arm(&mut self, key: Key, list: usize, waits: bool, now: Moment) {
         self.disarm(key);
@@ -264,6 +300,7 @@ impl Flights {
         let Some(flight) = self.slab.get_mut(key) else { return };
         flight.timeout = Some(Node { list, deadline: now + timeout, before: last, after: None, waits });
         self.waiting += u64::from(waits);
+        self.exchanging += 1;
         match self.node(last) {
             Some(node) => node.after = Some(key),
             None => self.lists[list].first = Some(key),
@@ -276,6 +313,7 @@ impl Flights {
         let node = self.slab.get_mut(key).and_then(|flight| flight.timeout.take());
         let Some(Node { list, before, after, waits, .. }) = node else { return };
         self.waiting -= u64::from(waits);
+        self.exchanging -= 1;
         if let Some(node) = self.node(before) {
             node.after = after;
         }
@@ -338,6 +376,23 @@ mod tests {
                 prop_assert_eq!(flights.first_to_expire().map(|(deadline, _)| deadline), expected);
             }
         }
+    }
+
+    #[test]
+    fn a_pause_gives_what_is_under_way_more_time_but_none_more_than_a_new_request_has() {
+        let (ms, start) = (Duration::from_millis, Moment::now());
+        let mut flights = Flights::new(&[ms(50)]);
+        let keys = [0, 1, 2].map(|_| flights.add(0, 0, arrival()));
+        flights.arm(keys[0], 0, false, start);
+        flights.arm(keys[1], 0, false, start + ms(40));
+        // From 10 ms on for 40 ms.
+        flights.delay(ms(40), start + ms(50));
+        flights.arm(keys[2], 0, false, start + ms(50));
+        for (key, expected) in keys.into_iter().zip([90, 100, 100]) {
+            assert_eq!(flights.first_to_expire(), Some((start + ms(expected), key)));
+            flights.disarm(key);
+        }
+        assert_eq!((flights.exchanging(), flights.first_to_expire()), (0, None));
     }
 
     #[test]

@@ -140,7 +140,10 @@ impl Worker {
         let (now, part, closing) = (self.at(), self.courses[at].leg.part, self.courses[at].closing);
         let Some(held) = self.held_of(at) else { return };
         match held.opened(member, link, now) {
-            Stood::First(due) => self.book.opened(part, now.saturating_sub(due), now),
+            Stood::First(due) => {
+                let own = self.pauses.between(due, now);
+                self.book.opened(part, now.saturating_sub(due), own, now);
+            }
             Stood::Again => self.book.reopened(part, now),
             // Given up because everything ends.
             Stood::Not if closing => {}
@@ -296,7 +299,7 @@ impl Worker {
             return;
         }
         if let Some((member, arrival)) = self.held_of(at).and_then(|held| held.waiting_request(member)) {
-            self.book.capped();
+            self.note_wait(arrival.intended, free.max(arrival.intended));
             self.ask_over(at, member, arrival, free.max(arrival.intended));
         }
     }

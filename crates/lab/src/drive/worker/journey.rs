@@ -54,11 +54,11 @@ impl Worker {
             },
             Load::Held(_) | Load::Left(_) | Load::Nothing => return false,
         };
-        if free_since > arrival.intended {
-            self.book.capped();
-        }
         course.parts.began(arrival.part);
         let journey = course.leg.journey;
+        if free_since > arrival.intended {
+            self.note_wait(arrival.intended, now);
+        }
         let flight = self.flights.add(at, journey, arrival);
         self.close_parts(at);
         self.begin_journey(flight, arrival, free_since.max(arrival.intended));
@@ -121,11 +121,20 @@ impl Worker {
         let now = self.at();
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.begin_try();
-        let times = &mut flight.times;
-        times.step_sent.get_or_insert(now);
-        if times.sent.is_none() {
-            times.sent = Some(now);
-            times.lag = now.saturating_sub(times.ready_since);
+        let (intended, times) = (flight.arrival.intended, &mut flight.times);
+        if times.step_sent.is_none() {
+            let first = times.sent.is_none();
+            let (due, ready) = if first { (intended, times.ready_since) } else { (times.step_due, times.step_due) };
+            let (waited, late) = (now.saturating_sub(due), now.saturating_sub(ready));
+            times.step_sent = Some(now);
+            times.behind_since = self.pauses.behind_since();
+            times.step_lag = late.min(waited) + self.pauses.between(due, ready.min(now));
+            if first {
+                let behind = times.behind_since.map_or(Duration::ZERO, |since| self.pauses.between(since, now));
+                times.sent = Some(now);
+                times.own_unsent = times.step_lag.max(behind).min(waited);
+                times.lag = late.max(times.own_unsent);
+            }
         }
         let call = &self.calls[flight.journey].calls[flight.step];
         let (timeout, waits) = (call.timeout, call.step.waits.is_some());
@@ -188,7 +197,10 @@ impl Worker {
         let (Some(head), Some(watching)) = (flight.times.step_head, flight.watching_us) else { return Ok(()) };
         let happened = answer::happened_us(waits, &flight.body.bytes)?.filter(|happened| *happened >= watching);
         let late_us = |happened| u64::try_from((start + head).unix_us() - happened).unwrap_or(0);
-        flight.wake = happened.map(|happened| Duration::from_micros(late_us(happened)));
+        flight.wake = happened.map(|happened| {
+            let wake = Duration::from_micros(late_us(happened));
+            (wake, self.pauses.between(head.saturating_sub(wake), head))
+        });
         Ok(())
     }
 
@@ -223,6 +235,14 @@ impl Worker {
         Ok(())
     }
 
+    /// An arrival has waited for a place since it was due: for the target, or behind a pause of the worker's own.
+    pub(super) fn note_wait(&mut self, due: Duration, now: Duration) {
+        let since = self.pauses.behind_since().map_or(due, |since| since.min(due));
+        // It left as soon as the worker came to it again.
+        let own = self.pauses.between(since, now) + self.pauses.every();
+        self.book.waited_for_a_place(own >= now.saturating_sub(due) && own > self.pauses.every());
+    }
+
     /// A step has ended, one way or the other.
     pub(super) fn end_step(&mut self, key: Key, outcome: &Outcome) {
         self.flights.disarm(key);
@@ -242,17 +262,24 @@ impl Worker {
         if flight.step == 0 {
             times.head = times.step_head;
         }
+        let sent = times.step_sent.unwrap_or(now);
+        let own = times.own_of_step(now, &self.pauses);
+        times.own += own;
         if route.tells_steps_apart {
-            let sent = times.step_sent.unwrap_or(now);
+            let before = sent.saturating_sub(times.step_due);
+            let own_service = own.saturating_sub(before).max(self.pauses.between(sent, now));
             let sample = Sample {
                 step: Some(flight.step),
                 intended: times.step_due,
                 sent,
                 first_byte: times.step_head,
                 lag: if flight.step == 0 { times.lag } else { sent.saturating_sub(times.step_due) },
+                own,
+                own_service,
                 retries: flight.retries,
                 waits: route.calls[flight.step].step.waits.is_some(),
-                wake: flight.wake,
+                wake: flight.wake.map(|(wake, _)| wake),
+                own_wake: flight.wake.map_or(Duration::ZERO, |(_, own)| own),
                 ..whole(flight, now, outcome.class())
             };
             self.book.sample(flight.arrival.part, &sample);
@@ -332,8 +359,9 @@ impl Worker {
     pub(super) fn note_whole(&mut self, key: Key, outcome: &Outcome) {
         let now = self.at();
         let Some(flight) = self.flights.get(key) else { return };
-        let sample = whole(flight, now, outcome.class());
-        self.book.sample(flight.arrival.part, &sample);
+        let (leg, part, sample) = (flight.leg, flight.arrival.part, whole(flight, now, outcome.class()));
+        self.book.sample(part, &sample);
+        self.courses[leg].parts.takes_until(part, now.saturating_sub(sample.own));
     }
 
     /// Gives up a journey that was begun.
@@ -482,9 +510,12 @@ fn whole(flight: &Flight, now: Duration, class: Class) -> Sample {
         first_byte: flight.times.head,
         done: now,
         lag: flight.times.lag,
+        own: flight.times.own,
+        own_service: flight.times.own.saturating_sub(flight.times.own_unsent),
         retries: flight.retries_before + flight.retries,
         class,
         waits: false,
         wake: None,
+        own_wake: Duration::ZERO,
     }
 }

@@ -11,6 +11,7 @@ mod holding;
 mod journey;
 mod links;
 mod parts;
+mod pauses;
 mod secure;
 mod speaking;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use course::{Course, Load};
 use flights::{Flight, Flights, Stage};
 use links::{Host, Links, Routes, Speech};
 use parts::Over;
+use pauses::Pauses;
 
 /// How late the kernel may wake a worker: the usual 50 microseconds would be lag.
 const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
@@ -82,6 +84,10 @@ pub(crate) struct Worker {
     now: Moment,
     /// When the worker was woken last: whatever is handled now was ready by then.
     woke: Moment,
+    /// When it did not run.
+    pauses: Pauses,
+    /// What was under way or waited when it had done what there was to do.
+    load: u64,
     under_way: u64,
     due: u64,
     over: u64,
@@ -141,6 +147,8 @@ impl Worker {
             nonces: 0,
             now,
             woke: now,
+            pauses: Pauses::new(of),
+            load: 0,
             under_way: 0,
             due: 0,
             over: 0,
@@ -182,9 +190,21 @@ impl Worker {
 
     /// Waits until something is to be done, and does it.
     fn turn(&mut self) -> io::Result<()> {
-        let events = self.poller.wait(self.time_to_wait())?;
+        let (began, works) = (Moment::now(), !self.active.is_empty());
+        let mut due = self.next_due();
+        if works {
+            let latest = began + self.pauses.every();
+            // A turn that took too long is a pause as well.
+            self.look(began, self.woke + self.pauses.every());
+            due = Some(due.map_or(latest, |due| due.min(latest)));
+        }
+        let events = self.poller.wait(due.map(|due| due.since(began)))?;
         self.now = Moment::now();
         self.woke = self.now;
+        match due.filter(|_| works) {
+            Some(due) => self.look(self.now, due.max(began)),
+            None => self.pauses.skip(self.at()),
+        }
         for at in 0..events {
             match self.poller.event(at) {
                 Some(ready) => self.on_ready(ready),
@@ -199,8 +219,17 @@ impl Worker {
         Ok(())
     }
 
-    /// From now to the next moment at which something is to be done by itself.
-    fn time_to_wait(&self) -> Option<Duration> {
+    /// Looks at the clock, which should have happened by `due`. Time in which nobody could read an answer is not the
+    /// target's: timeouts go on where they were.
+    fn look(&mut self, now: Moment, due: Moment) {
+        let start = self.setting.start;
+        let Some(pause) = self.pauses.look(now.since(start), due.since(start), self.load) else { return };
+        self.flights.delay(pause.to - pause.from, now);
+        self.book.paused(pause.from, pause.to);
+    }
+
+    /// The next moment at which something is to be done by itself.
+    fn next_due(&self) -> Option<Moment> {
         let plan = |moment: Duration| self.setting.start + moment;
         let arrivals = self.active.iter().filter_map(|at| self.courses[*at].next_due()).map(plan);
         let timer = self.timers.peek().map(|Reverse((moment, _))| *moment);
@@ -208,8 +237,7 @@ impl Worker {
         let lingering = self.lingering.front().map(|(moment, _)| *moment);
         let page = self.book.due().map(plan);
         let others = [timer, timeout, lingering, page, self.news_due, self.stopping];
-        let next = arrivals.chain(others.into_iter().flatten()).min()?;
-        Some(next.since(Moment::now()))
+        arrivals.chain(others.into_iter().flatten()).min()
     }
 
     /// This moment, from the start of the plan.
@@ -232,6 +260,13 @@ impl Worker {
     }
 
     fn begin_course(&mut self, leg: crate::plan::Leg) {
+        // An order that comes too late is the lab's doing, too.
+        let (start, now) = (leg.start, self.at());
+        if now.saturating_sub(start) >= self.pauses.every()
+            && let Some(pause) = self.pauses.add(start, now, self.load)
+        {
+            self.book.paused(pause.from, pause.to);
+        }
         let mut course = Course::new(leg, self.number, self.of);
         course.closing = self.stopping.is_some();
         self.courses.push(course);
@@ -272,6 +307,9 @@ impl Worker {
         let (journeys, openings) = course.close(now);
         self.due += journeys + openings;
         self.over += journeys + openings;
+        if self.pauses.behind_since().is_some() {
+            self.book.not_sent_behind_a_pause(journey, journeys);
+        }
         self.book.not_sent(journey, journeys);
         self.book.not_sent(opening.unwrap_or(journey), openings);
         self.release_waiting(at);
@@ -321,8 +359,11 @@ impl Worker {
             self.book.tear();
             self.say_pages();
         }
-        for Over { part, not_sent } in self.overs.drain(..) {
-            let over = Report::Over { worker: self.number, part, at: self.now.since(self.setting.start), not_sent };
+        let now = self.now.since(self.setting.start);
+        for over in self.overs.drain(..) {
+            let own = self.courses[at].own_time(&over, now, (self.number, self.of), &self.pauses);
+            let Over { part, not_sent, .. } = over;
+            let over = Report::Over { worker: self.number, part, at: now, not_sent, own };
             let _ = self.reports.send(over);
         }
     }
@@ -388,7 +429,9 @@ impl Worker {
     /// Ends a hold whose time is over, and goes on closing its connections.
     fn end_hold(&mut self, at: usize, now: Duration) {
         let Load::Held(held) = &self.courses[at].load else { return };
-        if !self.courses[at].closing && held.end().is_some_and(|end| end <= now) {
+        if let Some(end) = held.end().filter(|end| !self.courses[at].closing && *end <= now) {
+            let course = &mut self.courses[at];
+            course.parts.takes_until(course.leg.part, end);
             self.close_course(at);
         }
         if self.courses[at].closing {
@@ -424,8 +467,10 @@ impl Worker {
         }
     }
 
-    fn show_gauges(&self) {
-        let queued = self.active.iter().map(|at| self.courses[*at].queued()).sum();
+    fn show_gauges(&mut self) {
+        let queued: u64 = self.active.iter().map(|at| self.courses[*at].queued()).sum();
+        self.load = self.flights.exchanging() + queued;
+        self.pauses.settle(self.load);
         self.dials.show(Gauges {
             in_flight: self.under_way,
             queued,

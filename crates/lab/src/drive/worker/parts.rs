@@ -2,6 +2,7 @@
 //! said to be over once. Refuses to know arrivals.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// The parts of one leg, as one worker sees them.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(super) struct Parts {
 struct Part {
     under_way: u64,
     not_sent: u64,
+    until: Duration,
     over: bool,
 }
 
@@ -28,6 +30,15 @@ struct Part {
 pub(super) struct Over {
     pub(super) part: u32,
     pub(super) not_sent: u64,
+    /// When its last exchange would have ended, but for the worker's own share of it.
+    pub(super) until: Duration,
+}
+
+impl Part {
+    fn close(&mut self, part: u32) -> Over {
+        self.over = true;
+        Over { part, not_sent: self.not_sent, until: self.until }
+    }
 }
 
 impl Parts {
@@ -69,14 +80,19 @@ impl Parts {
         self.at(part).not_sent += count;
     }
 
+    /// The part takes until this moment, whatever the worker itself does to it.
+    pub(super) fn takes_until(&mut self, part: u32, until: Duration) {
+        let state = self.at(part);
+        state.until = state.until.max(until);
+    }
+
     /// Something of the part has ended.
     pub(super) fn ended(&mut self, part: u32, overs: &mut Vec<Over>) {
         let closed = part < self.closed_below;
         let state = self.at(part);
         state.under_way = state.under_way.saturating_sub(1);
         if closed && state.under_way == 0 && !state.over {
-            state.over = true;
-            overs.push(Over { part, not_sent: state.not_sent });
+            overs.push(state.close(part));
             self.forget();
         }
     }
@@ -86,8 +102,7 @@ impl Parts {
         for part in self.closed_below..part.min(self.end) {
             let state = self.at(part);
             if state.under_way == 0 && !state.over {
-                state.over = true;
-                overs.push(Over { part, not_sent: state.not_sent });
+                overs.push(state.close(part));
             }
             self.closed_below = part + 1;
             self.forget();
@@ -117,10 +132,12 @@ mod tests {
         parts.ended(5, &mut overs);
         assert_eq!(overs, []);
         parts.ended(5, &mut overs);
-        assert_eq!(overs, [Over { part: 5, not_sent: 0 }]);
+        assert_eq!(overs, [Over { part: 5, not_sent: 0, until: Duration::ZERO }]);
         parts.not_sent(7, 3);
+        [3, 9, 5].into_iter().for_each(|s| parts.takes_until(7, Duration::from_secs(s)));
         parts.close_below(u32::MAX, &mut overs);
-        let rest = [(6, 0), (7, 3), (8, 0)].map(|(part, not_sent)| Over { part, not_sent });
+        let rest = [(6, 0, 0), (7, 3, 9), (8, 0, 0)];
+        let rest = rest.map(|(part, not_sent, s)| Over { part, not_sent, until: Duration::from_secs(s) });
         assert_eq!(overs[1..], rest);
         assert!(parts.are_over());
         parts.close_below(u32::MAX, &mut overs);

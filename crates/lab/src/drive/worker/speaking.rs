@@ -236,7 +236,9 @@ impl Worker {
         };
         // While a crowd comes in, what it does to those who are there already is no figure of the load that follows.
         let delay = happened.filter(|_| !self.is_coming_in(link)).map(|at| self.now.since_unix_us(at));
-        self.book.turn(self.at());
+        let now = self.at();
+        let delay = delay.map(|delay| (delay, self.pauses.between(now.saturating_sub(delay), now)));
+        self.book.turn(now);
         self.book.pushed(named.unwrap_or(pushes.len()), frame.len(), delay);
     }
 }

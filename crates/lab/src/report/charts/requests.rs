@@ -12,6 +12,10 @@ use crate::report::words::clean;
 const APART: &str = "Where latency leaves service time, requests waited in the lab because the target did not take \
                      them: the wait is the target's doing, and a caller would feel it.";
 
+/// The same where the lab itself paused.
+const APART_PAUSED: &str = "Where latency leaves service time, requests waited in the lab: because the target did not take \
+                            them, or because the lab itself had paused, as it did here.";
+
 /// Steps of a journey that are told apart by colour.
 const STEPS_MAX: usize = 6;
 
@@ -42,7 +46,7 @@ fn latency(run: &Run, sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
     let title = format!("{name}: latency and service time");
     let mut curves = sheet.chart(&title, Unit::number("ms"), lines.into_iter().flatten().collect())?;
     curves.y.log = true;
-    curves.about = APART.to_owned();
+    curves.about = if run.results.generator.pauses.is_some() { APART_PAUSED } else { APART }.to_owned();
     curves.bounds.extend(bound(run, &format!("{name}.latency_ms.p99")));
     curves.bounds.extend(bound(run, &format!("{name}.service_ms.p99")));
     Some(curves)

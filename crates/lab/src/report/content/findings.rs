@@ -58,7 +58,7 @@ fn hints(run: &Run) -> Vec<String> {
     let generator = &run.results.generator;
     if !found("generator") && generator.schedule_lag_ms.p99.is_some_and(|lag| lag > generator.lag_p99_max_ms) {
         hints.push(format!(
-            "The lab fell behind its own plan: schedule lag p99 {} ms, bound {} ms. Gates that failed are void.",
+            "The lab fell behind its own plan: schedule lag p99 {} ms, bound {} ms. Gates that hold without that are void.",
             number(generator.schedule_lag_ms.p99),
             number(Some(generator.lag_p99_max_ms)),
         ));
@@ -68,6 +68,13 @@ fn hints(run: &Run) -> Vec<String> {
             "{} of {} arrivals waited in the lab for a free place in flight; their latency includes the wait, their \
              service time does not.",
             count(generator.capped),
+            count(generator.arrivals),
+        ));
+    }
+    if generator.behind_pauses > 0 {
+        hints.push(format!(
+            "{} of {} arrivals waited in the lab only because the lab itself had paused.",
+            count(generator.behind_pauses),
             count(generator.arrivals),
         ));
     }

@@ -3,7 +3,7 @@
 use super::{Block, Cell, Section, Table, Tone};
 use crate::report::Run;
 use crate::report::words::{clean, number};
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::Judged;
 
 /// Gates that do not hold and stand at the head of a report; the table has them all.
 const FAILING_MAX: usize = 8;
@@ -11,18 +11,20 @@ const FAILING_MAX: usize = 8;
 pub(super) fn section(run: &Run) -> Section {
     // Those that do not hold are what a reader looks for.
     let (holding, failing): (Vec<&Judged>, Vec<&Judged>) = run.gates.iter().partition(|gate| gate.ok);
-    let rows = failing.into_iter().chain(holding).map(|gate| row(gate, run.verdict)).collect();
+    let rows = failing.into_iter().chain(holding).map(row).collect();
     let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
     let formulas = formulas.map(|gate| format!("The limit of {} is a formula: {}.", gate.name, gate.limit)).collect();
-    let table = Table::new(4, &["", "gate", "limit", "value", "used"], rows).named_by(1).noted(formulas);
+    let table = Table::new(4, &["", "gate", "limit", "value", "used", "without the lab's own share"], rows)
+        .named_by(1)
+        .noted(formulas);
     Section::new("gates", "Gates", vec![Block::Table(table.without_silent_columns())])
 }
 
-fn row(gate: &Judged, verdict: Verdict) -> Vec<Cell> {
-    let state = match (gate.ok, verdict) {
+fn row(gate: &Judged) -> Vec<Cell> {
+    let state = match (gate.ok, gate.void) {
         (true, _) => Cell::toned("ok", Tone::Good),
-        (false, Verdict::Void) => Cell::toned("void", Tone::Doubtful),
-        (false, _) => Cell::toned("FAIL", Tone::Bad),
+        (false, true) => Cell::toned("void", Tone::Doubtful),
+        (false, false) => Cell::toned("FAIL", Tone::Bad),
     };
     let sign = gate.limit.split(|c: char| !"=!<>".contains(c)).next().unwrap_or_default();
     let limit = match gate.limit_value {
@@ -30,7 +32,7 @@ fn row(gate: &Judged, verdict: Verdict) -> Vec<Cell> {
         None => gate.limit.clone(),
     };
     let used = gate.used.map_or_else(|| "-".to_owned(), |used| format!("{:.0} %", used * 100.0));
-    vec![state, gate.name.as_str().into(), limit.into(), found(gate).into(), used.into()]
+    vec![state, gate.name.as_str().into(), limit.into(), found(gate).into(), used.into(), gate.without_lab.into()]
 }
 
 /// The gates that do not hold, each with its limit and what was found: the first of them, and how many more there are.

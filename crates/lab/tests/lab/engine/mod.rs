@@ -7,6 +7,7 @@ mod hold;
 mod journeys;
 mod messages;
 mod open;
+mod pauses;
 mod processes;
 mod schedule;
 mod tls;

@@ -36,7 +36,7 @@ request = "GET /games/{{game}}"
 "#;
 
 /// A setting whose workers are processes: so many connections are wanted that this one may open half of them.
-fn split(address: std::net::SocketAddr) -> Setting {
+pub(super) fn split(address: std::net::SocketAddr) -> Setting {
     let own = std::env::current_exe().unwrap();
     let words = ["env".into(), format!("{ASKED}=1").into(), own.into_os_string()];
     let test = ["engine::processes::worker_when_asked", "--exact", "--quiet"].map(OsString::from);
@@ -46,7 +46,7 @@ fn split(address: std::net::SocketAddr) -> Setting {
     Setting { processes: Some(processes), ..setting(scenario(STEPS), address) }
 }
 
-fn creates(asked: &crate::scripted::Asked) -> Vec<Act> {
+pub(super) fn creates(asked: &crate::scripted::Asked) -> Vec<Act> {
     if asked.head.starts_with("POST") {
         vec![Act::Write(answer(201, &format!("{{\"id\": \"g{}\"}}", asked.number)))]
     } else {

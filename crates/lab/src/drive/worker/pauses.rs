@@ -1,0 +1,201 @@
+//! When a worker did not run: stopped, starved of processor, or busy for too long with one thing. A working worker looks
+//! at its clock at least every few milliseconds; a look that comes far too late ends a pause, and nobody knows when in
+//! between it began, so it counts from the look before. What was due in a pause, waited behind it, or was under way
+//! while it lasted carries it as the lab's own share. All moments count from the start of the plan. Refuses to know
+//! sockets and the system's clock.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::limits::{LOOK_EVERY, LOOK_EVERY_MAX, LOOKING_WORKERS, PAUSES_KEPT};
+
+/// The pauses of one worker.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    every: Duration,
+    looked: Duration,
+    /// The oldest first; none overlaps another.
+    known: VecDeque<Pause>,
+    recovery: Option<Recovery>,
+}
+
+/// A time in which the worker did not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pause {
+    pub(super) from: Duration,
+    pub(super) to: Duration,
+    /// Pauses until the end of this one, together.
+    sum: Duration,
+}
+
+/// What a pause has held up is being made up for: whatever is sent meanwhile waits behind it, here or in the target.
+#[derive(Clone, Copy, Debug)]
+struct Recovery {
+    /// The beginning of the first pause that is not made up for.
+    since: Duration,
+    /// What was under way or waited when that began.
+    load: u64,
+}
+
+impl Pauses {
+    /// None yet, of one of so many workers.
+    pub(super) fn new(workers: u32) -> Self {
+        let every = (LOOK_EVERY * workers.div_ceil(LOOKING_WORKERS).max(1)).min(LOOK_EVERY_MAX);
+        Self { every, looked: Duration::ZERO, known: VecDeque::new(), recovery: None }
+    }
+
+    /// From one look to the next, at most.
+    pub(super) fn every(&self) -> Duration {
+        self.every
+    }
+
+    /// Looks at the clock, which should have happened by `due`; gives the pause that ends here, if one does. `load` is
+    /// what was under way or waited before.
+    pub(super) fn look(&mut self, now: Duration, due: Duration, load: u64) -> Option<Pause> {
+        let from = std::mem::replace(&mut self.looked, now);
+        if now.saturating_sub(due) < self.every {
+            return None;
+        }
+        self.add(from, now, load)
+    }
+
+    /// Looks at the clock where it did not matter when: nothing was due.
+    pub(super) fn skip(&mut self, now: Duration) {
+        self.looked = now;
+    }
+
+    /// The worker could not have done anything between these moments.
+    pub(super) fn add(&mut self, from: Duration, to: Duration, load: u64) -> Option<Pause> {
+        let last = self.known.back();
+        let from = last.map_or(from, |last| from.max(last.to));
+        if from >= to {
+            return None;
+        }
+        let pause = Pause { from, to, sum: last.map_or(Duration::ZERO, |last| last.sum) + (to - from) };
+        if self.known.len() == PAUSES_KEPT {
+            self.known.pop_front();
+        }
+        self.known.push_back(pause);
+        self.recovery.get_or_insert(Recovery { since: from, load });
+        Some(pause)
+    }
+
+    /// Everything that could be done has been: so much is under way or waits now.
+    pub(super) fn settle(&mut self, load: u64) {
+        self.recovery = self.recovery.filter(|recovery| load > recovery.load);
+    }
+
+    /// Since when what is sent now waits behind a pause, if it does.
+    pub(super) fn behind_since(&self) -> Option<Duration> {
+        self.recovery.map(|recovery| recovery.since)
+    }
+
+    /// How much of the time between two moments was paused.
+    pub(super) fn between(&self, from: Duration, to: Duration) -> Duration {
+        // Most often the last one was over long ago.
+        if from >= to || self.known.back().is_none_or(|last| last.to <= from) {
+            return Duration::ZERO;
+        }
+        self.until(to).saturating_sub(self.until(from))
+    }
+
+    /// Pauses until a moment, together; those that are forgotten count as over.
+    fn until(&self, moment: Duration) -> Duration {
+        let after = self.known.partition_point(|pause| pause.to <= moment);
+        let before = after.checked_sub(1).and_then(|place| self.known.get(place)).map(|pause| pause.sum);
+        match (self.known.get(after), before) {
+            (Some(pause), _) => pause.sum.saturating_sub(pause.to - pause.from.max(moment).min(pause.to)),
+            (None, before) => before.unwrap_or(Duration::ZERO),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Pauses of a worker that looks every 5 ms: beginnings and ends, in milliseconds.
+    fn paused(spans: &[(u64, u64)]) -> Pauses {
+        let mut pauses = Pauses::new(1);
+        for (from, to) in spans {
+            pauses.looked = ms(*from);
+            assert!(pauses.look(ms(*to), ms(*from), 0).is_some());
+        }
+        pauses
+    }
+
+    #[track_caller]
+    fn check_look(every: u32, looked: u64, due: u64, now: u64, expected: Option<(u64, u64)>) {
+        let mut pauses = Pauses::new(every);
+        pauses.looked = ms(looked);
+        let found = pauses.look(ms(now), ms(due), 0).map(|pause| (pause.from, pause.to));
+        assert_eq!(found, expected.map(|(from, to)| (ms(from), ms(to))), "{looked} {due} {now}");
+        assert_eq!(pauses.looked, ms(now));
+    }
+
+    #[test]
+    fn a_look_that_comes_far_too_late_ends_a_pause() {
+        check_look(1, 100, 105, 105, None);
+        check_look(1, 100, 105, 109, None);
+        check_look(1, 100, 105, 110, Some((100, 110)));
+        check_look(1, 100, 101, 2100, Some((100, 2100)));
+        // Earlier than asked for: an answer has come.
+        check_look(1, 100, 105, 101, None);
+        // Many workers look less often.
+        check_look(53, 100, 120, 139, None);
+        check_look(53, 100, 120, 140, Some((100, 140)));
+    }
+
+    #[test]
+    fn what_is_sent_waits_behind_a_pause_until_no_more_is_under_way_than_before() {
+        let mut pauses = Pauses::new(1);
+        assert_eq!(pauses.behind_since(), None);
+        pauses.look(ms(2000), ms(5), 3);
+        pauses.settle(1000);
+        assert_eq!(pauses.behind_since(), Some(Duration::ZERO));
+        // Another one before the first was made up for.
+        pauses.look(ms(3000), ms(2005), 700);
+        pauses.settle(4);
+        assert_eq!(pauses.behind_since(), Some(Duration::ZERO));
+        pauses.settle(3);
+        assert_eq!(pauses.behind_since(), None);
+        pauses.look(ms(4000), ms(3005), 5);
+        assert_eq!(pauses.behind_since(), Some(ms(3000)));
+    }
+
+    #[test]
+    fn old_pauses_are_forgotten_one_by_one() {
+        let spans: Vec<(u64, u64)> = (0..PAUSES_KEPT as u64 + 9).map(|i| (i * 100, i * 100 + 10)).collect();
+        let pauses = paused(&spans);
+        assert_eq!(pauses.known.len(), PAUSES_KEPT);
+        let last = spans.last().unwrap().1;
+        assert_eq!(pauses.between(ms(last - 110), ms(last)), ms(20));
+        assert_eq!(pauses.between(ms(900), ms(last)), ms(10) * PAUSES_KEPT as u32);
+    }
+
+    proptest! {
+        #[test]
+        fn the_share_of_a_time_is_what_its_pauses_cover(
+            lengths in prop::collection::vec((0u64..50, 10u64..60), 0..12),
+            from in 0u64..900,
+            length in 0u64..900,
+        ) {
+            let mut end = 0;
+            let spans: Vec<(u64, u64)> = lengths.iter().map(|(gap, long)| {
+                let from = end + gap;
+                end = from + long;
+                (from, end)
+            }).collect();
+            let pauses = paused(&spans);
+            let to = from + length;
+            let covered: u64 = spans.iter().map(|(a, b)| (*b).min(to).saturating_sub((*a).max(from))).sum();
+            prop_assert_eq!(pauses.between(ms(from), ms(to)), ms(covered));
+        }
+    }
+}
