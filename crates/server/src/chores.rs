@@ -8,6 +8,7 @@ use crate::grants;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::limits::HUNT_KEPT;
+use engine::rows::HuntCursor;
 use std::time::Duration;
 use store::StoreError;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -18,6 +19,11 @@ const RETIRE_EVERY: Duration = Duration::from_secs(60);
 const RETIRE_BATCH: usize = 256;
 /// Commands of one turn: a backlog is worked off over several turns.
 const RETIRE_BATCHES_MAX: usize = 64;
+/// How often hunts are looked for that are over and whose last round nobody has ended.
+const FINISH_EVERY: Duration = Duration::from_secs(5);
+/// Such hunts of one page, and of one turn: each takes memory by its cells while it is brought in.
+const FINISH_BATCH: usize = 64;
+const FINISH_BATCHES_MAX: usize = 16;
 /// How often dates are compared with those of a shared database, or of this system.
 const CLOCK_EVERY: Duration = Duration::from_secs(30);
 /// A clock that is further off than this was set: none is so slow or fast.
@@ -38,7 +44,8 @@ pub async fn run(app: App) {
                 every(grants::LOOK_EVERY, "grants", &app, grants::look),
                 every(RETIRE_EVERY, "retire", &app, retire),
                 every(RETIRE_EVERY, "retire_games", &app, retire_games),
-                every(RETIRE_EVERY, "retire_worlds", &app, retire_worlds)
+                every(RETIRE_EVERY, "retire_worlds", &app, retire_worlds),
+                every(FINISH_EVERY, "finish_hunts", &app, finish_hunts)
             );
         }
     };
@@ -143,6 +150,28 @@ async fn retire_worlds(app: App) -> Result<(), StoreError> {
                 tracing::error!(outcome = ?other, "the store answered a retirement of worlds with something else");
                 return Ok(());
             }
+        }
+    }
+    Ok(())
+}
+
+/// Ends the last rounds of hunts that are over and that nobody has in memory: their players had gone, or their node. What cannot be
+/// finished now is found again at the next turn.
+async fn finish_hunts(app: App) -> Result<(), StoreError> {
+    let mut after = None;
+    for _ in 0..FINISH_BATCHES_MAX {
+        let now = app.clock.now();
+        let rows = app.store.read(move |reader| reader.hunts_unfinished(after, FINISH_BATCH, now)).await?;
+        after = rows.last().map(HuntCursor::of);
+        let is_last = rows.len() < FINISH_BATCH;
+        for row in rows {
+            let name = row.name.clone();
+            if let Err(error) = app.worlds.finish(row).await {
+                tracing::debug!(world = %name, %error, "a hunt that is over could not be finished now");
+            }
+        }
+        if is_last {
+            break;
         }
     }
     Ok(())

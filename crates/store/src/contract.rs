@@ -5,7 +5,7 @@ use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId,
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
-    WorldOwner,
+    WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -175,6 +175,13 @@ pub trait Reader: Send {
         limit: usize,
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError>;
+    /// Hunts that were over by `now`, were played, and whose last owner neither finished them nor holds them: the earliest end first.
+    fn hunts_unfinished(
+        &mut self,
+        after: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldRow>, StoreError>;
     /// Hunters, most points first.
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError>;
     /// What was counted of one player, if anything was.

@@ -58,6 +58,8 @@ pub enum WorldCommand {
         id: WorldId,
         /// The owner's fencing token.
         epoch: u32,
+        /// Whether it is over, with the end of its last round in the log: it need not be opened again.
+        is_finished: bool,
     },
     /// Write somebody down as one who joined. Who joined twice joined. → `Done` | `Missing` | `TooMany` (the world has as many as
     /// it may have) | `NotOpen` (it is over, or nobody can join it by himself)

@@ -52,7 +52,9 @@ impl World {
     fn claim(&mut self, seat: Seat, seq: u32, now_us: i64, is_wanted: impl Fn(Item) -> bool) -> Outcome {
         let Some(hunt) = &mut self.hunt else { return Outcome::Now(Err(Refusal::NoHunt)) };
         match (hunt.phase, hunt.turning) {
-            (RoundPhase::Running, None) => {}
+            (RoundPhase::Running, None) if now_us < hunt.until.0.saturating_mul(1_000) => {}
+            // Its end is as good as decided: it was committed with its beginning.
+            (RoundPhase::Running, None) => return Outcome::Now(Err(Refusal::RoundOver)),
             (RoundPhase::Running, Some(group)) => return Outcome::After(group, Err(Refusal::RoundOver)),
             _ => return Outcome::Now(Err(Refusal::RoundOver)),
         }

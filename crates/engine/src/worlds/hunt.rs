@@ -60,9 +60,11 @@ pub(super) struct Hunt {
     pub(super) settings: HuntSettings,
     seed: Seed,
     trees: Arc<Bits>,
+    /// When the hunt is over, whatever round it is in.
+    ends_at: Option<UnixMs>,
     pub(super) number: u32,
     pub(super) phase: RoundPhase,
-    /// When the phase ends, or may end.
+    /// When the phase ends, or may end. No round lasts longer than the hunt.
     pub(super) until: UnixMs,
     /// The commit that the next round or the end of this one waits for.
     pub(super) turning: Option<u32>,
@@ -76,10 +78,11 @@ pub(super) struct Hunt {
 }
 
 impl Hunt {
-    pub(super) fn new(settings: HuntSettings, seed: Seed, trees: Arc<Bits>) -> Self {
+    pub(super) fn new(settings: HuntSettings, seed: Seed, trees: Arc<Bits>, ends_at: Option<UnixMs>) -> Self {
         Self {
             settings,
             seed,
+            ends_at,
             number: 1,
             phase: RoundPhase::Waiting,
             until: UnixMs(0),
@@ -180,14 +183,33 @@ impl Hunt {
         all.into_iter().map(|score| Scored { hunter: score.hunter.clone(), points: points(score) }).collect()
     }
 
-    /// When the round is to begin or to end; `None` while nothing is to happen, or is on its way.
+    /// When the round is to begin or to end, or the hunt; `None` while nothing is to happen, or is on its way.
     pub(super) fn next_due(&self, is_anybody_here: bool) -> Option<UnixMs> {
-        let is_coming = match self.phase {
-            RoundPhase::Waiting => is_anybody_here,
-            RoundPhase::Running => true,
-            RoundPhase::Over => false,
+        let due = match self.phase {
+            RoundPhase::Waiting if is_anybody_here => Some(self.within_hunt(self.until)),
+            RoundPhase::Waiting => self.ends_at,
+            RoundPhase::Running => Some(self.until),
+            RoundPhase::Over => None,
         };
-        (is_coming && self.turning.is_none()).then_some(self.until)
+        due.filter(|_| self.turning.is_none())
+    }
+
+    fn within_hunt(&self, at: UnixMs) -> UnixMs {
+        self.ends_at.map_or(at, |ends_at| at.min(ends_at))
+    }
+
+    fn has_ended(&self, now: UnixMs) -> bool {
+        self.ends_at.is_some_and(|ends_at| ends_at <= now)
+    }
+
+    /// Ends the hunt between two rounds, when its time has come. Nothing is decided by that, so nothing is committed: its end was known
+    /// from the beginning.
+    pub(super) fn close(&mut self, now: UnixMs) {
+        if self.phase == RoundPhase::Waiting && self.turning.is_none() && self.has_ended(now) {
+            (self.phase, self.until) = (RoundPhase::Over, now);
+            self.number = self.number.saturating_sub(1).max(1);
+            self.news.push(News::Over(self.shown()));
+        }
     }
 
     /// The fact that is due, if the round is to begin or to end now: the caller has it committed.
@@ -210,11 +232,11 @@ impl Hunt {
         let end = now.after(self.settings.round);
         let is_following = now <= self.until.after(ROUND_LATE_MAX);
         if is_following || self.settings.rounds != 0 {
-            return end;
+            return self.within_hunt(end);
         }
         let part_max = u32::try_from(self.settings.round.as_millis()).unwrap_or(u32::MAX);
         let part = Chance::new(self.seed, self.number, Purpose::HuntPhase).below(part_max);
-        end.after(Duration::from_millis(part.into()))
+        self.within_hunt(end.after(Duration::from_millis(part.into())))
     }
 
     /// The end of the round. Claims that wait for their commit come before it in the log, so they count.
@@ -250,7 +272,7 @@ impl Hunt {
             return Err("a round begins that is not the next one");
         }
         self.lay_out();
-        (self.phase, self.until, self.turning) = (RoundPhase::Running, until, None);
+        (self.phase, self.until, self.turning) = (RoundPhase::Running, self.within_hunt(until), None);
         self.scores.clear();
         self.news.push(News::Began(self.shown()));
         Ok(())
@@ -287,7 +309,7 @@ impl Hunt {
         }
         self.clear_away();
         self.turning = None;
-        let is_last = self.settings.rounds != 0 && number >= self.settings.rounds;
+        let is_last = (self.settings.rounds != 0 && number >= self.settings.rounds) || self.has_ended(at);
         self.phase = if is_last { RoundPhase::Over } else { RoundPhase::Waiting };
         self.until = if is_last { at } else { at.after(self.settings.pause) };
         self.number = if is_last { number } else { number.saturating_add(1) };
@@ -319,6 +341,7 @@ impl Hunt {
     ) -> Result<(), &'static str> {
         (self.number, self.phase, self.until) = round;
         if self.phase == RoundPhase::Running {
+            self.until = self.within_hunt(self.until);
             self.lay_out();
         }
         for number in gone {

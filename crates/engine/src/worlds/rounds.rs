@@ -63,4 +63,6 @@ pub enum News {
         /// What comes.
         next: RoundShown,
     },
+    /// The hunt was over between two rounds.
+    Over(RoundShown),
 }

@@ -6,7 +6,7 @@ use super::input::{MoverId, Seat};
 use super::log::Log;
 use super::order::Order;
 use super::profiles::Profiles;
-use super::rounds::{News, RoundShown};
+use super::rounds::{News, RoundPhase, RoundShown};
 use super::view::Scratch;
 use crate::ids::WorldId;
 use crate::limits::MOVER_GRACE;
@@ -31,6 +31,8 @@ pub struct Opening {
     pub seed: Seed,
     /// Rises with every claim.
     pub epoch: u32,
+    /// When it is over, by the clock that the world is given.
+    pub ends_at: Option<UnixMs>,
 }
 
 /// A world that cannot be opened.
@@ -111,6 +113,8 @@ pub struct World {
     /// The number from which on nobody may come in before another snapshot is kept.
     pub(super) ids_end: u32,
     pub(super) generation_due_us: Option<i64>,
+    ends_us: Option<i64>,
+    is_over: bool,
     pub(super) batch: u32,
     pub(super) tick: u32,
     pub(super) has_changed: bool,
@@ -128,7 +132,7 @@ impl fmt::Debug for World {
 impl World {
     /// A world as it is laid out, before anybody came.
     pub(super) fn new(opening: Opening) -> Result<Self, Corrupt> {
-        let Opening { id, settings, seed, epoch } = opening;
+        let Opening { id, settings, seed, epoch, ends_at } = opening;
         let mistakes = settings.mistakes();
         if !mistakes.is_empty() {
             return Err(Corrupt::Settings(mistakes));
@@ -141,7 +145,7 @@ impl World {
             epoch,
             trees_count: trees.count(),
             life: settings.life.map(|life| Life::new(sown(seed, &trees, life.start_permille))),
-            hunt: settings.hunt.map(|hunt| Hunt::new(hunt, seed, Arc::clone(&trees))),
+            hunt: settings.hunt.map(|hunt| Hunt::new(hunt, seed, Arc::clone(&trees), ends_at)),
             trees,
             crowd: Crowd::new(settings.size),
             profiles: Profiles::default(),
@@ -151,6 +155,8 @@ impl World {
             ids_next: 1,
             ids_end: 1,
             generation_due_us: None,
+            ends_us: ends_at.map(|at| at.0.saturating_mul(1_000)),
+            is_over: false,
             batch: 0,
             tick: 0,
             has_changed: false,
@@ -225,11 +231,23 @@ impl World {
         free.map(|cell| life.sow(*cell)).count()
     }
 
-    /// What time brings, but for [`World::grow`]: movers whose grace is over go (and are named in `gone`), rounds begin and end.
+    /// What time brings, but for [`World::grow`]: movers whose grace is over go (and are named in `gone`), rounds begin and end, and
+    /// so does the world.
     pub fn tick(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
         self.tick = self.tick.wrapping_add(1);
         self.end_graces(now_us, gone);
         self.turn_round(now_us);
+        self.is_over |= self.is_rounds_over() && self.ends_us.is_some_and(|ends_us| ends_us <= now_us);
+    }
+
+    /// Whether its end has come, and the end of its last round is committed: nothing more can happen in it.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn is_rounds_over(&self) -> bool {
+        self.hunt.as_ref().is_none_or(|hunt| hunt.phase == RoundPhase::Over)
     }
 
     /// When [`World::tick`] has something to do beside counting, or [`World::grow`]: microseconds, perhaps in the past.
@@ -239,7 +257,8 @@ impl World {
         let life = self.life.as_ref().and(self.generation_due_us);
         let round =
             self.hunt.as_ref().and_then(|hunt| hunt.next_due(self.has_movers())).map(|at| at.0.saturating_mul(1_000));
-        [grace, life, round].into_iter().flatten().min()
+        let end = self.ends_us.filter(|_| !self.is_over && self.is_rounds_over());
+        [grace, life, round, end].into_iter().flatten().min()
     }
 
     fn end_graces(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
@@ -271,7 +290,9 @@ impl World {
     fn turn_round(&mut self, now_us: i64) {
         let is_anybody_here = self.has_movers();
         let Some(hunt) = &mut self.hunt else { return };
-        if let Some(fact) = hunt.due(UnixMs(now_us.div_euclid(1_000)), is_anybody_here) {
+        let now = UnixMs(now_us.div_euclid(1_000));
+        hunt.close(now);
+        if let Some(fact) = hunt.due(now, is_anybody_here) {
             hunt.turning = Some(self.log.next_group());
             self.log.decide(fact, None);
         }

@@ -14,6 +14,7 @@ use crate::lease::{self, Lease};
 use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};
 use engine::rows::{WorldEntry, WorldRow};
+use engine::time::UnixMs;
 use engine::worlds::{Opening, World, settings_from_bytes};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ use tokio::task::AbortHandle;
 pub(super) enum Message {
     /// Somebody visits a world that is not here.
     Visit(WorldName),
+    /// A world that is over may have a round that nobody has ended.
+    Finish(WorldRow),
     /// A world is in memory, or cannot be made of what is kept.
     Ready { name: WorldName, ready: Result<Door, VisitError> },
     /// A writer has ended.
@@ -44,6 +47,8 @@ pub(super) struct Ended {
     pub(super) id: WorldId,
     pub(super) name: WorldName,
     pub(super) epoch: u32,
+    /// Whether it is over and nothing is left to be done in it.
+    pub(super) is_finished: bool,
     /// Entries of the claim log in it, and what is to be kept.
     pub(super) snapshot: Option<(u32, Vec<u8>)>,
 }
@@ -126,6 +131,7 @@ impl<O: Outside> Life<O> {
     fn hear(&mut self, message: Message) {
         match message {
             Message::Visit(name) => self.find(name),
+            Message::Finish(row) => self.finish(row),
             Message::Ready { name, ready } => self.ready(&name, ready),
             Message::Ended(ended) => self.ended(ended),
             Message::Held(worker, lease) => self.held(worker, lease),
@@ -166,11 +172,29 @@ impl<O: Outside> Life<O> {
             Some(WorldEntry { owner: Some(owner), .. }) if !self.shared.seat.is_of(owner.worker) => {
                 self.elsewhere(owner.address)
             }
-            Some(_) if self.is_leaving() => VisitError::Draining,
-            Some(entry) if !self.has_room(&entry.row) => VisitError::Busy,
-            Some(entry) => return self.claim(entry.row),
+            Some(entry) => return self.take_in(entry.row),
         };
         self.shared.settle(name, Err(refused));
+    }
+
+    fn take_in(&mut self, row: WorldRow) {
+        if self.is_leaving() {
+            self.shared.settle(&row.name, Err(VisitError::Draining));
+        } else if !self.has_room(&row) {
+            self.shared.settle(&row.name, Err(VisitError::Busy));
+        } else {
+            self.claim(row);
+        }
+    }
+
+    /// Brings a world in that is over, so that its writer ends what is under way in it, and leaves.
+    fn finish(&mut self, row: WorldRow) {
+        if self.owned.contains_key(&row.name) {
+            // It goes at this moment.
+            self.shared.settle(&row.name, Err(VisitError::Busy));
+        } else {
+            self.take_in(row);
+        }
     }
 
     /// Worlds that never end are the house's, few, and everybody's: those of guests cannot keep them out.
@@ -239,8 +263,8 @@ impl<O: Outside> Life<O> {
                 Ok((world, inside)) => serve(outside, world, inside, epoch, shared, runtime),
                 Err(why) => {
                     let _ = shared.to_life.send(Message::Ready { name: claimed.row.name.clone(), ready: Err(why) });
-                    let (name, snapshot) = (claimed.row.name, None);
-                    let _ = shared.to_life.send(Message::Ended(Ended { id, name, epoch, snapshot }));
+                    let (name, snapshot, is_finished) = (claimed.row.name, None, false);
+                    let _ = shared.to_life.send(Message::Ended(Ended { id, name, epoch, is_finished, snapshot }));
                 }
             })
         });
@@ -269,7 +293,7 @@ impl<O: Outside> Life<O> {
             return;
         }
         self.shared.going(&ended.name);
-        let Ended { id, name, epoch, snapshot } = ended;
+        let Ended { id, name, epoch, is_finished, snapshot } = ended;
         if !matches!(self.tenure, Tenure::Held { .. }) {
             return self.flights.push(Box::pin(async move { Landed::Released(name) }));
         }
@@ -283,7 +307,7 @@ impl<O: Outside> Life<O> {
                 }
             }
             // Should it not be saved, the lease ends.
-            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch })).await;
+            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch, is_finished })).await;
             Landed::Released(name)
         }));
     }
@@ -292,7 +316,7 @@ impl<O: Outside> Life<O> {
         let (outside, name) = (self.outside.clone(), name.clone());
         self.shared.settle(&name, Err(VisitError::Draining));
         self.flights.push(Box::pin(async move {
-            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch })).await;
+            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch, is_finished: false })).await;
             Landed::Released(name)
         }));
     }
@@ -430,8 +454,11 @@ fn make<O: Outside>(
     let row = &claimed.row;
     let settings = settings_from_bytes(&row.settings)
         .map_err(|why| damaged(&row.name, &format_args!("its rules cannot be read: {why}")))?;
-    let opening = Opening { id: row.id, settings, seed: row.seed, epoch: claimed.epoch };
-    let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, outside.now_us());
+    // Its end is a date, and everything in it goes by the steady time, which nobody sets.
+    let now_us = outside.now_us();
+    let ends_at = row.ends_at.map(|ends_at| UnixMs(ends_at.0 - outside.now().0 + now_us.div_euclid(1_000)));
+    let opening = Opening { id: row.id, settings, seed: row.seed, epoch: claimed.epoch, ends_at };
+    let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, now_us);
     let world = world.map_err(|why| damaged(&row.name, &why))?;
     let (stands_for, kept) =
         (world.stats().claims_version, u64::from(claimed.claims_version) + claimed.rows.len() as u64);

@@ -33,10 +33,11 @@ pub use settings::Settings;
 use crate::app::App;
 use crate::lease::Seat;
 use crate::metrics::Metrics;
-use engine::ids::WorldName;
+use engine::ids::{WorldId, WorldName};
 use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
+use engine::rows::WorldRow;
 use life::Message;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::StoreError;
@@ -65,6 +66,8 @@ struct Shared {
     settings: Settings,
     metrics: Arc<Metrics>,
     entries: Mutex<BTreeMap<WorldName, Entry>>,
+    /// Worlds that are over and cannot be read: at most as many as there are.
+    broken: Mutex<BTreeSet<WorldId>>,
     to_life: mpsc::UnboundedSender<Message>,
     /// Held by the life that goes on.
     inbox: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Message>>>,
@@ -123,6 +126,7 @@ impl Worlds {
             settings,
             metrics,
             entries: Mutex::default(),
+            broken: Mutex::default(),
             to_life,
             inbox: Arc::new(tokio::sync::Mutex::new(inbox)),
             tellers: OnceLock::new(),
@@ -139,6 +143,24 @@ impl Worlds {
     /// See [`VisitError`].
     pub async fn visit(&self, name: &WorldName) -> Result<Door, VisitError> {
         timeout(WORLD_VISIT_MAX, self.visit_patiently(name)).await.unwrap_or(Err(VisitError::Busy))
+    }
+
+    /// Has a world that is over brought into memory, where its last round ends, unless that was done or another node does it.
+    ///
+    /// # Errors
+    /// See [`VisitError`]. One that cannot be read is not tried again by this process.
+    pub async fn finish(&self, row: WorldRow) -> Result<(), VisitError> {
+        let (id, name) = (row.id, row.name.clone());
+        let Some(mut opening) = self.shared.begin_to_finish(row) else { return Ok(()) };
+        let settled = timeout(WORLD_VISIT_MAX, opening.wait_for(Option::is_some)).await;
+        let settled = settled.map_or(Err(VisitError::Busy), |settled| {
+            settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)))
+        });
+        if settled.as_ref().err() == Some(&VisitError::Broken) {
+            self.shared.broken().insert(id);
+            tracing::warn!(world = %name, "the last round of a hunt that is over is not ended by this process");
+        }
+        settled.map(drop)
     }
 
     /// The way into a world that is in this process's memory.
@@ -184,10 +206,13 @@ impl Worlds {
     }
 }
 
+/// What came of bringing a world in, once that is known.
+type Opened = watch::Receiver<Option<Result<Door, VisitError>>>;
+
 /// What a visitor finds.
 enum Look {
     Here(Door),
-    Opening(watch::Receiver<Option<Result<Door, VisitError>>>),
+    Opening(Opened),
     Going(watch::Receiver<()>),
 }
 
@@ -218,6 +243,24 @@ impl Shared {
         // The receiver lives as long as this.
         let _ = self.to_life.send(Message::Visit(name.clone()));
         Ok(Look::Opening(opening))
+    }
+
+    /// Tells the life to bring a world in that is over; nothing to be done when it is here, on its way, or known to be unreadable.
+    fn begin_to_finish(&self, row: WorldRow) -> Option<Opened> {
+        let mut entries = self.entries();
+        let is_known = entries.contains_key(&row.name) || self.broken().contains(&row.id);
+        if is_known || self.is_leaving.load(Ordering::Acquire) {
+            return None;
+        }
+        let (sender, opening) = watch::channel(None);
+        entries.insert(row.name.clone(), Entry::Opening(sender));
+        // The receiver lives as long as this.
+        let _ = self.to_life.send(Message::Finish(row));
+        Some(opening)
+    }
+
+    fn broken(&self) -> MutexGuard<'_, BTreeSet<WorldId>> {
+        self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Says what came of bringing a world in.

@@ -24,6 +24,8 @@ pub enum Ending {
     WorldMoved,
     /// The process is leaving: connect again, to another node if there is one.
     Leaving,
+    /// The world is over: nobody comes in any more, anywhere.
+    Over,
     /// The same mover came back through another connection.
     Replaced,
     /// The mover is not in the world any more.

@@ -228,7 +228,8 @@ impl Hunt {
             Outcome::WorldClaimed(claimed) => {
                 let settings =
                     settings_from_bytes(&claimed.row.settings).expect("the settings are as they were written");
-                let opening = Opening { id: WORLD, settings, seed: claimed.row.seed, epoch: claimed.epoch };
+                let opening =
+                    Opening { id: WORLD, settings, seed: claimed.row.seed, epoch: claimed.epoch, ends_at: None };
                 let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, self.now_us);
                 self.nodes[asked].hold(world.expect("a world that was saved can be opened"), claimed.epoch);
                 self.report.opened += 1;

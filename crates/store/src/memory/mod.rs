@@ -19,7 +19,7 @@ use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId,
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
-    WorldOwner,
+    WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -229,6 +229,14 @@ impl Reader for Handle {
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError> {
         Ok(self.0.lock().hunt_lobby(before, limit, now))
+    }
+    fn hunts_unfinished(
+        &mut self,
+        after: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldRow>, StoreError> {
+        Ok(self.0.lock().hunts_unfinished(after, limit, now))
     }
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
         Ok(self.0.lock().worlds.leaderboard(before, limit))

@@ -28,6 +28,7 @@ struct Entry {
     row: WorldRow,
     worker: Option<WorkerId>,
     epoch: u32,
+    is_finished: bool,
     snapshot: Option<Vec<u8>>,
     versions: Versions,
     /// Those that somebody still needs.
@@ -42,6 +43,7 @@ impl Entry {
             row: row.clone(),
             worker: None,
             epoch: 0,
+            is_finished: false,
             snapshot: None,
             versions: Versions::default(),
             rows: Vec::new(),
@@ -208,8 +210,9 @@ impl Tables {
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 worlds.snapshot(*id, *epoch, *claims_version, bytes)
             }
-            WorldCommand::Release { id, epoch } => worlds.fenced(*id, *epoch).map(|entry| {
+            WorldCommand::Release { id, epoch, is_finished } => worlds.fenced(*id, *epoch).map(|entry| {
                 entry.worker = None;
+                entry.is_finished |= is_finished;
                 Outcome::Done
             }),
             WorldCommand::Join { id, player, now } => worlds.join(*id, *player, *now),
@@ -292,6 +295,21 @@ impl Tables {
         };
         let entries = self.worlds.worlds.iter().filter(is_listed);
         entries.take(limit).map(|(_, entry)| self.entry_of(entry, now)).collect()
+    }
+
+    pub(super) fn hunts_unfinished(&self, after: Option<HuntCursor>, limit: usize, now: UnixMs) -> Vec<WorldRow> {
+        let is_asked = |entry: &&Entry| {
+            let is_owned = entry.worker.is_some_and(|worker| self.lease_holds(worker, now));
+            let was_played = entry.row.kind == WorldKind::Hunt && entry.epoch > 0;
+            was_played
+                && entry.row.is_over(now)
+                && !entry.is_finished
+                && !is_owned
+                && after.is_none_or(|after| HuntCursor::of(&entry.row) > after)
+        };
+        let mut unfinished: Vec<_> = self.worlds.worlds.values().filter(is_asked).map(|entry| &entry.row).collect();
+        unfinished.sort_by_key(|row| HuntCursor::of(row));
+        unfinished.into_iter().take(limit).cloned().collect()
     }
 
     pub(super) fn hunt_lobby(&self, before: Option<HuntCursor>, limit: usize, now: UnixMs) -> Vec<WorldEntry> {

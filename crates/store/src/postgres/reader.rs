@@ -14,7 +14,7 @@ use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     LogRow, MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry,
-    WorldLogPage, WorldOwner,
+    WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -247,6 +247,15 @@ impl Reader for PostgresReader {
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError> {
         Ok(worlds::lobby(&mut self.session, before, limit, now)?)
+    }
+
+    fn hunts_unfinished(
+        &mut self,
+        after: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldRow>, StoreError> {
+        Ok(worlds::unfinished(&mut self.session, after, limit, now)?)
     }
 
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {

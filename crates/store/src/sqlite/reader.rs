@@ -16,7 +16,7 @@ use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     LogRow, MatchRow, MatchStatus, RecentFailure, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind,
-    WorldEntry, WorldLogPage, WorldOwner,
+    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -251,6 +251,15 @@ impl Reader for SqliteReader {
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError> {
         worlds::lobby(self.session(), before, limit, now)
+    }
+
+    fn hunts_unfinished(
+        &mut self,
+        after: Option<HuntCursor>,
+        limit: usize,
+        now: UnixMs,
+    ) -> Result<Vec<WorldRow>, StoreError> {
+        worlds::unfinished(self.session(), after, limit, now)
     }
 
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {

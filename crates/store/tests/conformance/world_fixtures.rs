@@ -53,7 +53,11 @@ pub(crate) fn claim_world(worker: u128, world: u128, now: UnixMs) -> Command {
 }
 
 pub(crate) fn release_world(world: u128, epoch: u32) -> Command {
-    Command::World(WorldCommand::Release { id: world_id(world), epoch })
+    Command::World(WorldCommand::Release { id: world_id(world), epoch, is_finished: false })
+}
+
+pub(crate) fn finish_world(world: u128, epoch: u32) -> Command {
+    Command::World(WorldCommand::Release { id: world_id(world), epoch, is_finished: true })
 }
 
 /// Entry `version` of any claim log.

@@ -226,6 +226,39 @@ pub(crate) fn the_lobby_has_hunts_that_are_not_over(database: &dyn Database) {
     assert_eq!(lobby(None, 9, 300).0, [(2, 0)]);
 }
 
+pub(crate) fn hunts_that_are_over_are_unfinished_until_an_owner_says_so(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(ensure(&plaza(9), &[]), world_is(&plaza(9)));
+    held.own_world(1, 9);
+    for (n, ends_at) in [(1, Some(300)), (2, None), (3, Some(100)), (4, Some(300)), (5, Some(200)), (6, Some(100))] {
+        let row = WorldRow { creator: None, ..hunt(n, ends_at.map(at)) };
+        held.did(ensure(&row, &[]), world_is(&row));
+        if n != 6 {
+            held.own_world(1, n);
+        }
+    }
+    let unfinished = |held: &mut Held, after: Option<HuntCursor>, limit, now| {
+        let page = held.reader.hunts_unfinished(after, limit, now).unwrap();
+        let cursor = page.last().map(HuntCursor::of);
+        (page.iter().map(|row| row.id.0 - world_id(0).0).collect::<Vec<_>>(), cursor)
+    };
+    let later = at(1_000).after(engine::limits::LEASE);
+    assert_eq!(unfinished(&mut held, None, 9, at(1_000)).0, [], "their owner's lease holds");
+    assert_eq!(unfinished(&mut held, None, 9, later).0, [3, 5, 1, 4], "nobody has played the sixth");
+    for n in [1, 3, 4] {
+        held.did(release_world(n, 1), Outcome::Done);
+    }
+    assert_eq!(unfinished(&mut held, None, 9, at(99)).0, []);
+    assert_eq!(unfinished(&mut held, None, 9, at(300)).0, [3, 1, 4]);
+    let (first, cursor) = unfinished(&mut held, None, 2, at(300));
+    assert_eq!(first, [3, 1]);
+    assert_eq!(unfinished(&mut held, cursor, 2, at(300)).0, [4]);
+    held.did(finish_world(3, 2), Outcome::Fenced);
+    held.did(finish_world(3, 1), Outcome::Done);
+    held.did(release_world(3, 1), Outcome::Done);
+    assert_eq!(unfinished(&mut held, None, 9, later).0, [5, 1, 4], "finished is finished");
+}
+
 pub(crate) fn worlds_are_forgotten_when_they_are_over_and_counted(database: &dyn Database) {
     let mut held = Held::new(database);
     for (n, ends_at) in [(1, Some(0)), (2, Some(100)), (3, Some(50)), (4, None), (5, Some(10))] {

@@ -25,7 +25,7 @@ pub(super) fn hunt(width: u16, height: u16, chests: u32, power_ups: u32) -> Sett
 }
 
 pub(super) fn opening(settings: Settings, seed: u64, epoch: u32) -> Opening {
-    Opening { id: WorldId(1), settings, seed: Seed(seed), epoch }
+    Opening { id: WorldId(1), settings, seed: Seed(seed), epoch, ends_at: None }
 }
 
 pub(super) fn world(settings: Settings, seed: u64) -> World {

@@ -3,6 +3,7 @@
 mod claims;
 mod coming;
 mod crashes;
+mod ends;
 mod fixture;
 mod life;
 mod moves;

@@ -162,6 +162,7 @@ impl From<Ending> for Farewell {
         match ending {
             Ending::WorldMoved => Self::new("world_moved", RESTART, "the world is not here any more: connect again"),
             Ending::Leaving => Self::new("draining", RESTART, "this server is leaving: connect again"),
+            Ending::Over => Self::from(VisitError::Over),
             Ending::Replaced => Self::new("replaced", POLICY, "this mover was taken up on another connection"),
             Ending::Gone => Self::new("unknown_mover", POLICY, "there is no such mover any more: register again"),
             Ending::Broken => {

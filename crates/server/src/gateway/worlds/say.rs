@@ -141,7 +141,7 @@ fn round(shown: RoundShown) -> Round {
 
 fn told(news: &News) -> Round {
     match news {
-        News::Began(shown) => round(*shown),
+        News::Began(shown) | News::Over(shown) => round(*shown),
         News::Ended { number, scores, next } => {
             let score = |scored: &engine::worlds::Scored| Score {
                 id: scored.hunter.mover.0,

@@ -10,7 +10,7 @@ use engine::ids::{WorkerId, WorldId};
 use engine::limits::LEASE;
 use engine::rows::{Admission, WorldEntry, WorldKind, WorldLogRow, WorldRow};
 use engine::time::UnixMs;
-use engine::worlds::{Input, Registered, Registration, Seat, ViewOptions, What, settings_to_bytes};
+use engine::worlds::{Fact, Input, Registered, Registration, Seat, ViewOptions, What, settings_to_bytes};
 use rules::chance::Seed;
 use rules::world::{Cell, HuntSettings, Indicator, Size, Step};
 use std::sync::Mutex as Lock;
@@ -176,6 +176,23 @@ impl House {
 
     pub(super) fn commit_now(&self, command: Command) -> Outcome {
         self.store.lock().unwrap().0.commit(&[command]).unwrap().remove(0)
+    }
+
+    /// What the log of a world says, as far as it is kept.
+    pub(super) fn facts(&self, id: u128) -> Vec<Fact> {
+        let log = self.store.lock().unwrap().1.world_log(WorldId(id), 0, usize::MAX).unwrap().unwrap();
+        log.rows.iter().map(|row| Fact::from_bytes(&row.bytes).unwrap()).collect()
+    }
+
+    /// Hunts that are over and not finished.
+    pub(super) fn hunts_unfinished(&self) -> Vec<WorldRow> {
+        self.store.lock().unwrap().1.hunts_unfinished(None, 9, self.now()).unwrap()
+    }
+
+    /// How many there are, also of those that somebody has in memory.
+    pub(super) fn unfinished(&self) -> usize {
+        let later = self.now().after(LEASE * 2);
+        self.store.lock().unwrap().1.hunts_unfinished(None, 9, later).unwrap().len()
     }
 
     pub(super) fn now(&self) -> UnixMs {
@@ -344,7 +361,11 @@ impl Node {
     }
 
     pub(super) async fn come(&self, registration: Registration) -> Player {
-        let (door, ear) = (self.visit().await.unwrap(), Ear::new());
+        self.come_to(&name(), registration).await
+    }
+
+    pub(super) async fn come_to(&self, world: &WorldName, registration: Registration) -> Player {
+        let (door, ear) = (self.worlds.visit(world).await.unwrap(), Ear::new());
         let (registered, place) = door.register(registration, ear.clone()).await.unwrap();
         Player { ear, place, registered, door, next: registered.next_seq }
     }

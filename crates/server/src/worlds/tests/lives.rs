@@ -68,7 +68,8 @@ type Kept<'a> = (&'a [&'a [u8]], Option<(u32, &'a [u8])>);
 /// What the store gives back may not be what was given to it.
 #[tokio::test]
 async fn a_damaged_world_is_shut_and_left_as_it_is_and_others_go_on() {
-    let opening = Opening { id: WorldId(7), settings: rules::world::Settings::default(), seed: Seed(3), epoch: 1 };
+    let opening =
+        Opening { id: WorldId(7), settings: rules::world::Settings::default(), seed: Seed(3), epoch: 1, ends_at: None };
     let healthy = World::open(opening, None, &[], 0).unwrap().snapshot(true).into_bytes();
     let damages: [Kept<'_>; 6] = [
         (&[b"nonsense"], None),

@@ -3,6 +3,7 @@
 
 mod claims;
 mod ear;
+mod ends;
 mod house;
 mod lending;
 mod lives;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, advance, timeout};
 
 fn world() -> World {
     let settings = Settings { size: Size { width: 12, height: 12 }, ..Settings::default() };
-    World::open(Opening { id: WorldId(1), settings, seed: Seed(1), epoch: 1 }, None, &[], 0).unwrap()
+    World::open(Opening { id: WorldId(1), settings, seed: Seed(1), epoch: 1, ends_at: None }, None, &[], 0).unwrap()
 }
 
 /// Whether somebody who looks sees anything, and after how long.

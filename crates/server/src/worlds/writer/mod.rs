@@ -272,8 +272,13 @@ impl<O: Outside> Writer<O> {
             self.inside.pictures.publish(&self.world);
         }
         self.save_snapshot();
-        if let Course::Leaving { by } = self.course {
-            self.leave_by(by);
+        match self.course {
+            Course::Leaving { by } => self.leave_by(by),
+            // Also the last snapshot waits for one that is under way.
+            Course::Serving if self.world.is_over() && self.saving.is_settled() => {
+                self.course = Course::Ended(Ending::Over);
+            }
+            Course::Serving | Course::Ended(_) | Course::Lost(_) => {}
         }
         if self.round >= self.idle.look_at {
             self.look_for_idleness();
@@ -331,6 +336,7 @@ impl<O: Outside> Writer<O> {
             id: self.inside.facts.id,
             name: self.inside.facts.name.clone(),
             epoch: self.saving.epoch(),
+            is_finished: snapshot.is_some() && self.world.is_over(),
             snapshot,
         }));
         self.inside.metrics.worlds().loaded.dec();

@@ -124,9 +124,10 @@ impl Batch<'_> {
         Ok(Outcome::DeskOf(keeper.ok_or_else(|| StoreError::Corrupt { why: "hunt_desk has no row".to_owned() })?))
     }
 
-    pub(super) fn release_world(&mut self, id: WorldId, epoch: u32) -> Result<Outcome, Trouble> {
-        let release = "UPDATE worlds SET worker = NULL WHERE id = $1 AND epoch = $2 AND epoch > 0";
-        let released = self.session.run(release, &[&PgId(id.0), &i64::from(epoch)])?;
+    pub(super) fn release_world(&mut self, id: WorldId, epoch: u32, is_finished: bool) -> Result<Outcome, Trouble> {
+        let release = "UPDATE worlds SET worker = NULL, is_finished = is_finished OR $3
+                       WHERE id = $1 AND epoch = $2 AND epoch > 0";
+        let released = self.session.run(release, &[&PgId(id.0), &i64::from(epoch), &is_finished])?;
         Ok(if released == 1 { Outcome::Done } else { Outcome::Fenced })
     }
 

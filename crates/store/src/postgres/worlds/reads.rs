@@ -5,6 +5,7 @@ use crate::postgres::session::{PgId, Session, Trouble};
 use engine::ids::{PlayerId, WorldId, WorldName};
 use engine::rows::{
     HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
+    WorldRow,
 };
 use engine::time::UnixMs;
 
@@ -61,6 +62,18 @@ pub(super) fn lobby_page() -> String {
     entries(
         "WHERE w.ends_at > $1 AND (w.ends_at, w.id) < ($2, $3) AND w.kind = 'hunt'
          ORDER BY w.ends_at DESC, w.id DESC LIMIT $4",
+    )
+}
+
+/// Hunts that were over by $1, were played, are not finished, and whose owner's lease does not hold.
+pub(super) fn unfinished_page() -> String {
+    format!(
+        "SELECT {} FROM worlds w
+         LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > $1 AND NOT l.is_given_up
+         WHERE NOT w.is_finished AND w.epoch > 0 AND w.kind = 'hunt' AND w.ends_at <= $1
+           AND (w.ends_at, w.id) > ($2, $3) AND l.id IS NULL
+         ORDER BY w.ends_at, w.id LIMIT $4",
+        rows::WORLD
     )
 }
 
@@ -144,6 +157,17 @@ pub(in crate::postgres) fn lobby(
 ) -> Result<Vec<WorldEntry>, Trouble> {
     let (ends_at, id) = before.map_or(END, |before| (before.ends_at.0, PgId(before.id.0)));
     session.all(&lobby_page(), &[&now.0, &ends_at, &id, &(limit as i64)], |row| rows::entry(row))
+}
+
+pub(in crate::postgres) fn unfinished(
+    session: &mut Session,
+    after: Option<HuntCursor>,
+    limit: usize,
+    now: UnixMs,
+) -> Result<Vec<WorldRow>, Trouble> {
+    // No world has the id 0.
+    let (ends_at, id) = after.map_or((i64::MIN, PgId(0)), |after| (after.ends_at.0, PgId(after.id.0)));
+    session.all(&unfinished_page(), &[&now.0, &ends_at, &id, &(limit as i64)], |row| rows::world(row))
 }
 
 /// A place after every other.

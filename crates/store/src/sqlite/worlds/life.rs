@@ -112,9 +112,10 @@ impl Batch<'_> {
         keeper.map(Outcome::DeskOf).ok_or_else(|| StoreError::Corrupt { why: "hunt_desk has no row".to_owned() })
     }
 
-    pub(super) fn release_world(&mut self, id: WorldId, epoch: u32) -> Result<Outcome, StoreError> {
-        let release = "UPDATE worlds SET worker = NULL WHERE id = ?1 AND epoch = ?2 AND epoch > 0";
-        let released = self.session.run(release, (id.to_bytes(), epoch))?;
+    pub(super) fn release_world(&mut self, id: WorldId, epoch: u32, is_finished: bool) -> Result<Outcome, StoreError> {
+        let release = "UPDATE worlds SET worker = NULL, is_finished = is_finished OR ?3
+                       WHERE id = ?1 AND epoch = ?2 AND epoch > 0";
+        let released = self.session.run(release, (id.to_bytes(), epoch, is_finished))?;
         Ok(if released == 1 { Outcome::Done } else { Outcome::Fenced })
     }
 

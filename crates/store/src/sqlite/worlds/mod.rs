@@ -6,7 +6,8 @@ mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, desk, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, world, world_named, worlds,
+    behind, desk, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, unfinished, world,
+    world_named, worlds,
 };
 
 use super::batch::Batch;
@@ -23,7 +24,7 @@ impl Batch<'_> {
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
             }
-            WorldCommand::Release { id, epoch } => self.release_world(*id, *epoch),
+            WorldCommand::Release { id, epoch, is_finished } => self.release_world(*id, *epoch, *is_finished),
             WorldCommand::Join { id, player, now } => self.join_world(*id, *player, *now),
             WorldCommand::Leave { id, player } => self.leave_world(*id, *player),
             WorldCommand::Aggregate(aggregate) => self.aggregate_world(aggregate),
@@ -54,6 +55,7 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("world of a name", reads::by_name()),
         ("worlds", reads::page()),
         ("hunts", reads::lobby_page()),
+        ("unfinished hunts", reads::unfinished_page()),
         ("leaderboard", reads::leaderboard_page()),
         ("hunter", reads::hunter_of()),
         ("rounds", reads::rounds_page()),

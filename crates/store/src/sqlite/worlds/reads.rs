@@ -6,6 +6,7 @@ use crate::sqlite::rows::Session;
 use engine::ids::{PlayerId, WorldId, WorldName};
 use engine::rows::{
     HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
+    WorldRow,
 };
 use engine::time::UnixMs;
 
@@ -63,6 +64,18 @@ pub(super) fn lobby_page() -> String {
     entries(
         "WHERE w.ends_at > ?1 AND (w.ends_at, w.id) < (?2, ?3) AND w.kind = 'hunt'
          ORDER BY w.ends_at DESC, w.id DESC LIMIT ?4",
+    )
+}
+
+/// Hunts that were over by ?1, were played, are not finished, and whose owner's lease does not hold.
+pub(super) fn unfinished_page() -> String {
+    format!(
+        "SELECT {} FROM worlds w
+         LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?1 AND NOT l.is_given_up
+         WHERE NOT w.is_finished AND w.epoch > 0 AND w.kind = 'hunt' AND w.ends_at <= ?1
+           AND (w.ends_at, w.id) > (?2, ?3) AND l.id IS NULL
+         ORDER BY w.ends_at, w.id LIMIT ?4",
+        rows::WORLD
     )
 }
 
@@ -146,6 +159,18 @@ pub(in crate::sqlite) fn lobby(
 ) -> Result<Vec<WorldEntry>, StoreError> {
     let (ends_at, id) = before.map_or_else(end, |before| (before.ends_at.0, before.id.to_bytes().into()));
     session.all(&lobby_page(), (now.0, ends_at, id, limit as i64), |row| rows::entry(row))
+}
+
+pub(in crate::sqlite) fn unfinished(
+    session: Session<'_>,
+    after: Option<HuntCursor>,
+    limit: usize,
+    now: UnixMs,
+) -> Result<Vec<WorldRow>, StoreError> {
+    // No bytes sort before any 16.
+    let (ends_at, id) =
+        after.map_or_else(|| (i64::MIN, Vec::new()), |after| (after.ends_at.0, after.id.to_bytes().into()));
+    session.all(&unfinished_page(), (now.0, ends_at, id, limit as i64), |row| rows::world(row))
 }
 
 /// A place after every other: 17 bytes sort after any 16.
