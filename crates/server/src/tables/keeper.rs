@@ -100,7 +100,7 @@ impl<O: Outside> Ways<O> {
 
 impl<O: Outside> Keeper<O> {
     pub(super) fn new(outside: O, worker: WorkerId, lease: Lease, shared: Arc<Shared>, hall: Arc<Hall>) -> Self {
-        let wheel = Wheel::new(outside.now());
+        let wheel = Wheel::new(outside.steady());
         let flights = FuturesUnordered::new();
         let ways = Ways { outside, worker, lease, shared, hall, wheel, is_lost: false, is_leaving: false, flights };
         Self { ways, tables: BTreeMap::new() }
@@ -137,7 +137,7 @@ impl<O: Outside> Keeper<O> {
     }
 
     fn alarm_at(&self, due: Option<UnixMs>) -> Instant {
-        let wait = due.map_or(ALARM_MAX, |due| due.since(self.ways.outside.now()));
+        let wait = due.map_or(ALARM_MAX, |due| due.since(self.ways.outside.steady()));
         Instant::now() + wait.min(ALARM_MAX)
     }
 
@@ -240,7 +240,7 @@ impl<O: Outside> Keeper<O> {
 
     fn fire(&mut self) {
         let mut due = Vec::new();
-        self.ways.wheel.expire(self.ways.outside.now(), &mut due);
+        self.ways.wheel.expire(self.ways.outside.steady(), &mut due);
         for table in due {
             self.with(table, Slot::wake);
         }

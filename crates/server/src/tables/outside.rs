@@ -5,6 +5,7 @@ use crate::lease::Tenant;
 use engine::commands::{Command, Outcome};
 use engine::ids::TableId;
 use engine::rows::TableWhere;
+use engine::time::UnixMs;
 use rules::chance::Seed;
 use store::StoreError;
 
@@ -25,6 +26,9 @@ pub trait Outside: Tenant {
     fn owner(&self, id: TableId) -> impl Future<Output = Result<Option<TableWhere>, StoreError>> + Send;
     /// What decides everything that is left to chance at a new table.
     fn seed(&self) -> Seed;
-    /// Now, in microseconds since the Unix epoch, on the clock of [`Committed::at_us`].
+    /// The time by which everything at a table is counted: its timers, and how long it stays in memory. It begins with the date, and goes
+    /// on however clocks are set.
+    fn steady(&self) -> UnixMs;
+    /// The date in microseconds since the Unix epoch, on the clock of [`Committed::at_us`].
     fn now_us(&self) -> i64;
 }

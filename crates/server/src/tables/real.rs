@@ -6,6 +6,7 @@ use crate::clock::random_bytes;
 use engine::commands::Command;
 use engine::ids::TableId;
 use engine::rows::TableWhere;
+use engine::time::UnixMs;
 use rules::chance::Seed;
 use store::StoreError;
 
@@ -23,6 +24,10 @@ impl Outside for App {
 
     fn seed(&self) -> Seed {
         Seed(u64::from_be_bytes(random_bytes()))
+    }
+
+    fn steady(&self) -> UnixMs {
+        self.clock.steady()
     }
 
     fn now_us(&self) -> i64 {

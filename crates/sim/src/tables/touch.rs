@@ -8,6 +8,7 @@ use crate::world::{Node, Story};
 use engine::commands::Command;
 use engine::ids::TableId;
 use engine::rows::TableWhere;
+use engine::time::UnixMs;
 use rules::chance::Seed;
 use server::tables::{Committed, Outside, Tables};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -89,6 +90,10 @@ impl Outside for Node<AtTables> {
 
     fn seed(&self) -> Seed {
         Seed(self.world.roll(Dice::next))
+    }
+
+    fn steady(&self) -> UnixMs {
+        self.world.now()
     }
 
     fn now_us(&self) -> i64 {

@@ -71,7 +71,7 @@ impl Slot {
         self.unsure = None;
         self.table = Some(Box::new(table));
         self.rest = REST_MIN;
-        self.asked_at = ways.outside.now();
+        self.asked_at = ways.outside.steady();
         self.assumed_until = Some(self.asked_at.after(ways.shared.settings.presence_grace));
         self.tell(ways, None)?;
         self.go_on(ways)

@@ -101,7 +101,7 @@ impl Slot {
 
     /// Does what somebody asks, or lets it wait.
     pub(super) fn request<O: Outside>(&mut self, ways: &mut Ways<O>, request: Request) -> Deed {
-        self.asked_at = ways.outside.now();
+        self.asked_at = ways.outside.steady();
         let must_wait = match &request {
             Request::Act(_) => self.table.is_none() || self.doing.is_some() || !self.queue.is_empty(),
             Request::View { .. } | Request::Feed { .. } | Request::Wait { .. } => self.table.is_none(),
@@ -165,7 +165,7 @@ impl Slot {
             return Ok(());
         }
         let Some(table) = &self.table else { return Ok(()) };
-        let now = ways.outside.now();
+        let now = ways.outside.steady();
         let decided =
             guarded(self.id, || table.decide(act.actor, act.game, &act.action, now, &|player| self.is_present(player)));
         let decided = match decided {
@@ -194,7 +194,7 @@ impl Slot {
         if !ways.lease.holds() {
             return Err(TableError::NotServing);
         }
-        let (now, seed, opener) = (ways.outside.now(), ways.outside.seed(), opening.opener.id);
+        let (now, seed, opener) = (ways.outside.steady(), ways.outside.seed(), opening.opener.id);
         let opened =
             guarded(self.id, || Table::open(opening.id, opening.settings, seed, opening.bots, &opening.opener, now));
         let (table, change) = match opened {
@@ -212,7 +212,9 @@ impl Slot {
         self.epoch = 1;
         let append = append(self.id, self.epoch, &change);
         let idempotency = opening.idempotency.map(|idempotency| (opener, idempotency));
-        ways.commit(self.id, vec![Command::OpenTable(OpenTable { worker: ways.worker, now, idempotency, append })]);
+        // Leases and idempotency keys are matters of dates.
+        let (worker, now) = (ways.worker, ways.outside.now());
+        ways.commit(self.id, vec![Command::OpenTable(OpenTable { worker, now, idempotency, append })]);
         self.doing = Some(Box::new(Doing::Opening { table: Box::new(table), change, opener, reply }));
         Ok(())
     }

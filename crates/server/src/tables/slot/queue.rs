@@ -34,7 +34,7 @@ impl Slot {
     /// could succeed: it counts as done before that commit.
     fn refusal<O: Outside>(&self, ways: &Ways<O>, act: &Act) -> Result<Option<Refusal>, TableError> {
         let Some(table) = self.table.as_ref().filter(|_| ways.lease.holds()) else { return Ok(None) };
-        let now = ways.outside.now();
+        let now = ways.outside.steady();
         let is_present = |player| self.is_present(player);
         guarded(self.id, || table.decide(act.actor, act.game, &act.action, now, &is_present).err())
     }

@@ -18,7 +18,7 @@ impl Slot {
         }
         let somebody_went = self.room.as_ref().is_some_and(|room| room.forget_absent());
         self.leave_empty_room();
-        let now = ways.outside.now();
+        let now = ways.outside.steady();
         let is_assumed_no_more = self.assumed_until.take_if(|until| *until <= now).is_some();
         let is_due = self.next_due().is_some_and(|due| due <= now);
         if (is_due || somebody_went || is_assumed_no_more) && self.tick(ways, now)? {
@@ -69,7 +69,7 @@ impl Slot {
         }
         let Some(table) = self.table.as_ref().filter(|_| self.doing.is_none()) else { return Ok(()) };
         // While a game is played, nothing depends on who is here.
-        if table.live_game().is_some() || !self.tick(ways, ways.outside.now())? {
+        if table.live_game().is_some() || !self.tick(ways, ways.outside.steady())? {
             self.arm(ways);
         }
         Ok(())
@@ -79,7 +79,7 @@ impl Slot {
     pub(super) fn arm<O: Outside>(&mut self, ways: &mut Ways<O>) {
         self.leave_empty_room();
         let absence = self.room.as_ref().and_then(|room| room.next_absence());
-        let absence = absence.map(|at| ways.outside.now().after(at.saturating_duration_since(Instant::now())));
+        let absence = absence.map(|at| ways.outside.steady().after(at.saturating_duration_since(Instant::now())));
         let due = [self.next_due(), absence, self.assumed_until, self.retires_at(ways)].into_iter().flatten().min();
         let due = due.map(|due| due.max(self.not_before));
         if due == self.timer.map(|(due, _)| due) {

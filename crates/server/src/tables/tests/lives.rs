@@ -66,6 +66,33 @@ async fn timers_go_on_after_a_crash_though_nobody_asks() {
     assert_eq!(node.tables.totals().tables, 0, "nobody is there any more");
 }
 
+/// Somebody sets the system's clock: a game gives up when its time is over, neither sooner nor later.
+#[tokio::test(start_paused = true)]
+async fn timers_do_not_follow_a_clock_that_is_set() {
+    const HOUR_MS: i64 = 3_600_000;
+    for set_ms in [HOUR_MS, -HOUR_MS, 1_000, -1_000] {
+        let world = World::own();
+        let node = Node::start(&world, "a").await;
+        let mut opening = node.opening(1);
+        opening.settings.game_timeout = Duration::from_secs(60);
+        opening.settings.countdown = Duration::from_secs(10);
+        let game = engine::ids::GameId { table: opening.id, number: 1 };
+        node.tables.open(opening).await.unwrap();
+        let phase = || world.read(|reader| reader.story_game(game)).unwrap().0.phase;
+        sleep(Duration::from_secs(30)).await;
+        world.set_clock(set_ms);
+        // Also an action after it counts from then on.
+        node.join(game.table, 2).await.unwrap();
+        sleep(Duration::from_secs(58)).await;
+        assert_eq!(phase(), Phase::Create, "set by {set_ms} ms");
+        sleep(Duration::from_secs(3)).await;
+        assert_eq!(phase(), Phase::Canceled, "set by {set_ms} ms");
+        // And the table leaves memory in its time.
+        sleep(Duration::from_secs(20)).await;
+        assert_eq!(node.tables.totals().tables, 0, "set by {set_ms} ms");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_leaving_process_answers_who_waits_and_frees_its_tables_at_once() {
     let world = World::new();

@@ -10,6 +10,7 @@ use engine::tables::{Action, EventKind};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use std::sync::Mutex as Lock;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 use store::memory::MemoryDatabase;
 use store::{Backend, Database, Reader};
@@ -29,6 +30,8 @@ pub(super) enum Trouble {
 
 pub(super) struct World {
     began: Instant,
+    /// How far the clock for dates was set, in milliseconds.
+    set_ms: AtomicI64,
     store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
     troubles: Lock<Vec<Trouble>>,
     random: AtomicUsize,
@@ -56,6 +59,7 @@ impl World {
         let database = MemoryDatabase::default();
         Arc::new(Self {
             began: Instant::now(),
+            set_ms: AtomicI64::new(0),
             store: Lock::new((database.writer().unwrap(), database.reader().unwrap())),
             troubles: Lock::default(),
             random: AtomicUsize::new(1),
@@ -82,8 +86,19 @@ impl World {
         self.commit(&[command]).remove(0)
     }
 
+    /// The date.
     pub(super) fn now(&self) -> UnixMs {
+        UnixMs(self.steady().0 + self.set_ms.load(Ordering::Relaxed))
+    }
+
+    /// The time that nobody sets. It begins with the date of a process that starts before the clock is set.
+    fn steady(&self) -> UnixMs {
         UnixMs(1_700_000_000_000).after(self.began.elapsed())
+    }
+
+    /// Sets the clock for dates.
+    pub(super) fn set_clock(&self, by_ms: i64) {
+        self.set_ms.fetch_add(by_ms, Ordering::Relaxed);
     }
 }
 
@@ -154,6 +169,10 @@ impl Outside for Touch {
 
     fn seed(&self) -> Seed {
         Seed(self.world.random.fetch_add(1, Ordering::Relaxed) as u64)
+    }
+
+    fn steady(&self) -> UnixMs {
+        self.world.steady()
     }
 
     fn now_us(&self) -> i64 {
