@@ -77,6 +77,13 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     let mut page = app.metrics.page();
     let waiting = Some(app.store.commands_waiting());
     page.number("gauntlet_store_commands_waiting", "Commands that wait for the store's writer.", "gauge", waiting);
+    let missing = app.store.readers_missing().map_or(0, |(count, _)| count);
+    page.number(
+        "gauntlet_store_readers_missing",
+        "Readers of the store that cannot be opened now.",
+        "gauge",
+        Some(missing),
+    );
     let now = app.clock.now();
     let stats = timeout(STORE_FIGURES_WAIT, app.store.read(move |reader| reader.stats(now))).await;
     if let Ok(Ok(stats)) = stats {

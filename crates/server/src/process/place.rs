@@ -158,7 +158,8 @@ fn not_opened(config: &Config, error: StoreError) -> super::ServeError {
         }
         StorePlace::Postgres(_) => (
             "the PostgreSQL database of --store-url".to_owned(),
-            "see that it runs there and takes connections, and that user, password and database name are right",
+            "see that it runs there and takes connections, that user, password and database name are right, and that its \
+             max_connections allows every server one to write and store.connections to read",
         ),
     };
     PlaceError::Closed { place, why, remedy }.into()

@@ -111,6 +111,11 @@ impl Store {
         let spawned = std::thread::Builder::new().name("store-writer".to_owned()).spawn(run);
         spawned.map_err(|error| unavailable(&format!("the writer's thread cannot be started: {error}")))?;
         is_open.recv().unwrap_or_else(|_| Err(unavailable("opening the database panicked")))?;
+        // Only now is there a schema to read.
+        if is_shared && let Err(error) = readers.open_all() {
+            readers.close();
+            return Err(error);
+        }
         Ok(Self { to_writer, gauge, readers, is_shared })
     }
 
@@ -190,6 +195,13 @@ impl Store {
     #[must_use]
     pub fn refusal(&self) -> Option<StoreError> {
         self.gauge.refusal()
+    }
+
+    /// How many readers cannot be opened now, and why: the database gives this process fewer connections than it needs. For
+    /// `/readyz`.
+    #[must_use]
+    pub fn readers_missing(&self) -> Option<(usize, StoreError)> {
+        self.readers.missing()
     }
 
     /// Waits until everything that was handed in is committed, then stops the writer and the readers. What comes later is

@@ -1,5 +1,7 @@
-//! A bounded pool of readers: threads that each own one, opened when first needed, and take what waits from one queue. A
-//! reader that lost its database is dropped and opened anew.
+//! A bounded pool of readers: threads that each own one and take what waits from one queue. A reader that lost its database is
+//! dropped and opened anew. Readers of a file are opened when first needed. Those of a shared database are all opened at the start,
+//! because its connections are counted and a node that gets one only now and then would fail at random; one that is lost is
+//! opened again within a second, also while nobody asks, and until then the pool says that it is missing.
 //!
 //! Threads of our own and not the runtime's blocking ones: a point read takes 20 µs, waking a thread takes longer on a busy
 //! machine, and whoever is awake here goes on to the next read without being woken again.
@@ -9,17 +11,37 @@ use crate::contract::{Database, Observer, Reader, StoreError};
 use engine::limits::READS_WAITING_MAX;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+
+/// How often a thread looks whether its reader of a shared database is still good, while nobody asks.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&mut Seat) + Send>;
 
 pub(super) struct Readers {
     queue: Arc<Queue>,
     observer: Arc<dyn Observer>,
+    count: usize,
+    missing: Arc<Missing>,
+}
+
+/// The readers that could not be opened when that was last tried.
+#[derive(Default)]
+struct Missing {
+    count: AtomicUsize,
+    /// What the database said to the last of them.
+    why: Mutex<Option<StoreError>>,
+}
+
+/// What a thread does next.
+enum Next {
+    Do(Job),
+    /// Nothing came for a while.
+    Look,
 }
 
 /// What waits, and who. A thread is woken only if one sleeps.
@@ -48,6 +70,9 @@ struct Seat {
     losses: Losses,
     /// [`Losses`] when the reader was opened.
     losses_before: u64,
+    missing: Arc<Missing>,
+    /// Whether this one is counted there.
+    is_missing: bool,
 }
 
 impl Readers {
@@ -58,10 +83,16 @@ impl Readers {
         observer: Arc<dyn Observer>,
         losses: &Losses,
     ) -> Result<Self, StoreError> {
-        let queue = Arc::<Queue>::default();
-        for _ in 0..count.max(1) {
-            let losses = Arc::clone(losses);
-            let seat = Seat { database: Arc::clone(database), reader: None, losses, losses_before: 0 };
+        let (queue, missing, count) = (Arc::<Queue>::default(), Arc::<Missing>::default(), count.max(1));
+        for _ in 0..count {
+            let seat = Seat {
+                database: Arc::clone(database),
+                reader: None,
+                losses: Arc::clone(losses),
+                losses_before: 0,
+                missing: Arc::clone(&missing),
+                is_missing: false,
+            };
             let jobs = Arc::clone(&queue);
             let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || work(seat, &jobs));
             if let Err(error) = started {
@@ -69,7 +100,37 @@ impl Readers {
                 return Err(unavailable(&format!("no thread for a reader: {error}")));
             }
         }
-        Ok(Self { queue, observer })
+        Ok(Self { queue, observer, count, missing })
+    }
+
+    /// Opens them all, now. Blocks until each has been tried.
+    pub(super) fn open_all(&self) -> Result<(), StoreError> {
+        // A thread that has one of these waits for all others to have one: each gets exactly one.
+        let (all, (tried, answers)) = (Arc::new(Barrier::new(self.count)), mpsc::channel());
+        for _ in 0..self.count {
+            let (all, tried) = (Arc::clone(&all), tried.clone());
+            self.queue.enter(Box::new(move |seat| {
+                all.wait();
+                let _ = tried.send(seat.look());
+            }))?;
+        }
+        drop(tried);
+        let refused: Vec<StoreError> = answers.iter().filter_map(Result::err).collect();
+        let (got, needed) = (1 + self.count - refused.len(), 1 + self.count);
+        match refused.into_iter().next() {
+            None => Ok(()),
+            Some(StoreError::Unavailable { why }) => Err(unavailable(&format!(
+                "it gave {got} of the {needed} connections that this server needs, one to write and {} to read: {why}",
+                self.count
+            ))),
+            Some(other) => Err(other),
+        }
+    }
+
+    /// How many readers could not be opened when that was last tried, and why the last of them could not.
+    pub(super) fn missing(&self) -> Option<(usize, StoreError)> {
+        let why = self.missing.why.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some((self.missing.count.load(Ordering::Acquire), why)).filter(|(count, _)| *count > 0)
     }
 
     /// Asks a reader as soon as one is free. A read whose caller went away before it began is left out.
@@ -116,18 +177,29 @@ impl Queue {
         Ok(())
     }
 
-    /// The next job, as soon as there is one; `None` when the store is closed and all is done.
-    fn next(&self) -> Option<Job> {
+    /// The next job, as soon as there is one, or nothing to do for so long; `None` when the store is closed and all is done.
+    fn next(&self, patience: Option<Duration>) -> Option<Next> {
         let mut line = self.line();
+        let mut is_over = false;
         loop {
             if let Some(job) = line.jobs.pop_front() {
-                return Some(job);
+                return Some(Next::Do(job));
             }
             if line.is_closed {
                 return None;
             }
+            if is_over {
+                return Some(Next::Look);
+            }
             line.sleeping += 1;
-            line = self.job_came.wait(line).unwrap_or_else(PoisonError::into_inner);
+            line = match patience {
+                None => self.job_came.wait(line).unwrap_or_else(PoisonError::into_inner),
+                Some(patience) => {
+                    let waited = self.job_came.wait_timeout(line, patience).unwrap_or_else(PoisonError::into_inner);
+                    is_over = waited.1.timed_out();
+                    waited.0
+                }
+            };
             line.sleeping -= 1;
         }
     }
@@ -144,19 +216,19 @@ impl Queue {
 }
 
 fn work(mut seat: Seat, queue: &Queue) {
-    while let Some(job) = queue.next() {
-        job(&mut seat);
+    let patience = seat.database.is_shared().then_some(LOOK_EVERY);
+    while let Some(next) = queue.next(patience) {
+        match next {
+            Next::Do(job) => job(&mut seat),
+            // Whoever asks how many are missing is told what came of it.
+            Next::Look => drop(seat.look()),
+        }
     }
 }
 
 impl Seat {
     fn ask<T>(&mut self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let losses = self.losses.load(Ordering::Acquire);
-        let mut reader = match self.reader.take() {
-            Some(reader) if self.losses_before == losses => reader,
-            Some(_) | None => caught(|| self.database.reader())?,
-        };
-        self.losses_before = losses;
+        let mut reader = self.take()?;
         let answer = caught(|| query(&mut *reader));
         if matches!(answer, Err(StoreError::Unavailable { .. })) {
             self.losses.fetch_add(1, Ordering::AcqRel);
@@ -164,6 +236,43 @@ impl Seat {
             self.reader = Some(reader);
         }
         answer
+    }
+
+    /// Sees to it that there is a good reader.
+    fn look(&mut self) -> Result<(), StoreError> {
+        self.reader = Some(self.take()?);
+        Ok(())
+    }
+
+    /// The reader, opened anew where there is none or the database was lost since.
+    fn take(&mut self) -> Result<Box<dyn Reader>, StoreError> {
+        let losses = self.losses.load(Ordering::Acquire);
+        let taken = match self.reader.take() {
+            Some(reader) if self.losses_before == losses => Ok(reader),
+            Some(_) | None => caught(|| self.database.reader()),
+        };
+        self.losses_before = losses;
+        self.is_missing = self.missing.note(self.is_missing, taken.as_ref().err());
+        taken
+    }
+}
+
+impl Missing {
+    /// Counts a reader that was missing or not and now is or is not; whether it is.
+    fn note(&self, was_missing: bool, error: Option<&StoreError>) -> bool {
+        if let Some(error) = error {
+            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+        }
+        match (was_missing, error.is_some()) {
+            (false, true) => {
+                self.count.fetch_add(1, Ordering::AcqRel);
+            }
+            (true, false) => {
+                self.count.fetch_sub(1, Ordering::AcqRel);
+            }
+            (false, false) | (true, true) => {}
+        }
+        error.is_some()
     }
 }
 

@@ -47,6 +47,13 @@ async fn ask_store(app: &App) -> Answer {
         tracing::debug!(%error, "not ready: the store was lost");
         return Err("the store cannot be reached or written");
     }
+    if let Some((count, error)) = app.store.readers_missing() {
+        tracing::debug!(count, %error, "not ready: connections to the database that this server needs cannot be made");
+        return Err(
+            "connections to the database that this server needs cannot be made: its max_connections must allow each \
+                    server one to write and store.connections to read",
+        );
+    }
     match timeout(PROBE_WAIT, app.store.read(|reader| reader.probe())).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {

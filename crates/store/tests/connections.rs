@@ -1,0 +1,118 @@
+//! A database that gives fewer connections than a node needs: refused at the start with what is missing, known while it lasts, and
+//! made up for without anybody's help.
+
+#![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
+
+use postgres::{Client, NoTls};
+use std::sync::Arc;
+use std::time::Duration;
+use store::postgres::PostgresDatabase;
+use store::testing::Cluster;
+use store::{Observer, Store, StoreConfig, StoreError};
+
+const READERS: usize = 8;
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
+    fn read(&self, _: Duration, _: Duration, _: bool) {}
+}
+
+/// A database whose owner, who is no superuser, has a limit of connections.
+struct Limited {
+    url: String,
+    admin: Client,
+}
+
+impl Limited {
+    fn new() -> Self {
+        let url = Cluster::shared().new_database_url();
+        let mut admin = Client::connect(&url, NoTls).unwrap();
+        let name = url.rsplit_once("dbname=").unwrap().1;
+        admin.batch_execute(&format!("CREATE ROLE {name} LOGIN; GRANT ALL ON SCHEMA public TO {name}")).unwrap();
+        Self { url: url.replace("user=gauntlet", &format!("user={name}")), admin }
+    }
+
+    fn role(&self) -> &str {
+        self.url.rsplit_once("dbname=").unwrap().1
+    }
+
+    fn allow(&mut self, connections: usize) {
+        let sql = format!("ALTER ROLE {} CONNECTION LIMIT {connections}", self.role());
+        self.admin.batch_execute(&sql).unwrap();
+    }
+
+    fn cut_all(&mut self) {
+        let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = $1::text::name";
+        let role = self.role().to_owned();
+        self.admin.query_one(sql, &[&role]).unwrap();
+    }
+
+    fn held(&mut self) -> i64 {
+        let role = self.role().to_owned();
+        let sql = "SELECT count(*) FROM pg_stat_activity WHERE usename = $1::text::name";
+        self.admin.query_one(sql, &[&role]).unwrap().get(0)
+    }
+
+    fn open(&self) -> Result<Store, StoreError> {
+        let database = PostgresDatabase::new(&self.url).unwrap();
+        Store::open(Arc::new(database), StoreConfig { readers: READERS }, Arc::new(Nobody))
+    }
+}
+
+#[track_caller]
+fn check_refused(limited: &mut Limited, allowed: usize, want: &str) {
+    limited.allow(allowed);
+    match limited.open() {
+        Err(StoreError::Unavailable { why }) => {
+            assert!(why.contains(want) && why.contains("53300"), "{allowed} allowed: {why}");
+        }
+        other => panic!("{allowed} allowed: {:?}", other.map(|_| "it opened")),
+    }
+    // What it got is given back: the next one may try.
+    while limited.held() > 0 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_node_that_does_not_get_its_connections_does_not_open() {
+    let mut limited = Limited::new();
+    check_refused(&mut limited, 0, "too many connections");
+    check_refused(&mut limited, 1, "1 of the 9 connections that this server needs, one to write and 8 to read");
+    check_refused(&mut limited, 5, "5 of the 9");
+    check_refused(&mut limited, 8, "8 of the 9");
+    limited.allow(1 + READERS);
+    let first = limited.open().unwrap();
+    assert_eq!((limited.held(), first.readers_missing()), (9, None));
+    assert!(limited.open().is_err(), "a second node has no room");
+    assert_eq!(first.readers_missing(), None, "the first one has what it needs");
+}
+
+#[test]
+fn connections_that_cannot_be_made_again_are_known_until_they_can() {
+    let mut limited = Limited::new();
+    limited.allow(1 + READERS);
+    let store = limited.open().unwrap();
+    limited.allow(5);
+    limited.cut_all();
+    // Somebody asks, and finds out; the others look by themselves.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let ask = || drop(runtime.block_on(store.read(|reader| reader.probe())));
+    let missing = || {
+        ask();
+        store.readers_missing().map(|(count, _)| count)
+    };
+    // The writer comes back when it is next needed, and takes one of the five.
+    while !matches!(missing(), Some(3 | 4)) {
+        std::thread::yield_now();
+    }
+    let (_, why) = store.readers_missing().unwrap();
+    assert!(matches!(&why, StoreError::Unavailable { why } if why.contains("53300")), "{why}");
+    limited.allow(1 + READERS);
+    while missing().is_some() {
+        std::thread::yield_now();
+    }
+    assert_eq!(runtime.block_on(store.read(|reader| reader.probe())), Ok(()));
+}
