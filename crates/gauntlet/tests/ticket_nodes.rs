@@ -28,15 +28,13 @@ fn two_nodes() -> Nodes {
 
 /// Somebody with a name, who takes tickets and asks for them.
 struct Guest {
-    id: String,
     token: String,
 }
 
 impl Guest {
     fn come(server: &Server, name: &str) -> Self {
         let guest = server.ask("POST /api/stories/guests", &json!({ "name": name }));
-        let text = |field: &str| guest[field].as_str().unwrap().to_owned();
-        Self { id: text("player"), token: text("token") }
+        Self { token: guest["token"].as_str().unwrap().to_owned() }
     }
 
     fn line(&self, server: &Server) -> Line {
@@ -54,8 +52,10 @@ impl Guest {
 fn those_who_suit_meet_wherever_they_asked() {
     let Nodes { mut a, mut b, _cluster, _folder } = two_nodes();
     let [ann, ben, cam] = ["Ann", "Ben", "Cam"].map(|name| Guest::come(&a, name));
-    let three = json!({ "players": 3, "party": [cam.id] });
-    let (of_ann, of_ben) = (ann.take(&a, &three), ben.take(&b, &json!({ "players": 3 })));
+    let of_ann = ann.take(&a, &json!({ "players": 3, "party_size": 2 }));
+    let joined = cam.line(&b).ask(&format!("POST {of_ann}/join"), &Value::Null, 200);
+    assert_eq!(joined["state"], "waiting");
+    let of_ben = ben.take(&b, &json!({ "players": 3 }));
     // Each asks the other server, and nobody waits in vain.
     let mut ends = [(&ann, &b, &of_ann), (&ben, &a, &of_ben), (&cam, &b, &of_ann)].map(|(guest, server, ticket)| {
         let mut line = guest.line(server);
@@ -71,6 +71,10 @@ fn those_who_suit_meet_wherever_they_asked() {
     let seen = ben.line(&b).ask(&format!("GET /api/hunts/{hunt}"), &Value::Null, 200);
     assert_eq!((&seen["players"], &seen["may_enter"]), (&json!(3), &json!(true)));
     // One ticket at a time, and taken back, by whichever server.
+    for (guest, server) in [(&ann, &a), (&ben, &b)] {
+        assert_eq!(guest.line(server).ask("POST /api/hunts/tickets", &json!({}), 409)["code"], "in_hunt");
+        guest.line(server).ask(&format!("POST /api/hunts/{hunt}/leave"), &Value::Null, 200);
+    }
     let of_ann = ann.take(&b, &json!({}));
     for server in [&a, &b] {
         let refused = ann.line(server).ask("POST /api/hunts/tickets", &json!({}), 409);

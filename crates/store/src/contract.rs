@@ -1,7 +1,9 @@
 //! The contract of a store: one writer that commits batches, and readers that see whole commits.
 
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
+use engine::ids::{
+    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+};
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
@@ -182,6 +184,10 @@ pub trait Reader: Send {
         limit: usize,
         now: UnixMs,
     ) -> Result<Vec<WorldRow>, StoreError>;
+    /// The hunt into which a player came by a ticket, for as long as they have not left it and it is kept.
+    fn hunt_of_ticket(&mut self, ticket: TicketId, player: PlayerId) -> Result<Option<WorldRow>, StoreError>;
+    /// A hunt that is not over at `now`, into which this player was matched and which they have not left.
+    fn hunt_of_player(&mut self, player: PlayerId, now: UnixMs) -> Result<Option<WorldRow>, StoreError>;
     /// Hunters, most points first.
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError>;
     /// What was counted of one player, if anything was.

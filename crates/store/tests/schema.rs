@@ -29,8 +29,8 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     let database = SqliteDatabase::new(&file);
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
-    db.pragma_update(None, "user_version", 9).unwrap();
-    check_refused(&database, &["schema version 9", "up to 8", "newer program"]);
+    db.pragma_update(None, "user_version", 10).unwrap();
+    check_refused(&database, &["schema version 10", "up to 9", "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -72,7 +72,7 @@ fn databases_that_are_not_ours_are_refused() {
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
     client.batch_execute("UPDATE gauntlet_schema SET version = 8").unwrap();
-    check_refused(&database, &["schema version 9", "up to 8", "newer program"]);
+    check_refused(&database, &["schema version 10", "up to 9", "newer program"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What may be asked of a store about worlds: their claim logs and snapshots under their fences, who joined, and what was counted.
 
-use crate::ids::{PlayerId, WorkerId, WorldId};
+use crate::ids::{PlayerId, TicketId, WorkerId, WorldId};
 use crate::rows::{RoundRow, WorldLogRow, WorldRow};
 use crate::time::UnixMs;
 use std::time::Duration;
@@ -37,6 +37,18 @@ pub enum WorldCommand {
         worker: WorkerId,
         /// When.
         now: UnixMs,
+    },
+    /// Make the hunt of a match, and write down by which ticket each of its players came. Refused of whoever keeps the desk no longer, so
+    /// that a ticket which the next keeper does not know has its hunt already, or never will. Repeated, it changes nothing. →
+    /// [`Outcome::WorldIs`](super::Outcome::WorldIs) | `TooMany` | `Duplicate` (as for `Ensure`) | `LeaseLost` (another worker has taken
+    /// the desk)
+    Match {
+        /// The hunt; `created_at` is now.
+        row: WorldRow,
+        /// Its players, with their tickets.
+        members: Vec<(PlayerId, TicketId)>,
+        /// Who keeps the desk.
+        keeper: WorkerId,
     },
     /// Add entries to a world's claim log. → `Done` | `Fenced` | `VersionIs`
     Append(WorldAppend),

@@ -24,8 +24,9 @@ pub enum Ended {
 pub struct Pool {
     terms: Terms,
     waiting: BTreeMap<TicketId, Ticket>,
-    by_owner: BTreeMap<PlayerId, TicketId>,
+    by_player: BTreeMap<PlayerId, TicketId>,
     /// Who may be in one match, by rating: a search walks outwards from its own.
+    /// Those whose party is not whole yet are not among them, nor in the order of age.
     by_rating: BTreeSet<(u8, u16, TicketId)>,
     /// By when they give up.
     by_end: BTreeSet<(UnixMs, TicketId)>,
@@ -48,7 +49,7 @@ impl Pool {
     /// [`TicketRefusal`], and nothing has changed.
     pub fn enter(&mut self, ticket: Ticket) -> Result<(), TicketRefusal> {
         ticket.check()?;
-        if let Some(id) = self.by_owner.get(&ticket.owner) {
+        if let Some(id) = ticket.party.iter().find_map(|player| self.by_player.get(player)) {
             return Err(TicketRefusal::Waiting(*id));
         }
         if self.waiting.len() >= TICKETS_MAX {
@@ -56,6 +57,21 @@ impl Pool {
         }
         self.insert(ticket);
         Ok(())
+    }
+
+    /// Somebody joins the party of a ticket, of which he knows by its id. Who joined twice joined.
+    ///
+    /// # Errors
+    /// [`TicketRefusal`], and nothing has changed.
+    pub fn join(&mut self, id: TicketId, player: PlayerId, now: UnixMs) -> Result<&Ticket, TicketRefusal> {
+        if let Some(other) = self.by_player.get(&player).filter(|other| **other != id) {
+            return Err(TicketRefusal::Waiting(*other));
+        }
+        let mut ticket = self.waiting.get(&id).cloned().ok_or(TicketRefusal::NotWaiting)?;
+        ticket.join(player, now)?;
+        self.remove(id);
+        self.insert(ticket);
+        self.waiting.get(&id).ok_or(TicketRefusal::NotWaiting)
     }
 
     /// Takes tickets back whose match did not come about: they wait on as if nothing had happened. Not refused: they were in.
@@ -155,17 +171,21 @@ impl Pool {
 
     fn insert(&mut self, ticket: Ticket) {
         let id = ticket.id;
-        self.by_owner.insert(ticket.owner, id);
-        self.by_rating.insert((ticket.players, ticket.rating, id));
+        self.by_player.extend(ticket.party.iter().map(|player| (*player, id)));
         self.by_end.insert((ticket.until, id));
-        self.by_age.insert((ticket.since, id));
+        if ticket.is_whole() {
+            self.by_rating.insert((ticket.players, ticket.rating, id));
+            self.by_age.insert((ticket.since, id));
+        }
         self.waiting.insert(id, ticket);
     }
 
     fn remove(&mut self, id: TicketId) -> Option<Ticket> {
         let ticket = self.waiting.remove(&id)?;
-        if self.by_owner.get(&ticket.owner) == Some(&id) {
-            self.by_owner.remove(&ticket.owner);
+        for player in &ticket.party {
+            if self.by_player.get(player) == Some(&id) {
+                self.by_player.remove(player);
+            }
         }
         self.by_rating.remove(&(ticket.players, ticket.rating, id));
         self.by_end.remove(&(ticket.until, id));

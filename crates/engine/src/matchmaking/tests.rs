@@ -13,6 +13,7 @@ fn ticket(id: u128, party: u128, players: u8, rating: u16) -> Ticket {
         id: TicketId(id),
         owner: PlayerId(id * 100),
         party: (0..party).map(|n| PlayerId(id * 100 + n)).collect(),
+        party_size: party as u8,
         players,
         region: None,
         rating,
@@ -96,11 +97,58 @@ fn a_match_is_in_one_region() {
     check(mixed.into_iter().chain([within("us", ticket(4, 1, 3, 0))]), 0, &[&[1, 3, 4]]);
 }
 
+/// A ticket whose party is not whole: the owner waits for `size` in all.
+fn gathering(id: u128, size: u8, players: u8) -> Ticket {
+    Ticket { party_size: size, ..ticket(id, 1, players, 0) }
+}
+
 #[test]
-fn nobody_plays_against_himself() {
+fn a_party_is_looked_for_with_once_all_of_it_have_joined() {
+    let mut pool = pool([gathering(1, 3, 4), ticket(2, 1, 4, 0)]);
+    assert_eq!(pool.step(UnixMs(0)), []);
+    for (player, is_whole) in [(7, false), (7, false), (100, false), (8, true)] {
+        let joined = pool.join(TicketId(1), PlayerId(player), UnixMs(50_000)).unwrap();
+        assert_eq!(joined.is_whole(), is_whole, "{player}");
+    }
+    let party = [100, 7, 8].map(PlayerId).to_vec();
+    let want = (UnixMs(50_000), UnixMs(110_000), party);
+    assert_eq!(joined_at(&pool, 1), want, "others are waited for as long as the party was");
+    assert_eq!(pool.join(TicketId(1), PlayerId(9), UnixMs(0)).err(), Some(TicketRefusal::PartyFull));
+    assert_eq!(ids(&pool.step(UnixMs(50_000))), (vec![BTreeSet::from([1, 2])], vec![]));
+    assert_eq!(pool.join(TicketId(1), PlayerId(9), UnixMs(0)).err(), Some(TicketRefusal::NotWaiting));
+}
+
+fn joined_at(pool: &Pool, id: u128) -> (UnixMs, UnixMs, Vec<PlayerId>) {
+    let mut copy = pool.clone();
+    let ticket = copy.cancel(TicketId(id)).unwrap();
+    (ticket.since, ticket.until, ticket.party)
+}
+
+#[test]
+fn a_party_that_does_not_become_whole_gives_up_in_time() {
+    let mut pool = pool([gathering(1, 2, 4)]);
+    assert_eq!(ids(&pool.step(UnixMs(60_000))), (vec![], vec![1]));
+    assert!(pool.is_empty());
+}
+
+#[test]
+fn nobody_is_on_two_tickets() {
     let mut other = ticket(2, 2, 3, 0);
     other.party[1] = PlayerId(100);
-    check([ticket(1, 1, 3, 0), other], 0, &[]);
+    let mut pool = pool([gathering(1, 2, 3), gathering(3, 2, 3)]);
+    check_refused(&mut pool, other, TicketRefusal::Waiting(TicketId(1)));
+    assert!(pool.join(TicketId(1), PlayerId(7), UnixMs(0)).is_ok());
+    for player in [7, 100] {
+        let refused = pool.join(TicketId(3), PlayerId(player), UnixMs(0)).err();
+        assert_eq!(refused, Some(TicketRefusal::Waiting(TicketId(1))), "{player}");
+    }
+    check_refused(
+        &mut pool,
+        Ticket { owner: PlayerId(7), party: vec![PlayerId(7)], ..ticket(9, 1, 2, 0) },
+        TicketRefusal::Waiting(TicketId(1)),
+    );
+    assert!(pool.cancel(TicketId(1)).is_some());
+    assert!(pool.join(TicketId(3), PlayerId(7), UnixMs(0)).is_ok());
 }
 
 #[track_caller]
@@ -116,7 +164,9 @@ fn what_cannot_be_matched_is_not_taken() {
     let usual = ticket(2, 2, 4, 0);
     check_refused(&mut pool, Ticket { owner: PlayerId(7), ..usual.clone() }, TicketRefusal::Party);
     let twice = vec![PlayerId(200), PlayerId(201), PlayerId(201)];
-    check_refused(&mut pool, Ticket { party: twice, ..usual.clone() }, TicketRefusal::Party);
+    check_refused(&mut pool, Ticket { party: twice, party_size: 3, ..usual.clone() }, TicketRefusal::Party);
+    check_refused(&mut pool, Ticket { party_size: 1, ..usual.clone() }, TicketRefusal::Party);
+    check_refused(&mut pool, gathering(2, PARTY_MAX as u8 + 1, 16), TicketRefusal::Party);
     check_refused(&mut pool, ticket(2, PARTY_MAX as u128 + 1, 16, 0), TicketRefusal::Party);
     check_refused(&mut pool, Ticket { party: Vec::new(), ..usual.clone() }, TicketRefusal::Party);
     check_refused(&mut pool, Ticket { players: 1, ..ticket(2, 1, 2, 0) }, TicketRefusal::Players);
@@ -182,11 +232,14 @@ fn the_pool_is_bounded() {
 }
 
 fn any_ticket() -> impl Strategy<Value = Ticket> {
-    let about = (1_u128..60, 1_u128..5, 2_u8..6, 0_u16..900, 0_i64..20_000, 0_usize..3);
-    about.prop_map(|(id, party, players, rating, since, region)| {
+    let about = (1_u128..60, 1_u128..5, 2_u8..6, 0_u16..900, 0_i64..20_000, 0_usize..3, 0_u8..3);
+    about.prop_map(|(id, party, players, rating, since, region, missing)| {
         let until = UnixMs(since + 1_000 + i64::from(rating) * 10);
         let region = ["eu", "us"].get(region).map(|name| name.parse().unwrap());
-        Ticket { since: UnixMs(since), until, region, ..ticket(id, party, players, rating) }
+        let missing = missing / 2;
+        let ticket = ticket(id, party, players, rating);
+        let party_size = ticket.party_size + missing;
+        Ticket { since: UnixMs(since), until, region, party_size, ..ticket }
     })
 }
 
@@ -194,6 +247,8 @@ fn any_ticket() -> impl Strategy<Value = Ticket> {
 enum Deed {
     Enter(Ticket),
     Cancel(u128),
+    /// Somebody joins it.
+    Join(u128, u128),
     Step(i64),
     /// The last match that was made came to nothing.
     PutBack,
@@ -203,6 +258,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         6 => any_ticket().prop_map(Deed::Enter),
         1 => (1_u128..60).prop_map(Deed::Cancel),
+        3 => (1_u128..60, 90_000_u128..90_006).prop_map(|(id, player)| Deed::Join(id, player)),
         4 => (0_i64..3_000).prop_map(Deed::Step),
         1 => Just(Deed::PutBack),
     ]
@@ -221,7 +277,9 @@ fn judge(tickets: &[Ticket], now: UnixMs) {
             assert!(one.rating.abs_diff(other.rating) <= window, "beyond {window}: {tickets:?}");
         }
     }
-    assert!(tickets.iter().all(|ticket| ticket.players == tickets[0].players && ticket.until > now));
+    assert!(
+        tickets.iter().all(|ticket| ticket.players == tickets[0].players && ticket.until > now && ticket.is_whole())
+    );
 }
 
 proptest! {
@@ -244,6 +302,13 @@ proptest! {
                 Deed::Cancel(id) => {
                     let was_open = open.remove(&TicketId(id)).is_some();
                     prop_assert_eq!(pool.cancel(TicketId(id)).is_some(), was_open);
+                }
+                Deed::Join(id, player) => {
+                    if let Ok(ticket) = pool.join(TicketId(id), PlayerId(player), now) {
+                        prop_assert!(ticket.party.contains(&PlayerId(player)));
+                        last_match.clear();
+                        open.insert(TicketId(id), ticket.until);
+                    }
                 }
                 Deed::PutBack => {
                     let back: Vec<Ticket> = std::mem::take(&mut last_match);
@@ -283,7 +348,7 @@ proptest! {
         let mut left = BTreeMap::new();
         for ticket in tickets {
             let ticket = Ticket { players: 2, until: UnixMs(i64::MAX), ..ticket };
-            let ticket = Ticket { party: vec![ticket.owner], ..ticket };
+            let ticket = Ticket { party: vec![ticket.owner], party_size: 1, ..ticket };
             if pool.enter(ticket.clone()).is_ok() {
                 left.insert(ticket.id, ticket);
             }

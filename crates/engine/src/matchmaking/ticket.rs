@@ -44,17 +44,19 @@ impl fmt::Debug for Region {
 pub struct Ticket {
     /// Which.
     pub id: TicketId,
-    /// Who asked, for everybody in the party: the first of it. He has one ticket at a time.
+    /// Who took it.
     pub owner: PlayerId,
-    /// Who plays together, the owner included.
+    /// Who plays together, the owner first: everybody else joined by himself. A player is on one ticket at a time.
     pub party: Vec<PlayerId>,
+    /// How many the party is to have. Others are looked for once it has them.
+    pub party_size: u8,
     /// Players of the match, theirs included.
     pub players: u8,
     /// Where; `None`: anywhere.
     pub region: Option<Region>,
     /// How good they are, as they say.
     pub rating: u16,
-    /// Since when they wait.
+    /// Since when they wait: for the party first, and from when it is whole for others.
     pub since: UnixMs,
     /// When they give up.
     pub until: UnixMs,
@@ -66,14 +68,20 @@ pub enum TicketRefusal {
     /// Too many play together, or somebody plays twice.
     #[error("a party has 1 to {PARTY_MAX} different players, the one who asks included")]
     Party,
+    /// All of the party have joined it.
+    #[error("the party of this ticket is whole: take a ticket of your own")]
+    PartyFull,
+    /// It does not wait for its party, or for anybody, any more.
+    #[error("this ticket has ended, or its match is made at this moment: take a ticket of your own")]
+    NotWaiting,
     /// No such match is played, or the party does not fit into it.
     #[error("a match has {TICKET_PLAYERS_MIN} to {TICKET_PLAYERS_MAX} players, and more than the party alone")]
     Players,
     /// No such rating.
     #[error("a rating is a whole number from 0 to {RATING_MAX}")]
     Rating,
-    /// The owner waits already.
-    #[error("this player waits already: cancel the ticket {0} first")]
+    /// The player is on another ticket.
+    #[error("this player waits already: take the ticket {0} back first")]
     Waiting(TicketId),
     /// Nobody else can wait.
     #[error("as many parties wait as may wait: try again in a moment")]
@@ -81,16 +89,37 @@ pub enum TicketRefusal {
 }
 
 impl Ticket {
+    /// Whether all of the party have joined.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.party.len() >= usize::from(self.party_size)
+    }
+
+    /// Somebody joins the party. The last one begins the wait for others, which may last as long as the one for the party.
+    pub(super) fn join(&mut self, player: PlayerId, now: UnixMs) -> Result<(), TicketRefusal> {
+        if self.party.contains(&player) {
+            return Ok(());
+        }
+        if self.is_whole() {
+            return Err(TicketRefusal::PartyFull);
+        }
+        self.party.push(player);
+        if self.is_whole() {
+            let wait = self.until.since(self.since);
+            (self.since, self.until) = (now, now.after(wait));
+        }
+        Ok(())
+    }
+
     /// Whether it can be taken at all.
     pub(super) fn check(&self) -> Result<(), TicketRefusal> {
         let different: BTreeSet<_> = self.party.iter().collect();
         let is_party = different.len() == self.party.len() && different.contains(&self.owner);
-        if !is_party || self.party.len() > PARTY_MAX {
+        let size = usize::from(self.party_size);
+        if !is_party || size > PARTY_MAX || self.party.len() > size {
             return Err(TicketRefusal::Party);
         }
-        if !(TICKET_PLAYERS_MIN..=TICKET_PLAYERS_MAX).contains(&self.players)
-            || self.party.len() >= usize::from(self.players)
-        {
+        if !(TICKET_PLAYERS_MIN..=TICKET_PLAYERS_MAX).contains(&self.players) || self.party_size >= self.players {
             return Err(TicketRefusal::Players);
         }
         if self.rating > RATING_MAX { Err(TicketRefusal::Rating) } else { Ok(()) }

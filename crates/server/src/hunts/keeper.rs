@@ -7,8 +7,9 @@ use crate::app::App;
 use crate::clock::random_bytes;
 use crate::lease::{self, Seat, Tenant};
 use engine::commands::{Command, Outcome, WorldCommand};
-use engine::ids::{TicketId, WorkerId};
+use engine::ids::{PlayerId, TicketId, WorkerId};
 use engine::matchmaking::Ticket;
+use engine::rows::WorldRow;
 use std::time::Duration;
 use store::StoreError;
 use tokio::sync::{Notify, watch};
@@ -29,14 +30,18 @@ pub struct Keeping {
 }
 
 /// What is to be said of a ticket that is not on this desk.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Whereabouts {
     /// On the desk that the process at this address keeps.
     At(String),
     /// It would be here: it has ended and is forgotten, or there never was one.
     Forgotten,
-    /// It was taken under a lease that has ended, and ended with it.
+    /// It was matched, and whoever took it died before all of its party were told: this is their hunt.
+    Matched(Box<WorldRow>),
+    /// It was taken under a lease that has ended, and ended with it; nobody was matched by it, and nobody will be.
     Lost,
+    /// Whoever took it may be saving its hunt still.
+    Unknown,
 }
 
 /// Takes a ticket, where the desk is kept here or nowhere.
@@ -44,15 +49,22 @@ pub enum Whereabouts {
 /// # Errors
 /// The store's.
 pub async fn enter(app: &App, ticket: Ticket) -> Result<Result<TicketSeen, NotTaken>, StoreError> {
-    let keeping = &app.hunts.keeping;
+    let (matchmaker, keeping) = (&app.hunts.matchmaker, &app.hunts.keeping);
     let mut attempts = keeping.attempts.subscribe();
     for _ in 0..LOOKS_MAX {
         if app.drain.has_begun() {
             return Ok(Err(NotTaken::Leaving));
         }
-        match app.hunts.matchmaker.enter(ticket.clone()) {
-            Err(NotTaken::NotHere) => {}
-            entered => return Ok(entered),
+        let last = matchmaker.last_match(ticket.owner);
+        if matchmaker.kept_by().is_some() {
+            if let Some(hunt) = hunt_of(app, ticket.owner).await? {
+                return Ok(Err(NotTaken::InHunt(hunt.name)));
+            }
+            match matchmaker.enter(ticket.clone(), last) {
+                Err(NotTaken::JustMatched) => continue,
+                Err(NotTaken::NotHere) => {}
+                entered => return Ok(entered),
+            }
         }
         let now = app.clock.now();
         let keeper = app.store.read(move |reader| reader.desk(now)).await?;
@@ -66,18 +78,62 @@ pub async fn enter(app: &App, ticket: Ticket) -> Result<Result<TicketSeen, NotTa
     Ok(Err(NotTaken::NotHere))
 }
 
-/// Where a ticket is that is not on this desk.
+/// Lets somebody join the party of a ticket that was taken here.
 ///
 /// # Errors
 /// The store's.
-pub async fn whereabouts(app: &App, id: TicketId) -> Result<Whereabouts, StoreError> {
-    if app.hunts.matchmaker.took(id) {
-        return Ok(Whereabouts::Forgotten);
+pub async fn join(app: &App, id: TicketId, player: PlayerId) -> Result<Result<TicketSeen, NotTaken>, StoreError> {
+    let matchmaker = &app.hunts.matchmaker;
+    for _ in 0..LOOKS_MAX {
+        let last = matchmaker.last_match(player);
+        if !matchmaker.took(id) {
+            break;
+        }
+        if let Some(hunt) = hunt_of(app, player).await? {
+            return Ok(Err(NotTaken::InHunt(hunt.name)));
+        }
+        match matchmaker.join(id, player, last, app.clock.steady()) {
+            Err(NotTaken::JustMatched) => {}
+            joined => return Ok(joined),
+        }
     }
+    Ok(Err(NotTaken::NotHere))
+}
+
+/// The hunt in which somebody plays who was matched.
+async fn hunt_of(app: &App, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
     let now = app.clock.now();
-    let keeper = app.store.read(move |reader| reader.desk(now)).await?;
-    let keeper = keeper.filter(|keeper| is_taken_under(id, keeper.worker) && keeper.address != app.address());
-    Ok(keeper.map_or(Whereabouts::Lost, |keeper| Whereabouts::At(keeper.address)))
+    app.store.read(move |reader| reader.hunt_of_player(player, now)).await
+}
+
+/// Where a ticket is that is not on this desk. Whoever took it may be about to save its hunt until another process keeps the desk: where
+/// nobody does, this one does first.
+///
+/// # Errors
+/// The store's.
+pub async fn whereabouts(app: &App, id: TicketId, player: PlayerId) -> Result<Whereabouts, StoreError> {
+    let keeping = &app.hunts.keeping;
+    let mut attempts = keeping.attempts.subscribe();
+    for _ in 0..LOOKS_MAX {
+        if app.hunts.matchmaker.took(id) {
+            return Ok(Whereabouts::Forgotten);
+        }
+        let now = app.clock.now();
+        // In this order: once another keeps the desk, nothing is saved for this ticket any more.
+        let read = app.store.read(move |reader| Ok((reader.desk(now)?, reader.hunt_of_ticket(id, player)?)));
+        match read.await? {
+            (_, Some(hunt)) => return Ok(Whereabouts::Matched(Box::new(hunt))),
+            (Some(keeper), None) if !is_taken_under(id, keeper.worker) => return Ok(Whereabouts::Lost),
+            (Some(keeper), None) if keeper.address != app.address() => return Ok(Whereabouts::At(keeper.address)),
+            (Some(_) | None, None) => {}
+        }
+        if app.drain.has_begun() {
+            break;
+        }
+        keeping.wanted.notify_one();
+        let _ = timeout(LOOK_MAX, attempts.changed()).await;
+    }
+    Ok(Whereabouts::Unknown)
 }
 
 /// Keeps the desk whenever it is wanted and free, until the drain. Without its keeper, every ticket on it ends.

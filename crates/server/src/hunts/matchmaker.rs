@@ -1,21 +1,20 @@
 //! The matchmaker: keeps the pool of those who wait, makes a hunt for each match, and tells each ticket how it ended.
 //!
 //! Tickets are soft: they live in the process that keeps the desk (see `keeper`), and end with its lease, cancelled. One that is
-//! taken always ends: matched, timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on. While one is
-//! being saved, everybody else's time goes on.
+//! taken always ends: matched, timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on. One of which
+//! nobody knows whether it was saved is saved again until that is known, so that nobody is matched twice. While one is being saved,
+//! everybody else's time goes on.
 
-use super::make;
+use super::matches::{Match, Saved, Unsettled, make_hunts};
 use crate::app::App;
 use crate::lease::Lease;
 use crate::metrics::Metrics;
-use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
 use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX, TICKETS_MAX};
 use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
-use engine::rows::WorldRow;
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,14 +59,25 @@ impl TicketState {
     }
 }
 
-/// A ticket as its party sees it.
+/// A ticket and how it stands with it.
 #[derive(Clone, Debug)]
-pub struct TicketSeen {
-    /// What was asked for.
+pub struct Standing {
+    /// What was asked for, and who has joined so far.
     pub ticket: Arc<Ticket>,
-    /// How it stands, now and later.
-    pub state: watch::Receiver<TicketState>,
+    /// Whether it has ended, and how.
+    pub state: TicketState,
 }
+
+impl Standing {
+    /// The name on the wire.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        if self.state == TicketState::Waiting && !self.ticket.is_whole() { "gathering" } else { self.state.name() }
+    }
+}
+
+/// A ticket as its party sees it, now and later. Without its sender nothing more is known of it here.
+pub type TicketSeen = watch::Receiver<Standing>;
 
 /// Why a ticket is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -75,6 +85,15 @@ pub enum NotTaken {
     /// It cannot be matched.
     #[error(transparent)]
     Refused(#[from] TicketRefusal),
+    /// The player was matched before, and plays.
+    #[error("you were matched into the hunt {0}, which is not over: leave it first (POST /api/hunts/{0}/leave)")]
+    InHunt(WorldName),
+    /// The player was matched at this moment: look again.
+    #[error("you were matched at this moment: look at your ticket")]
+    JustMatched,
+    /// No ticket has this id, or not any more.
+    #[error("no such ticket: it has ended, or there never was one")]
+    NoTicket,
     /// This process leaves.
     #[error("this server is leaving: try again in a moment, of whoever serves then")]
     Leaving,
@@ -109,8 +128,12 @@ pub struct Matchmaker {
 struct Desk {
     pool: Pool,
     known: BTreeMap<TicketId, Known>,
-    /// Tickets that have not ended, by their owners.
+    /// Tickets that have not ended, by those on them.
     open: BTreeMap<PlayerId, TicketId>,
+    /// The last tickets by which players were matched, as far as they are known.
+    matched: BTreeMap<PlayerId, TicketId>,
+    /// Matches whose hunts are to be saved, again or at last.
+    unsaved: Vec<Match>,
     /// Tickets that have ended, in the order of their ends.
     ended: VecDeque<(UnixMs, TicketId)>,
     tenure: Option<Tenure>,
@@ -123,8 +146,7 @@ struct Tenure {
 }
 
 struct Known {
-    ticket: Arc<Ticket>,
-    state: watch::Sender<TicketState>,
+    standing: watch::Sender<Standing>,
     /// One of its party took it back while its hunt was being saved.
     is_given_up: bool,
 }
@@ -155,34 +177,53 @@ impl Matchmaker {
         self.desk().tenure = Some(Tenure { worker, lease });
     }
 
-    /// Takes a ticket, whose id then says under which lease it was taken.
+    /// Takes a ticket, whose id then says under which lease it was taken. `last` is what [`Matchmaker::last_match`] said of its owner
+    /// before it was looked whether he plays in a hunt.
     ///
     /// # Errors
     /// [`NotTaken`], and nothing has changed.
-    pub(super) fn enter(&self, ticket: Ticket) -> Result<TicketSeen, NotTaken> {
-        let seen = self.desk().enter(ticket)?;
+    pub(super) fn enter(&self, ticket: Ticket, last: Option<TicketId>) -> Result<TicketSeen, NotTaken> {
+        let seen = self.desk().enter(ticket, last)?;
         self.metrics.hunt_ticket_came();
         self.came.notify_one();
         Ok(seen)
+    }
+
+    /// Somebody joins the party of a ticket. `last` as for [`Matchmaker::enter`].
+    ///
+    /// # Errors
+    /// [`NotTaken`], and nothing has changed.
+    pub(super) fn join(
+        &self,
+        id: TicketId,
+        player: PlayerId,
+        last: Option<TicketId>,
+        now: UnixMs,
+    ) -> Result<TicketSeen, NotTaken> {
+        self.desk().join(id, player, last, now)
+    }
+
+    /// By which ticket a player was matched last, as far as that is known here.
+    pub(super) fn last_match(&self, player: PlayerId) -> Option<TicketId> {
+        self.desk().matched.get(&player).copied()
     }
 
     /// A ticket, for somebody of its party; `None` when there is none such, or not any more.
     #[must_use]
     pub fn look(&self, id: TicketId, viewer: PlayerId) -> Option<TicketSeen> {
         let desk = self.desk();
-        let known = desk.known.get(&id).filter(|known| known.ticket.party.contains(&viewer))?;
-        Some(known.seen())
+        let known = desk.known.get(&id).filter(|known| known.has(viewer))?;
+        Some(known.standing.subscribe())
     }
 
-    /// Takes a ticket back, for anybody of its party, who need not have been asked before he was put into it: it ends as cancelled,
-    /// unless it has ended. One whose match is being saved at this moment ends with that, as matched or cancelled: wait for its end.
-    /// `None` when there is none such of his.
+    /// Takes a ticket back, for anybody of its party: it ends as cancelled, unless it has ended. One whose match is being saved at this
+    /// moment ends with that, as matched or cancelled: wait for its end. `None` when there is none such of his.
     #[must_use]
     pub fn cancel(&self, id: TicketId, member: PlayerId, now: UnixMs) -> Option<TicketSeen> {
         let mut desk = self.desk();
-        let known = desk.known.get_mut(&id).filter(|known| known.ticket.party.contains(&member))?;
+        let known = desk.known.get_mut(&id).filter(|known| known.has(member))?;
         known.is_given_up = true;
-        let seen = known.seen();
+        let seen = known.standing.subscribe();
         if desk.pool.cancel(id).is_some() {
             desk.end(id, TicketState::Cancelled, now, &self.metrics);
         }
@@ -192,7 +233,7 @@ impl Matchmaker {
     /// How many wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.desk().open.len()
+        self.desk().waiting()
     }
 
     /// How often hunts of the matched could not be saved so far.
@@ -201,41 +242,47 @@ impl Matchmaker {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// One look at everybody who waits: ends those whose time is over; those who are matched are to be given a hunt.
-    fn step(&self, now: UnixMs) -> Vec<Vec<Ticket>> {
+    /// One look at everybody who waits: ends those whose time is over; those who are matched are to be given a hunt, made at `date`.
+    fn step(&self, now: UnixMs, date: UnixMs) -> Vec<Match> {
         let mut desk = self.desk();
         desk.forget(now);
-        let mut matches = Vec::new();
+        // Without a keeper nobody waits.
+        let Some(keeper) = desk.tenure.as_ref().map(|tenure| tenure.worker) else { return Vec::new() };
+        let mut matches = std::mem::take(&mut desk.unsaved);
         for ended in desk.pool.step(now) {
             match ended {
                 Ended::TimedOut(ticket) => desk.end(ticket.id, TicketState::TimedOut, now, &self.metrics),
-                Ended::Matched(tickets) => matches.push(tickets),
+                Ended::Matched(tickets) => matches.push(Match::new(tickets, keeper, date)),
             }
         }
         matches
     }
 
-    /// What became of a match: its hunt's name, or nothing.
-    fn settle(&self, tickets: Vec<Ticket>, hunt: Option<&WorldName>, now: UnixMs) {
-        let mut desk = self.desk();
-        let mut back = Vec::new();
-        for ticket in tickets {
-            let is_wanted = |known: &Known| !known.is_given_up;
-            let is_given_up = !desk.took(ticket.id) || !desk.known.get(&ticket.id).is_some_and(is_wanted);
-            match hunt {
-                Some(name) => desk.end(ticket.id, TicketState::Matched(name.clone()), now, &self.metrics),
-                None if is_given_up => desk.end(ticket.id, TicketState::Cancelled, now, &self.metrics),
-                None => back.push(ticket),
+    /// What became of the hunt of a match.
+    pub(super) fn settle(&self, made: Match, saved: Saved, now: UnixMs) {
+        let (mut desk, metrics) = (self.desk(), &self.metrics);
+        match saved {
+            Saved::Yes if !made.is_dissolved => {
+                for ticket in made.tickets {
+                    desk.end(ticket.id, TicketState::Matched(made.hunt.name.clone()), now, metrics);
+                }
             }
+            Saved::Yes | Saved::No => desk.put_back(made.tickets, now, metrics),
+            Saved::NotTried if !made.is_in_doubt => desk.put_back(made.tickets, now, metrics),
+            Saved::NotTried | Saved::Unknown => desk.save_again(made, now, metrics),
+            // Whether it was saved is for the next keeper to say, who can know.
+            Saved::NotOurs => made.tickets.iter().for_each(|ticket| desk.drop_ticket(ticket.id, metrics)),
         }
-        desk.pool.put_back(back);
     }
 
     /// Everybody who still waits is told that nothing will come of it here. Whose hunt is being saved is told what becomes of it.
     pub(super) fn close(&self, now: UnixMs) {
         let mut desk = self.desk();
         desk.tenure = None;
-        let open: Vec<_> = desk.open.values().copied().collect();
+        for made in std::mem::take(&mut desk.unsaved) {
+            made.tickets.iter().for_each(|ticket| desk.drop_ticket(ticket.id, &self.metrics));
+        }
+        let open: BTreeSet<_> = desk.open.values().copied().collect();
         for id in open {
             if desk.pool.cancel(id).is_some() {
                 desk.end(id, TicketState::Cancelled, now, &self.metrics);
@@ -256,8 +303,8 @@ impl Matchmaker {
 }
 
 impl Known {
-    fn seen(&self) -> TicketSeen {
-        TicketSeen { ticket: Arc::clone(&self.ticket), state: self.state.subscribe() }
+    fn has(&self, player: PlayerId) -> bool {
+        self.standing.borrow().ticket.party.contains(&player)
     }
 }
 
@@ -266,33 +313,119 @@ impl Desk {
         self.tenure.as_ref().is_some_and(|tenure| is_taken_under(id, tenure.worker))
     }
 
-    fn enter(&mut self, mut ticket: Ticket) -> Result<TicketSeen, NotTaken> {
+    /// Tickets that have not ended.
+    fn waiting(&self) -> usize {
+        self.known.len() - self.ended.len()
+    }
+
+    fn enter(&mut self, mut ticket: Ticket, last: Option<TicketId>) -> Result<TicketSeen, NotTaken> {
         let tenure = self.tenure.as_ref().filter(|tenure| tenure.lease.holds()).ok_or(NotTaken::NotHere)?;
         let mark = u128::from(u32::MAX);
         ticket.id = TicketId(ticket.id.0 & !mark | tenure.worker.0 & mark);
-        // Also while its hunt is being saved, when the pool does not know it.
-        if let Some(id) = self.open.get(&ticket.owner) {
-            return Err(TicketRefusal::Waiting(*id).into());
-        }
+        self.check_is_free(ticket.owner, None, last)?;
         // Those included whose hunt is being saved. Tickets that have ended take nobody's place.
         if self.open.len() >= TICKETS_MAX {
             return Err(TicketRefusal::Full.into());
         }
         self.pool.enter(ticket.clone())?;
-        self.open.insert(ticket.owner, ticket.id);
-        let state = watch::Sender::new(TicketState::Waiting);
-        let known = Known { ticket: Arc::new(ticket), state, is_given_up: false };
-        let seen = known.seen();
-        self.known.insert(known.ticket.id, known);
+        let id = ticket.id;
+        self.open.insert(ticket.owner, id);
+        let standing = watch::Sender::new(Standing { ticket: Arc::new(ticket), state: TicketState::Waiting });
+        let seen = standing.subscribe();
+        self.known.insert(id, Known { standing, is_given_up: false });
         Ok(seen)
+    }
+
+    fn join(
+        &mut self,
+        id: TicketId,
+        player: PlayerId,
+        last: Option<TicketId>,
+        now: UnixMs,
+    ) -> Result<TicketSeen, NotTaken> {
+        if !self.took(id) || self.tenure.as_ref().is_none_or(|tenure| !tenure.lease.holds()) {
+            return Err(NotTaken::NotHere);
+        }
+        let known = self.known.get(&id).ok_or(NotTaken::NoTicket)?;
+        if known.has(player) {
+            return Ok(known.standing.subscribe());
+        }
+        self.check_is_free(player, Some(id), last)?;
+        let ticket = Arc::new(self.pool.join(id, player, now)?.clone());
+        self.open.insert(player, id);
+        let known = self.known.get(&id).ok_or(NotTaken::NoTicket)?;
+        known.standing.send_modify(|standing| standing.ticket = ticket);
+        Ok(known.standing.subscribe())
+    }
+
+    /// Whether a player is on no other ticket, and was not matched since it was looked whether he plays.
+    fn check_is_free(&self, player: PlayerId, on: Option<TicketId>, last: Option<TicketId>) -> Result<(), NotTaken> {
+        // Also while its hunt is being saved, when the pool does not know it.
+        if let Some(id) = self.open.get(&player).filter(|id| Some(**id) != on) {
+            return Err(TicketRefusal::Waiting(*id).into());
+        }
+        if self.matched.get(&player).copied() == last { Ok(()) } else { Err(NotTaken::JustMatched) }
+    }
+
+    /// Those whose hunt is not to be had wait on, but for those who gave up.
+    fn put_back(&mut self, tickets: Vec<Ticket>, now: UnixMs, metrics: &Metrics) {
+        for ticket in tickets {
+            if self.is_wanted(ticket.id) {
+                self.pool.put_back(vec![ticket]);
+            } else {
+                self.end(ticket.id, TicketState::Cancelled, now, metrics);
+            }
+        }
+    }
+
+    /// A hunt of which nobody knows whether it was saved. Who gave up is out now: whatever is found, nobody plays in it.
+    fn save_again(&mut self, mut made: Match, now: UnixMs, metrics: &Metrics) {
+        if made.tickets.iter().any(|ticket| !self.took(ticket.id)) {
+            return made.tickets.iter().for_each(|ticket| self.drop_ticket(ticket.id, metrics));
+        }
+        made.is_in_doubt = true;
+        let given_up: Vec<_> = made.tickets.iter().map(|ticket| ticket.id).filter(|id| !self.is_wanted(*id)).collect();
+        made.is_dissolved |= !given_up.is_empty();
+        for id in given_up {
+            self.end(id, TicketState::Cancelled, now, metrics);
+        }
+        self.unsaved.push(made);
+    }
+
+    fn is_wanted(&self, id: TicketId) -> bool {
+        self.took(id) && self.known.get(&id).is_some_and(|known| !known.is_given_up)
+    }
+
+    /// Nothing is known here any more of a ticket that has not ended; whoever waits for it asks again, and is told by the store.
+    fn drop_ticket(&mut self, id: TicketId, metrics: &Metrics) {
+        if self.known.get(&id).is_some_and(|known| !known.standing.borrow().state.is_end())
+            && let Some(known) = self.known.remove(&id)
+        {
+            metrics.hunt_ticket_ended(&TicketState::Cancelled);
+            self.close(id, &known.standing.borrow().ticket.party.clone());
+        }
+    }
+
+    /// Those on a ticket may take others.
+    fn close(&mut self, id: TicketId, party: &[PlayerId]) {
+        for player in party {
+            if self.open.get(player) == Some(&id) {
+                self.open.remove(player);
+            }
+        }
     }
 
     /// A ticket ends once, whoever says so first.
     fn end(&mut self, id: TicketId, state: TicketState, now: UnixMs, metrics: &Metrics) {
-        let Some(known) = self.known.get(&id).filter(|known| !known.state.borrow().is_end()) else { return };
+        let is_open = |known: &&Known| !known.standing.borrow().state.is_end();
+        let Some(known) = self.known.get(&id).filter(is_open) else { return };
         metrics.hunt_ticket_ended(&state);
-        known.state.send_replace(state);
-        self.open.remove(&known.ticket.owner);
+        let party = known.standing.borrow().ticket.party.clone();
+        if let TicketState::Matched(_) = state {
+            self.matched.extend(party.iter().map(|player| (*player, id)));
+        }
+        known.standing.send_modify(|standing| standing.state = state);
+        self.close(id, &party);
         self.ended.push_back((now, id));
         self.forget(now);
     }
@@ -303,7 +436,12 @@ impl Desk {
             && (ended_at.after(TICKET_KEPT) <= now || self.ended.len() > TICKETS_KNOWN_MAX - TICKETS_MAX)
         {
             self.ended.pop_front();
-            self.known.remove(&id);
+            let Some(known) = self.known.remove(&id) else { continue };
+            for player in &known.standing.borrow().ticket.party {
+                if self.matched.get(player) == Some(&id) {
+                    self.matched.remove(player);
+                }
+            }
         }
     }
 }
@@ -318,7 +456,7 @@ pub(super) async fn run(app: &App) {
         tokio::select! {
             () = &mut leaving => break,
             () = &mut pause => {
-                let matches = matchmaker.step(app.clock.steady());
+                let matches = matchmaker.step(app.clock.steady(), app.clock.now());
                 if !matches.is_empty() {
                     savings.push(make_hunts(app, Unsettled { app, matches }));
                 }
@@ -338,43 +476,6 @@ pub(super) async fn run(app: &App) {
     while savings.next().await.is_some() {}
 }
 
-/// Matches whose hunts are being saved. However that ends, nobody is forgotten: those who have none go back.
-struct Unsettled<'a> {
-    app: &'a App,
-    matches: Vec<Vec<Ticket>>,
-}
-
-impl Drop for Unsettled<'_> {
-    fn drop(&mut self) {
-        for tickets in self.matches.drain(..) {
-            self.app.hunts.matchmaker.settle(tickets, None, self.app.clock.steady());
-        }
-    }
-}
-
-/// Saves a hunt for each match, all in one commit; whether all of them were.
-async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool {
-    let now = app.clock.now();
-    let hunts: Vec<WorldRow> = unsettled.matches.iter().map(|tickets| make::matched(players(tickets), now)).collect();
-    let commands = unsettled.matches.iter().zip(&hunts).map(|(tickets, row)| {
-        let members = tickets.iter().flat_map(|ticket| ticket.party.iter().copied()).collect();
-        Command::World(WorldCommand::Ensure { row: row.clone(), members })
-    });
-    let outcomes = app.store.commit_all(commands.collect()).await.unwrap_or_default();
-    let mut outcomes = outcomes.into_iter();
-    let mut is_saved = true;
-    for (tickets, row) in std::mem::take(&mut unsettled.matches).into_iter().zip(&hunts) {
-        let is_made = matches!(outcomes.next(), Some(Outcome::WorldIs(made)) if made.id == row.id);
-        is_saved &= is_made;
-        app.hunts.matchmaker.settle(tickets, is_made.then_some(&row.name), app.clock.steady());
-    }
-    is_saved
-}
-
-fn players(tickets: &[Ticket]) -> u8 {
-    tickets.first().map_or(0, |ticket| ticket.players)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,7 +488,8 @@ mod tests {
     fn ticket(owner: u128, now: UnixMs) -> Ticket {
         let (owner, until) = (PlayerId(owner), now.after(Duration::from_secs(600)));
         let id = TicketId::new(now, random_bytes());
-        Ticket { id, owner, party: vec![owner], players: 2, region: None, rating: 0, since: now, until }
+        let party = vec![owner];
+        Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until }
     }
 
     /// Tickets that are taken and given back in a loop keep nobody out, and do not pile up.
@@ -396,12 +498,13 @@ mod tests {
         let matchmaker = Matchmaker::new(Arc::default());
         matchmaker.open(WorkerId(1), Lease::for_ever());
         let now = UnixMs(1_700_000_000_000);
-        let first = matchmaker.enter(ticket(1, now)).unwrap().ticket.id;
+        let first = matchmaker.enter(ticket(1, now), None).unwrap().borrow().ticket.id;
         assert!(matchmaker.cancel(first, PlayerId(1), now).is_some());
         for number in 0..=TICKETS_KNOWN_MAX as u128 {
             let owner = PlayerId(number % 48);
-            let seen = matchmaker.enter(ticket(number % 48, now)).unwrap_or_else(|why| panic!("{number}: {why}"));
-            assert!(matchmaker.cancel(seen.ticket.id, owner, now).is_some());
+            let seen = matchmaker.enter(ticket(number % 48, now), None).unwrap_or_else(|why| panic!("{number}: {why}"));
+            let id = seen.borrow().ticket.id;
+            assert!(matchmaker.cancel(id, owner, now).is_some());
         }
         assert_eq!(matchmaker.desk().known.len(), TICKETS_KNOWN_MAX - TICKETS_MAX);
         assert!(matchmaker.look(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
@@ -416,12 +519,12 @@ mod tests {
         let (now, owner) = (app.clock.now(), PlayerId(1));
         let (party, until) = (vec![owner], now.after(Duration::from_secs(600)));
         let id = TicketId::new(now, random_bytes());
-        let ticket = Ticket { id, owner, party, players: 2, region: None, rating: 0, since: now, until };
+        let ticket = Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until };
         let seen = crate::hunts::enter(&app, ticket).await.unwrap().unwrap();
-        let (matchmaker, id) = (&app.hunts.matchmaker, seen.ticket.id);
+        let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
         assert!(matchmaker.cancel(id, owner, now).is_some());
         let is_known_after = |time: Duration| {
-            matchmaker.step(now.after(time));
+            matchmaker.step(now.after(time), now);
             matchmaker.look(id, owner).is_some()
         };
         assert!(is_known_after(TICKET_KEPT.saturating_sub(Duration::from_millis(1))));

@@ -6,13 +6,14 @@
 mod aggregator;
 mod keeper;
 mod make;
+mod matches;
 mod matchmaker;
 
 pub use aggregator::Aggregation;
 pub(crate) use aggregator::entries as entries_behind;
-pub use keeper::{Keeping, Whereabouts, enter, whereabouts};
+pub use keeper::{Keeping, Whereabouts, enter, join, whereabouts};
 pub use make::{Wanted, hunt, settings_of};
-pub use matchmaker::{Matchmaker, NotTaken, TicketSeen, TicketState};
+pub use matchmaker::{Matchmaker, NotTaken, Standing, TicketSeen, TicketState};
 
 use crate::app::App;
 use crate::metrics::Metrics;

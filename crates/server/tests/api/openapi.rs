@@ -94,7 +94,7 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "CreateWorld/properties/move_min_ms/default", Rules::default().move_min.as_millis() as u64);
     check(&document, "CreateWorld/properties/open_ms/maximum", limits::HUNT_OPEN_MAX.as_millis() as u64);
     check(&document, "SowLife/properties/cells/maxItems", 2 * limits::WORLD_SOWN_MAX);
-    check(&document, "CreateTicket/properties/party/maxItems", limits::PARTY_MAX - 1);
+    check(&document, "CreateTicket/properties/party_size/maximum", limits::PARTY_MAX);
     check(&document, "CreateTicket/properties/players/minimum", limits::TICKET_PLAYERS_MIN);
     check(&document, "CreateTicket/properties/players/maximum", limits::TICKET_PLAYERS_MAX);
     check(&document, "CreateTicket/properties/region/maxLength", limits::REGION_BYTES_MAX);

@@ -5,7 +5,7 @@ use crate::gate::Gated;
 use crate::house::House;
 use crate::tickets::{end, place, take, with_a_hunt_before};
 use crate::{Guest, open};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A house at this port, where nobody listens: what is sent on to it does not arrive.
@@ -54,6 +54,66 @@ async fn a_keeper_who_loses_the_lease_cancels_those_who_wait() {
     assert_eq!(end(&house, &ann, &ticket).await["state"], "matched", "its hunt was saved all the same");
     let again = take(&house, "player", json!({}), "201").await;
     house.call(&format!("GET {}", place(&again))).check("200").await;
+}
+
+/// Asks until somebody knows: while the lease of a keeper may hold, nobody does.
+async fn known(house: &House, token: &str, ticket: &Value) -> (u16, Value) {
+    loop {
+        let reply = house.call(&format!("GET {}", place(ticket))).by(token).send().await;
+        if reply.status != 503 {
+            return (reply.status.as_u16(), reply.body);
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The keeper dies between the commit of a hunt and the answer to those who wait: they hear of it from whoever they ask.
+#[tokio::test]
+async fn who_was_matched_hears_of_the_hunt_though_the_keeper_died() {
+    let gate = Gated::new(true);
+    let keeper = House::open_with(gate.clone(), |config| config.address = ([127, 0, 0, 1], 1).into()).await;
+    let matchmaker = tokio::spawn(server::hunts::run(keeper.app.clone()));
+    let other = at(&gate, 2).await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &keeper).await;
+    matchmaker.abort();
+    assert!(matchmaker.await.unwrap_err().is_cancelled());
+    gate.open();
+    let (status, told) = known(&other, &ann, &ticket).await;
+    assert_eq!((status, &told["state"]), (200, &json!("matched")), "{told}");
+    let hunt = format!("GET /api/hunts/{}", told["hunt"].as_str().unwrap());
+    assert_eq!(other.call(&hunt).by(&ann).check("200").await.body["may_enter"], true);
+    // Neither is one matched again who never heard of it, or of his ticket.
+    let again = loop {
+        let reply = other.call("POST /api/hunts/tickets").by(&ann).json(&json!({})).send().await;
+        if reply.status != 503 {
+            break reply;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!((again.status.as_u16(), &again.body["code"]), (409, &json!("in_hunt")));
+}
+
+/// A keeper who stood still saves no hunt for tickets that were declared lost meanwhile.
+#[tokio::test]
+async fn a_ticket_that_was_lost_gets_no_hunt_any_more() {
+    let gate = Gated::new(true);
+    let (keeper, other) = (at(&gate, 1).await, at(&gate, 2).await);
+    let (ann, ticket) = with_a_hunt_before(&gate, &keeper).await;
+    let (status, told) = known(&other, &ann, &ticket).await;
+    assert_eq!((status, &told["code"]), (410, &json!("ticket_lost")), "{told}");
+    gate.open();
+    let (status, told) = loop {
+        let (status, told) = known(&keeper, &ann, &ticket).await;
+        if told["state"] != "waiting" {
+            break (status, told);
+        }
+        // Nothing of an answer from memory waits for anything.
+        tokio::task::yield_now().await;
+    };
+    assert_eq!((status, &told["code"]), (410, &json!("ticket_lost")), "{told}");
+    let hunts = other.call("GET /api/hunts").check("200").await.body;
+    assert_eq!(hunts.as_array().unwrap().len(), 0, "{hunts}");
+    take(&other, &ann, json!({}), "201").await;
 }
 
 /// A ticket ends with the process that took it, and whoever asks the next one is told so: "there is none" could mean anything.

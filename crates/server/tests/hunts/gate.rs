@@ -22,6 +22,8 @@ enum Gate {
     Shut,
     /// Whoever comes is sent back.
     Barred,
+    /// What is saved is reported as failed.
+    Deaf,
 }
 
 struct Writer {
@@ -48,6 +50,11 @@ impl Gated {
         self.gate.send_replace(Gate::Barred);
     }
 
+    /// What stands before the gate is saved and reported as failed, and whatever comes, until it is opened.
+    pub(crate) fn deafen(&self) {
+        self.gate.send_replace(Gate::Deaf);
+    }
+
     /// Waits until a hunt stands before the gate.
     pub(crate) async fn knocked(&self) {
         self.stood.subscribe().wait_for(|stood| *stood > 0).await.unwrap();
@@ -56,7 +63,9 @@ impl Gated {
 
 impl Backend for Writer {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
-        let is_hunt = |command: &Command| matches!(command, Command::World(WorldCommand::Ensure { .. }));
+        let is_hunt = |command: &Command| {
+            matches!(command, Command::World(WorldCommand::Ensure { .. } | WorldCommand::Match { .. }))
+        };
         if commands.iter().any(is_hunt) {
             self.database.stood.send_modify(|stood| *stood += u32::from(*self.database.gate.borrow() == Gate::Shut));
             // The store's own thread: it may stand.
@@ -65,6 +74,10 @@ impl Backend for Writer {
             let gate = *runtime.block_on(gate.wait_for(|gate| *gate != Gate::Shut)).unwrap();
             if gate == Gate::Barred {
                 return Err(StoreError::Unavailable { why: "the gate is barred".to_owned() });
+            }
+            if gate == Gate::Deaf {
+                self.inner.commit(commands)?;
+                return Err(StoreError::Unavailable { why: "nobody heard".to_owned() });
             }
         }
         self.inner.commit(commands)

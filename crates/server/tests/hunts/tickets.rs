@@ -15,12 +15,23 @@ pub(crate) fn place(ticket: &Value) -> String {
     format!("/api/hunts/tickets/{}", ticket["id"].as_str().unwrap())
 }
 
+/// Joins the party of a ticket by its id.
+pub(crate) async fn join(house: &House, token: &str, ticket: &Value, want: &str) -> Value {
+    house.call(&format!("POST {}/join", place(ticket))).by(token).check(want).await.body
+}
+
+/// Leaves the hunt of a matched ticket.
+async fn leave_hunt(house: &House, token: &str, ticket: &Value) {
+    let leave = format!("POST /api/hunts/{}/leave", ticket["hunt"].as_str().unwrap());
+    house.call(&leave).by(token).check("200").await;
+}
+
 /// The ticket at its end.
 pub(crate) async fn end(house: &House, token: &str, ticket: &Value) -> Value {
     loop {
         // A poll that cannot be parked answers after some seconds, as it is.
         let now = house.call(&format!("GET {}?wait=5s", place(ticket))).by(token).check("200").await.body;
-        if now["state"] != "waiting" {
+        if now["state"] != "waiting" && now["state"] != "gathering" {
             return now;
         }
     }
@@ -34,9 +45,11 @@ async fn those_who_suit_get_a_hunt_of_their_own() {
         people.push(Guest::come(&house, name).await);
     }
     let [ann, ben, cam, dan] = &people[..] else { panic!("four") };
-    let party = json!({ "players": 3, "party": [ben.id], "region": "eu", "rating": 1_050 });
+    let party = json!({ "players": 3, "party_size": 2, "region": "eu", "rating": 1_050 });
     let first = take(&house, &ann.token, party, "201").await;
-    assert_eq!((&first["state"], &first["hunt"]), (&json!("waiting"), &Value::Null));
+    assert_eq!((&first["state"], &first["hunt"]), (&json!("gathering"), &Value::Null));
+    let first = join(&house, &ben.token, &first, "200").await;
+    assert_eq!((&first["state"], &first["party"]), (&json!("waiting"), &json!([ann.id, ben.id])));
     let elsewhere = take(&house, &dan.token, json!({ "players": 3, "region": "us" }), "201").await;
     let second = take(&house, &cam.token, json!({ "players": 3 }), "201").await;
 
@@ -64,7 +77,8 @@ async fn a_ticket_is_taken_back_by_its_owner() {
     let house = open().await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
     let cam = Guest::come(&house, "Cam").await;
-    let ticket = take(&house, &ann.token, json!({ "party": [ben.id] }), "201").await;
+    let ticket = take(&house, &ann.token, json!({ "party_size": 2 }), "201").await;
+    join(&house, &ben.token, &ticket, "200").await;
     take(&house, &ann.token, json!({}), "409 already_waiting").await;
     let delete = format!("DELETE {}", place(&ticket));
     house.call(&delete).by(&cam.token).check("404 no_such_ticket").await;
@@ -76,12 +90,46 @@ async fn a_ticket_is_taken_back_by_its_owner() {
     take(&house, &ann.token, json!({}), "201").await;
 }
 
-/// Nobody is asked before he is put into a party: whoever does not want to play gets out, and the others are told.
+/// Nobody is put into a party by another, on two tickets, or matched again while he plays.
+#[tokio::test]
+async fn a_player_is_on_one_ticket_and_in_one_hunt_by_his_own_will() {
+    let house = open().await;
+    let mut people = Vec::new();
+    for name in ["Ann", "Ben", "Cam", "Dan"] {
+        people.push(Guest::come(&house, name).await);
+    }
+    let [ann, ben, cam, dan] = &people[..] else { panic!("four") };
+    let drafted = json!({ "players": 2, "party": [ben.id] });
+    take(&house, &ann.token, drafted, "422 bad_shape").await;
+    let pair = json!({ "players": 3, "party_size": 2 });
+    let of_ann = take(&house, &ann.token, pair.clone(), "201").await;
+    let of_cam = take(&house, &cam.token, pair, "201").await;
+    for _ in 0..2 {
+        join(&house, &ben.token, &of_ann, "200").await;
+    }
+    join(&house, &ben.token, &of_cam, "409 already_waiting").await;
+    take(&house, &ben.token, json!({}), "409 already_waiting").await;
+    join(&house, &cam.token, &of_ann, "409 already_waiting").await;
+    join(&house, &dan.token, &of_ann, "409 party_full").await;
+    take(&house, &dan.token, json!({ "players": 3 }), "201").await;
+    let ended = end(&house, &ben.token, &of_ann).await;
+    assert_eq!(ended["state"], "matched");
+    join(&house, &ben.token, &of_cam, "409 in_hunt").await;
+    take(&house, &ben.token, json!({}), "409 in_hunt").await;
+    take(&house, &dan.token, json!({}), "409 in_hunt").await;
+    join(&house, "player", &ended, "409 ticket_not_waiting").await;
+    leave_hunt(&house, &ben.token, &ended).await;
+    join(&house, &ben.token, &of_cam, "200").await;
+    join(&house, "", &of_cam, "401 token_missing").await;
+}
+
+/// Whoever does not want to play any more gets out, and the others are told.
 #[tokio::test]
 async fn a_party_that_somebody_leaves_waits_no_more() {
     let house = open().await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
-    let ticket = take(&house, &ann.token, json!({ "party": [ben.id] }), "201").await;
+    let ticket = take(&house, &ann.token, json!({ "party_size": 2 }), "201").await;
+    join(&house, &ben.token, &ticket, "200").await;
     let delete = format!("DELETE {}", place(&ticket));
     let (waited, left) =
         tokio::join!(end(&house, &ann.token, &ticket), house.call(&delete).by(&ben.token).check("200"));
@@ -92,8 +140,10 @@ async fn a_party_that_somebody_leaves_waits_no_more() {
 #[tokio::test]
 async fn a_ticket_gives_up_in_time() {
     let house = open().await;
-    let ticket = take(&house, "player", json!({ "wait_ms": 1_000 }), "201").await;
-    assert_eq!(end(&house, "player", &ticket).await["state"], "timed_out");
+    for wanted in [json!({ "wait_ms": 1_000 }), json!({ "wait_ms": 1_000, "party_size": 3 })] {
+        let ticket = take(&house, "player", wanted, "201").await;
+        assert_eq!(end(&house, "player", &ticket).await["state"], "timed_out");
+    }
     take(&house, "player", json!({}), "201").await;
 }
 
@@ -109,11 +159,12 @@ async fn a_server_that_leaves_ends_every_ticket() {
 /// A hunt that cannot be saved is no match: the parties wait on, and are matched when it can.
 #[tokio::test]
 async fn a_store_that_fails_loses_no_ticket() {
-    let house = open().await;
+    let gate = Gated::new(false);
+    let house = open_on(gate.clone()).await;
     let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
     let pair = json!({ "players": 2 });
     let ticket = take(&house, &ann.token, pair.clone(), "201").await;
-    house.app.store.close().await;
+    gate.bar();
     take(&house, &ben.token, pair, "201").await;
     tokio::time::timeout(Duration::from_secs(60), async {
         while house.app.hunts.matchmaker.failures() < 2 {
@@ -169,9 +220,51 @@ async fn who_is_taken_back_while_a_hunt_is_saved_is_out_unless_it_is() {
             gate.bar();
         }
         let want = if is_saved { "matched" } else { "cancelled" };
-        assert_eq!(leave.await.unwrap()["state"], want);
+        let ended = leave.await.unwrap();
+        assert_eq!(ended["state"], want);
         assert_eq!(house.sample("gauntlet_hunt_tickets_waiting"), u64::from(!is_saved), "the other one waits on");
+        if is_saved {
+            take(&house, &ann, json!({ "players": 3 }), "409 in_hunt").await;
+            leave_hunt(&house, &ann, &ended).await;
+        }
         take(&house, &ann, json!({ "players": 3 }), "201").await;
+    }
+}
+
+/// Nobody knows whether the hunt was saved: it is saved again, and is the same one. Whoever gave up is out of it, whatever is found.
+#[tokio::test]
+async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
+    for is_given_up in [false, true] {
+        let gate = Gated::new(false);
+        let house = open_on(gate.clone()).await;
+        let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+        if is_given_up {
+            let id = ticket["id"].as_str().unwrap().parse().unwrap();
+            let member = ticket["party"][0].as_str().unwrap().parse().unwrap();
+            assert!(house.app.hunts.matchmaker.cancel(id, member, house.app.clock.steady()).is_some());
+        }
+        gate.deafen();
+        tokio::time::timeout(Duration::from_secs(60), async {
+            while house.app.hunts.matchmaker.failures() < 1 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .unwrap();
+        gate.open();
+        if is_given_up {
+            assert_eq!(end(&house, &ann, &ticket).await["state"], "cancelled");
+            // The other one waits on. What was saved has her in it until it is known, and she is taken out.
+            let again = || house.call("POST /api/hunts/tickets").by(&ann).json(&json!({ "players": 3 })).send();
+            while again().await.status != 201 {
+                tokio::task::yield_now().await;
+            }
+        } else {
+            let ended = end(&house, &ann, &ticket).await;
+            assert_eq!(ended["state"], "matched");
+        }
+        let hunts = house.call("GET /api/hunts").check("200").await.body;
+        assert_eq!(hunts.as_array().unwrap().len(), 1, "given up: {is_given_up}: {hunts}");
     }
 }
 
@@ -215,7 +308,9 @@ async fn what_cannot_be_matched_is_refused() {
     take(&house, "player", json!({ "rating": 5_001 }), "400 bad_value /rating").await;
     take(&house, "player", json!({ "rating": -1 }), "400 bad_value /rating").await;
     take(&house, "player", json!({ "region": "EU" }), "400 bad_value /region").await;
-    take(&house, "player", json!({ "party": ["ann"] }), "400 bad_value /party/0").await;
+    take(&house, "player", json!({ "party_size": 0 }), "400 bad_value /party_size").await;
+    take(&house, "player", json!({ "party_size": 9, "players": 16 }), "400 bad_value /party_size").await;
+    take(&house, "player", json!({ "party_size": 4, "players": 4 }), "400 bad_value /players").await;
     take(&house, "player", json!({ "wait_ms": 999 }), "400 bad_value /wait_ms").await;
     take(&house, "player", json!({ "wait_ms": 600_001 }), "400 bad_value /wait_ms").await;
     // One that this process might have taken: it ends like its own.

@@ -15,7 +15,9 @@ use crate::contract::{
     Backend, BotFilter, Database, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
 };
 use engine::commands::{Command, Outcome};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
+use engine::ids::{
+    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+};
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
     MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
@@ -237,6 +239,12 @@ impl Reader for Handle {
         now: UnixMs,
     ) -> Result<Vec<WorldRow>, StoreError> {
         Ok(self.0.lock().hunts_unfinished(after, limit, now))
+    }
+    fn hunt_of_ticket(&mut self, ticket: TicketId, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
+        Ok(self.0.lock().worlds.hunt_of_ticket(ticket, player))
+    }
+    fn hunt_of_player(&mut self, player: PlayerId, now: UnixMs) -> Result<Option<WorldRow>, StoreError> {
+        Ok(self.0.lock().worlds.hunt_of_player(player, now))
     }
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {
         Ok(self.0.lock().worlds.leaderboard(before, limit))

@@ -4,7 +4,7 @@ use super::tables::Tables;
 use crate::laws;
 use crate::laws::worlds::Versions;
 use engine::commands::{Aggregate, ClaimedWorld, HunterDelta, Outcome, WorldAppend, WorldCommand};
-use engine::ids::{PlayerId, WorkerId, WorldId, WorldName};
+use engine::ids::{PlayerId, TicketId, WorkerId, WorldId, WorldName};
 use engine::rows::{
     Admission, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind,
     WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
@@ -34,6 +34,8 @@ struct Entry {
     /// Those that somebody still needs.
     rows: Vec<WorldLogRow>,
     members: BTreeMap<PlayerId, UnixMs>,
+    /// By which tickets those came who were matched.
+    tickets: BTreeMap<PlayerId, TicketId>,
     rounds: BTreeMap<u32, RoundRow>,
 }
 
@@ -48,6 +50,7 @@ impl Entry {
             versions: Versions::default(),
             rows: Vec::new(),
             members: members.iter().map(|player| (*player, row.created_at)).collect(),
+            tickets: BTreeMap::new(),
             rounds: BTreeMap::new(),
         }
     }
@@ -95,6 +98,24 @@ impl Worlds {
         Ok(Outcome::WorldIs(Box::new(row.clone())))
     }
 
+    fn match_players(
+        &mut self,
+        row: &WorldRow,
+        members: &[(PlayerId, TicketId)],
+        keeper: WorkerId,
+    ) -> Result<Outcome, Outcome> {
+        if self.desk != Some(keeper) {
+            return Err(Outcome::LeaseLost);
+        }
+        let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
+        let made = self.ensure(row, &players)?;
+        if let Some(entry) = self.worlds.get_mut(&row.id) {
+            let still = members.iter().filter(|(player, _)| entry.members.contains_key(player));
+            entry.tickets.extend(still.copied());
+        }
+        Ok(made)
+    }
+
     fn append(&mut self, append: &WorldAppend) -> Result<Outcome, Outcome> {
         let entry = self.fenced(append.id, append.epoch)?;
         laws::worlds::continues(append, entry.versions.log)?;
@@ -122,6 +143,7 @@ impl Worlds {
 
     fn leave(&mut self, id: WorldId, player: PlayerId) -> Result<Outcome, Outcome> {
         let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        entry.tickets.remove(&player);
         entry.members.remove(&player).map(|_| Outcome::Done).ok_or(Outcome::Missing)
     }
 
@@ -155,6 +177,16 @@ impl Worlds {
 
     pub(super) fn has_joined(&self, id: WorldId, player: PlayerId) -> bool {
         self.worlds.get(&id).is_some_and(|entry| entry.members.contains_key(&player))
+    }
+
+    pub(super) fn hunt_of_ticket(&self, ticket: TicketId, player: PlayerId) -> Option<WorldRow> {
+        let entry = self.worlds.values().find(|entry| entry.tickets.get(&player) == Some(&ticket))?;
+        Some(entry.row.clone())
+    }
+
+    pub(super) fn hunt_of_player(&self, player: PlayerId, now: UnixMs) -> Option<WorldRow> {
+        let is_his = |entry: &&Entry| entry.tickets.contains_key(&player) && !entry.row.is_over(now);
+        self.worlds.values().find(is_his).map(|entry| entry.row.clone())
     }
 
     pub(super) fn members(&self, id: WorldId, limit: usize) -> Vec<PlayerId> {
@@ -206,6 +238,7 @@ impl Tables {
             WorldCommand::Ensure { row, members } => worlds.ensure(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
             WorldCommand::KeepDesk { worker, now } => Ok(self.keep_desk(*worker, *now)),
+            WorldCommand::Match { row, members, keeper } => worlds.match_players(row, members, *keeper),
             WorldCommand::Append(append) => worlds.append(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 worlds.snapshot(*id, *epoch, *claims_version, bytes)

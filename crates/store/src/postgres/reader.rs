@@ -9,7 +9,9 @@ use crate::columns::{self, BareMatch, Columns, SeatRow};
 use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
+use engine::ids::{
+    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+};
 use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
@@ -256,6 +258,14 @@ impl Reader for PostgresReader {
         now: UnixMs,
     ) -> Result<Vec<WorldRow>, StoreError> {
         Ok(worlds::unfinished(&mut self.session, after, limit, now)?)
+    }
+
+    fn hunt_of_ticket(&mut self, ticket: TicketId, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
+        Ok(worlds::hunt_of_ticket(&mut self.session, ticket, player)?)
+    }
+
+    fn hunt_of_player(&mut self, player: PlayerId, now: UnixMs) -> Result<Option<WorldRow>, StoreError> {
+        Ok(worlds::hunt_of_player(&mut self.session, player, now)?)
     }
 
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {

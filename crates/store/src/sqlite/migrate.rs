@@ -8,7 +8,7 @@ use std::path::Path;
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_node.sql"),
     include_str!("../../migrations/sqlite/0003_limits.sql"),
@@ -17,6 +17,7 @@ const STEPS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0006_story_names.sql"),
     include_str!("../../migrations/sqlite/0007_desk.sql"),
     include_str!("../../migrations/sqlite/0008_unfinished_hunts.sql"),
+    include_str!("../../migrations/sqlite/0009_tickets.sql"),
 ];
 const KNOWN: i32 = STEPS.len() as i32;
 

@@ -11,7 +11,9 @@ use crate::columns::{self, BareMatch, Columns};
 use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
 use crate::packing;
 use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
-use engine::ids::{AccountId, BotId, GameId, MatchId, PlayerId, TableId, TokenId, WorkerId, WorldId, WorldName};
+use engine::ids::{
+    AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
+};
 use engine::matches::life::State;
 use engine::rows::{
     Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
@@ -260,6 +262,14 @@ impl Reader for SqliteReader {
         now: UnixMs,
     ) -> Result<Vec<WorldRow>, StoreError> {
         worlds::unfinished(self.session(), after, limit, now)
+    }
+
+    fn hunt_of_ticket(&mut self, ticket: TicketId, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
+        worlds::hunt_of_ticket(self.session(), ticket, player)
+    }
+
+    fn hunt_of_player(&mut self, player: PlayerId, now: UnixMs) -> Result<Option<WorldRow>, StoreError> {
+        worlds::hunt_of_player(self.session(), player, now)
     }
 
     fn hunt_leaderboard(&mut self, before: Option<HunterCursor>, limit: usize) -> Result<Vec<HunterRow>, StoreError> {

@@ -159,6 +159,7 @@ laws! {
         only_those_matched_are_in_a_match
         worlds_are_listed_by_id
         the_lobby_has_hunts_that_are_not_over
+        those_matched_are_found_by_their_tickets
         hunts_that_are_over_are_unfinished_until_an_owner_says_so
         worlds_are_forgotten_when_they_are_over_and_counted
     }

@@ -4,6 +4,7 @@ use crate::fixtures::*;
 use crate::stories::player_id;
 use crate::world_fixtures::*;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
+use engine::ids::TicketId;
 use engine::limits::WORLDS_PER_PLAYER_MAX;
 use engine::rows::{Admission, HuntCursor, WorldEntry, WorldOwner, WorldRow};
 use store::Database;
@@ -224,6 +225,51 @@ pub(crate) fn the_lobby_has_hunts_that_are_not_over(database: &dyn Database) {
     assert_eq!(first, [(2, 0)]);
     assert_eq!(lobby(cursor, 1, 100).0, [(4, 0)]);
     assert_eq!(lobby(None, 9, 300).0, [(2, 0)]);
+}
+
+pub(crate) fn those_matched_are_found_by_their_tickets(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let ticket = |n: u128| TicketId(0x71cce7 << 64 | n);
+    let matched = |n: u128, keeper: u128, members: &[(u128, u128)]| {
+        let row = WorldRow { creator: None, admission: Admission::Matched, ..hunt(n, Some(at(100))) };
+        let members = members.iter().map(|(player, n)| (player_id(*player), ticket(*n))).collect();
+        let command = WorldCommand::Match { row: row.clone(), members, keeper: worker_id(keeper) };
+        (Command::World(command), world_is(&row))
+    };
+    let desk = |held: &mut Held, worker, now| {
+        held.did(lease(worker, now), Outcome::Done);
+        held.tell(Command::World(WorldCommand::KeepDesk { worker: worker_id(worker), now }));
+    };
+    let (first, is_first) = matched(1, 1, &[(1, 11), (2, 12)]);
+    held.did(first.clone(), Outcome::LeaseLost);
+    desk(&mut held, 1, at(0));
+    for _ in 0..2 {
+        held.did(first.clone(), is_first.clone());
+    }
+    let found = |held: &mut Held, player, n| {
+        held.reader.hunt_of_ticket(ticket(n), player_id(player)).unwrap().map(|row| row.id.0 - world_id(0).0)
+    };
+    assert_eq!(found(&mut held, 1, 11), Some(1));
+    assert_eq!(found(&mut held, 2, 12), Some(1));
+    assert_eq!(found(&mut held, 1, 12), None, "somebody else's");
+    let playing = |held: &mut Held, player, now| {
+        held.reader.hunt_of_player(player_id(player), at(now)).unwrap().map(|row| row.id.0 - world_id(0).0)
+    };
+    assert_eq!((playing(&mut held, 1, 99), playing(&mut held, 1, 100)), (Some(1), None));
+    held.did(ensure(&hunt(5, Some(at(100))), &[3]), world_is(&hunt(5, Some(at(100)))));
+    assert_eq!(playing(&mut held, 3, 0), None, "who joined was not matched");
+    held.did(leave(1, 1), Outcome::Done);
+    assert_eq!((found(&mut held, 1, 11), playing(&mut held, 1, 99)), (None, None));
+    held.did(first.clone(), is_first.clone());
+    assert_eq!(found(&mut held, 1, 11), None, "who left has left");
+    // A keeper whose lease is over keeps the desk until another takes it: what it saves by then is found.
+    let later = at(1_000).after(engine::limits::LEASE);
+    let (second, is_second) = matched(2, 1, &[(1, 21)]);
+    held.did(second, is_second);
+    desk(&mut held, 2, later);
+    let (third, _) = matched(3, 1, &[(2, 22)]);
+    held.did(third, Outcome::LeaseLost);
+    assert_eq!((found(&mut held, 1, 21), found(&mut held, 2, 22)), (Some(2), None));
 }
 
 pub(crate) fn hunts_that_are_over_are_unfinished_until_an_owner_says_so(database: &dyn Database) {

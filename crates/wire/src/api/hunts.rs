@@ -113,10 +113,10 @@ pub struct HuntState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTicket {
-    /// Ids of those who play together with the caller.
+    /// How many play together, the caller included. The others join by the ticket's id; it is `gathering` until they have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_items = 7)]
-    pub party: Option<Vec<String>>,
+    #[schema(default = 1, minimum = 1, maximum = 8)]
+    pub party_size: Option<i64>,
     /// Players of the match, the party included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(default = 4, minimum = 2, maximum = 16)]
@@ -140,24 +140,31 @@ pub struct CreateTicket {
 pub struct TicketView {
     /// Its id.
     pub id: String,
-    /// `waiting`, `matched`, `timed_out` or `cancelled`; all but the first are for good.
+    /// `gathering` (for its party), `waiting` (for others), `matched`, `timed_out` or `cancelled`; the last three are for good.
     pub state: String,
     /// The hunt of a matched ticket.
     #[schema(required)]
     pub hunt: Option<String>,
-    /// Who plays together, the one who asked first.
+    /// Who plays together, the one who took it first; the caller alone, of a ticket whose process has died. Of such a matched ticket only the
+    /// hunt is known, and what can be null is.
     pub party: Vec<String>,
+    /// How many the party is to have.
+    #[schema(required)]
+    pub party_size: Option<u8>,
     /// Players of the match.
     pub players: u8,
     /// Where to play; null: anywhere.
     #[schema(required)]
     pub region: Option<String>,
     /// How good the party is.
-    pub rating: u16,
-    /// Since when it waits.
-    pub since: Timestamp,
+    #[schema(required)]
+    pub rating: Option<u16>,
+    /// Since when it waits: for its party, then for others.
+    #[schema(required)]
+    pub since: Option<Timestamp>,
     /// When it gives up.
-    pub until: Timestamp,
+    #[schema(required)]
+    pub until: Option<Timestamp>,
 }
 
 /// What somebody did in hunts, all of them together.

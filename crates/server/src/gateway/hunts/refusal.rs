@@ -45,9 +45,14 @@ impl HuntRefusal {
             Self::NotJoined => (StatusCode::CONFLICT, "not_joined"),
             Self::TicketLost => (StatusCode::GONE, "ticket_lost"),
             Self::TicketSettling => (StatusCode::SERVICE_UNAVAILABLE, "ticket_settling"),
-            Self::TicketElsewhere { .. } | Self::Ticket(NotTaken::NotHere | NotTaken::Elsewhere { .. }) => {
+            Self::TicketElsewhere { .. }
+            | Self::Ticket(NotTaken::NotHere | NotTaken::JustMatched | NotTaken::Elsewhere { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "desk_elsewhere")
             }
+            Self::Ticket(NotTaken::NoTicket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
+            Self::Ticket(NotTaken::InHunt(_)) => (StatusCode::CONFLICT, "in_hunt"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::PartyFull)) => (StatusCode::CONFLICT, "party_full"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::NotWaiting)) => (StatusCode::CONFLICT, "ticket_not_waiting"),
             Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Waiting(_))) => (StatusCode::CONFLICT, "already_waiting"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Full)) => {
@@ -64,7 +69,7 @@ impl HuntRefusal {
     pub(in crate::gateway) fn field(&self) -> Option<&'static str> {
         match self {
             Self::Reserved => Some("/name"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::Party)) => Some("/party"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::Party)) => Some("/party_size"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Players)) => Some("/players"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Rating)) => Some("/rating"),
             Self::NotOpen

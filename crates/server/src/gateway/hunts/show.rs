@@ -1,8 +1,9 @@
 //! Hunts, tickets and hunters as they are shown.
 
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::hunts::{TicketSeen, TicketState};
-use engine::rows::{HunterRow, RoundRow, WorldEntry};
+use crate::hunts::{Standing, TicketState};
+use engine::ids::{PlayerId, TicketId};
+use engine::rows::{HunterRow, RoundRow, WorldEntry, WorldRow};
 use engine::worlds::settings_from_bytes;
 use wire::api::{HuntView, HunterView, RoundView, TicketView};
 use wire::time::Timestamp;
@@ -33,21 +34,39 @@ pub(super) fn hunt(entry: WorldEntry) -> ApiResult<HuntView> {
     })
 }
 
-pub(super) fn ticket(seen: &TicketSeen) -> TicketView {
-    let (ticket, state) = (&seen.ticket, seen.state.borrow());
+pub(super) fn ticket(standing: &Standing) -> TicketView {
+    let ticket = &standing.ticket;
     TicketView {
         id: ticket.id.to_string(),
-        state: state.name().to_owned(),
-        hunt: match &*state {
+        state: standing.name().to_owned(),
+        hunt: match &standing.state {
             TicketState::Matched(name) => Some(name.to_string()),
             TicketState::Waiting | TicketState::TimedOut | TicketState::Cancelled => None,
         },
         party: ticket.party.iter().map(ToString::to_string).collect(),
+        party_size: Some(ticket.party_size),
         players: ticket.players,
         region: ticket.region.as_ref().map(ToString::to_string),
-        rating: ticket.rating,
-        since: Timestamp(ticket.since.0),
-        until: Timestamp(ticket.until.0),
+        rating: Some(ticket.rating),
+        since: Some(Timestamp(ticket.since.0)),
+        until: Some(Timestamp(ticket.until.0)),
+    }
+}
+
+/// A matched ticket of which only the hunt is known any more, for one of its party.
+pub(super) fn matched(id: TicketId, player: PlayerId, hunt: &WorldRow) -> TicketView {
+    let (party_size, region, rating, since, until) = Default::default();
+    TicketView {
+        id: id.to_string(),
+        state: TicketState::Matched(hunt.name.clone()).name().to_owned(),
+        hunt: Some(hunt.name.to_string()),
+        party: vec![player.to_string()],
+        party_size,
+        players: u8::try_from(hunt.players_max).unwrap_or(u8::MAX),
+        region,
+        rating,
+        since,
+        until,
     }
 }
 

@@ -10,7 +10,7 @@ use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::stories::feed::wait;
 use crate::gateway::stories::who::Sitter;
-use crate::hunts::{TicketSeen, TicketState, Whereabouts, enter, whereabouts};
+use crate::hunts::{NotTaken, Standing, TicketSeen, Whereabouts, enter, join, whereabouts};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -39,18 +39,22 @@ const PLAYERS: u8 = 4;
 const RATING: u16 = 1_000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(create_ticket)).routes(routes!(get_ticket, cancel_ticket))
+    OpenApiRouter::new()
+        .routes(routes!(create_ticket))
+        .routes(routes!(get_ticket, cancel_ticket))
+        .routes(routes!(join_ticket))
 }
 
 /// Take a ticket: find others to hunt with
 ///
-/// **Who:** anybody with a player's or a guest's token, one ticket at a time, alone or for a party. Others suit it who want a match of the
+/// **Who:** anybody with a player's or a guest's token who is on no ticket and in no hunt of a match. With `party_size`, it is `gathering`
+/// until so many are on it: its id is the invitation, with which the others join it. Then others are looked for, who suit it: a match of the
 /// same size, in the same region (or anywhere), with a rating as near as both accept; what they accept widens with the wait.
 /// It always ends: `matched` with a hunt that only its players may enter, `timed_out`, or `cancelled`. Any node may be asked: all of
 /// them lay tickets on one desk.
 #[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
     (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
-    (status = 409, description = "`already_waiting`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`too_many_waiting`, `draining`, `desk_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_ticket(
@@ -61,8 +65,28 @@ async fn create_ticket(
     let id = TicketId::new(app.clock.now(), random_bytes());
     let ticket = ticket(&asked, sitter.player(), id, app.clock.steady())?;
     let seen = enter(&app, ticket).await?.map_err(HuntRefusal::from)?;
-    let place = format!("/api/hunts/tickets/{}", seen.ticket.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(show::ticket(&seen))))
+    let view = show::ticket(&seen.borrow());
+    let place = format!("/api/hunts/tickets/{}", view.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(view)))
+}
+
+/// Join the party of a ticket
+///
+/// **Who:** anybody with a player's or a guest's token who was given its id, is on no other ticket and in no hunt of a match. **When:** while
+/// it is `gathering`. Joining twice is joining. With the last one the wait for others begins, as long as the one for the party might have been.
+#[utoipa::path(post, path = "/api/hunts/tickets/{id}/join", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
+    (status = 200, description = "The ticket, joined.", body = TicketView),
+    (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or there never was one", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`party_full`; `ticket_not_waiting`: it has ended, or its match is made at this moment; `already_waiting`; `in_hunt`", body = Problem, content_type = "application/problem+json"),
+    (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn join_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
+    match join(&app, id, sitter.player()).await? {
+        Ok(seen) => Ok(Answer(show::ticket(&seen.borrow()))),
+        Err(NotTaken::NotHere | NotTaken::NoTicket) => elsewhere(&app, id, sitter.player()).await.map(Answer),
+        Err(refused) => Err(HuntRefusal::from(refused).into()),
+    }
 }
 
 /// How long a poll waits.
@@ -93,9 +117,11 @@ async fn get_ticket(
     Pass(pass): Pass,
 ) -> ApiResult<Response> {
     let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
-    let Some(seen) = app.hunts.matchmaker.look(id, sitter.player()) else { return Err(unknown(&app, id).await) };
-    if wait.is_zero() || seen.state.borrow().is_end() {
-        return Ok(Answer(show::ticket(&seen)).into_response());
+    let Some(seen) = app.hunts.matchmaker.look(id, sitter.player()) else {
+        return elsewhere(&app, id, sitter.player()).await.map(|view| Answer(view).into_response());
+    };
+    if wait.is_zero() || seen.borrow().state.is_end() {
+        return Ok(Answer(show::ticket(&seen.borrow())).into_response());
     }
     Ok(park_or_wait(pass, Instant::now() + wait, granted.to(Waiting::new(seen))).await)
 }
@@ -112,46 +138,55 @@ async fn get_ticket(
 ))]
 async fn cancel_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
     let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.steady());
-    match seen {
-        Some(seen) => ended(seen).await.map(|seen| Answer(show::ticket(&seen))),
-        None => Err(unknown(&app, id).await),
+    let ended = match seen {
+        Some(seen) => ended(seen).await?,
+        None => None,
+    };
+    match ended {
+        Some(view) => Ok(Answer(view)),
+        None => elsewhere(&app, id, sitter.player()).await.map(Answer),
     }
 }
 
-/// A ticket that was given up, once it has ended: at once, unless its hunt is being saved.
-async fn ended(mut seen: TicketSeen) -> ApiResult<TicketSeen> {
-    // The sender is dropped only after the end.
-    let end = timeout(TICKET_SETTLING_MAX, seen.state.wait_for(TicketState::is_end)).await.map(drop);
-    end.map(|()| seen).map_err(|_| HuntRefusal::TicketSettling.into())
+/// A ticket that was given up, once it has ended: at once, unless its hunt is being saved. Nothing when that is not known here any more.
+async fn ended(mut seen: TicketSeen) -> ApiResult<Option<TicketView>> {
+    let end = timeout(TICKET_SETTLING_MAX, seen.wait_for(|standing| standing.state.is_end())).await;
+    match end {
+        Ok(standing) => Ok(standing.ok().map(|standing| show::ticket(&standing))),
+        Err(_) => Err(HuntRefusal::TicketSettling.into()),
+    }
 }
 
-/// Why nothing is known of a ticket here. It ends with the lease under which it was taken: nobody must wait for it then.
-async fn unknown(app: &App, id: TicketId) -> ApiError {
-    match whereabouts(app, id).await {
-        Ok(Whereabouts::At(address)) => HuntRefusal::TicketElsewhere { address }.into(),
-        Ok(Whereabouts::Forgotten) => ApiError::Missing(Thing::Ticket),
-        Ok(Whereabouts::Lost) => HuntRefusal::TicketLost.into(),
-        Err(error) => error.into(),
+/// A ticket of which nothing is known here. It ends with the lease under which it was taken: nobody must wait for it then, and whoever
+/// was matched is told so all the same.
+async fn elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
+    match whereabouts(app, id, player).await? {
+        Whereabouts::Matched(hunt) => Ok(show::matched(id, player, &hunt)),
+        Whereabouts::At(address) => Err(HuntRefusal::TicketElsewhere { address }.into()),
+        Whereabouts::Forgotten => Err(ApiError::Missing(Thing::Ticket)),
+        Whereabouts::Lost => Err(HuntRefusal::TicketLost.into()),
+        Whereabouts::Unknown => Err(HuntRefusal::Ticket(NotTaken::NotHere).into()),
     }
 }
 
 fn ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
-    let others = asked.party.iter().flatten().enumerate().map(|(at, text)| {
-        text.parse().map_err(|error| ApiError::bad_value(format!("/party/{at}"), format!("the player's id is {error}")))
-    });
-    let party = std::iter::once(Ok(owner)).chain(others).collect::<ApiResult<_>>()?;
     let region = asked.region.as_deref().map(str::parse::<Region>).transpose();
     Ok(Ticket {
         id,
         owner,
-        party,
-        // What has no room is refused like the nearest number that has.
-        players: asked.players.map_or(PLAYERS, |players| u8::try_from(players.max(0)).unwrap_or(u8::MAX)),
+        party: vec![owner],
+        party_size: asked.party_size.map_or(1, number),
+        players: asked.players.map_or(PLAYERS, number),
         region: region.map_err(|error| ApiError::bad_value("/region", format!("the region is {error}")))?,
         rating: asked.rating.map_or(RATING, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
         since: now,
         until: now.after(patience(asked.wait_ms)?),
     })
+}
+
+/// What has no room is refused like the nearest number that has.
+fn number(asked: i64) -> u8 {
+    u8::try_from(asked.max(0)).unwrap_or(u8::MAX)
 }
 
 fn patience(asked_ms: Option<i64>) -> ApiResult<Duration> {
@@ -171,16 +206,17 @@ struct Waiting {
 
 impl Waiting {
     fn new(seen: TicketSeen) -> Self {
-        let mut state = seen.state.clone();
+        let mut state = seen.clone();
         let ended = Box::pin(async move {
-            // The sender is dropped only after the end.
-            let _ = state.wait_for(TicketState::is_end).await;
+            // Without a sender nothing more is known of it here, and whoever asks again is told by whoever knows.
+            let _ = state.wait_for(|standing: &Standing| standing.state.is_end()).await;
         });
         Self { seen, ended }
     }
 
     fn answer(&self) -> Whole<Bytes> {
-        let body = serde_json::to_vec(&show::ticket(&self.seen)).expect("a ticket holds only text and numbers");
+        let body =
+            serde_json::to_vec(&show::ticket(&self.seen.borrow())).expect("a ticket holds only text and numbers");
         let mut response = Whole::new(Bytes::from(body));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -93,6 +93,8 @@ impl Reader for ShakyReader {
             -> Vec<engine::rows::WorldEntry>;
         hunts_unfinished(after: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
             -> Vec<engine::rows::WorldRow>;
+        hunt_of_ticket(ticket: engine::ids::TicketId, player: engine::ids::PlayerId) -> Option<engine::rows::WorldRow>;
+        hunt_of_player(player: engine::ids::PlayerId, now: engine::time::UnixMs) -> Option<engine::rows::WorldRow>;
         hunt_leaderboard(before: Option<engine::rows::HunterCursor>, limit: usize) -> Vec<engine::rows::HunterRow>;
         hunter(player: engine::ids::PlayerId) -> Option<engine::rows::HunterRow>;
         hunt_rounds(id: engine::ids::WorldId, before: Option<u32>, limit: usize) -> Vec<engine::rows::RoundRow>;

@@ -8,8 +8,8 @@ mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, desk, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, unfinished, world,
-    world_named, worlds,
+    behind, desk, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members, rounds,
+    totals, unfinished, world, world_named, worlds,
 };
 
 use super::batch::Batch;
@@ -29,7 +29,10 @@ fn world_of(command: &Command) -> Option<WorldId> {
         | WorldCommand::Leave { id, .. } => Some(*id),
         WorldCommand::Append(append) => Some(append.id),
         WorldCommand::Aggregate(aggregate) => Some(aggregate.id),
-        WorldCommand::Ensure { .. } | WorldCommand::KeepDesk { .. } | WorldCommand::Retire { .. } => None,
+        WorldCommand::Ensure { .. }
+        | WorldCommand::Match { .. }
+        | WorldCommand::KeepDesk { .. }
+        | WorldCommand::Retire { .. } => None,
     }
 }
 
@@ -45,7 +48,9 @@ impl Batch<'_> {
         if commands.iter().any(is_count) {
             self.session.run("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
-        let is_about_the_desk = |command: &Command| matches!(command, Command::World(WorldCommand::KeepDesk { .. }));
+        let is_about_the_desk = |command: &Command| {
+            matches!(command, Command::World(WorldCommand::KeepDesk { .. } | WorldCommand::Match { .. }))
+        };
         if commands.iter().any(is_about_the_desk) {
             self.session.run("SELECT 1 FROM hunt_desk WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
@@ -57,6 +62,7 @@ impl Batch<'_> {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
             WorldCommand::KeepDesk { worker, now } => self.keep_desk(*worker, *now),
+            WorldCommand::Match { row, members, keeper } => self.match_players(row, members, *keeper),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
@@ -84,6 +90,7 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
         ("desk", reads::DESK),
+        ("desk of a keeper", life::HAS_DESK),
     ];
     let made = [
         ("load of a world", life::load()),
@@ -92,6 +99,8 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("worlds", reads::page()),
         ("hunts", reads::lobby_page()),
         ("unfinished hunts", reads::unfinished_page()),
+        ("hunt of a ticket", reads::of_ticket()),
+        ("hunt of a player", reads::of_player()),
         ("leaderboard", reads::leaderboard_page()),
         ("hunter", reads::hunter_of()),
         ("rounds", reads::rounds_page()),

@@ -2,7 +2,7 @@
 
 use crate::columns::{Columns, worlds as rows};
 use crate::postgres::session::{PgId, Session, Trouble};
-use engine::ids::{PlayerId, WorldId, WorldName};
+use engine::ids::{PlayerId, TicketId, WorldId, WorldName};
 use engine::rows::{
     HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
     WorldRow,
@@ -73,6 +73,23 @@ pub(super) fn unfinished_page() -> String {
          WHERE NOT w.is_finished AND w.epoch > 0 AND w.kind = 'hunt' AND w.ends_at <= $1
            AND (w.ends_at, w.id) > ($2, $3) AND l.id IS NULL
          ORDER BY w.ends_at, w.id LIMIT $4",
+        rows::WORLD
+    )
+}
+
+/// The hunt into which the player $1 came by the ticket $2.
+pub(super) fn of_ticket() -> String {
+    format!(
+        "SELECT {} FROM world_members m JOIN worlds w ON w.id = m.world_id WHERE m.player = $1 AND m.ticket = $2",
+        rows::WORLD
+    )
+}
+
+/// A hunt that is not over at $2, into which the player $1 was matched.
+pub(super) fn of_player() -> String {
+    format!(
+        "SELECT {} FROM world_members m JOIN worlds w ON w.id = m.world_id
+         WHERE m.player = $1 AND m.ticket IS NOT NULL AND w.ends_at > $2 LIMIT 1",
         rows::WORLD
     )
 }
@@ -168,6 +185,22 @@ pub(in crate::postgres) fn unfinished(
     // No world has the id 0.
     let (ends_at, id) = after.map_or((i64::MIN, PgId(0)), |after| (after.ends_at.0, PgId(after.id.0)));
     session.all(&unfinished_page(), &[&now.0, &ends_at, &id, &(limit as i64)], |row| rows::world(row))
+}
+
+pub(in crate::postgres) fn hunt_of_ticket(
+    session: &mut Session,
+    ticket: TicketId,
+    player: PlayerId,
+) -> Result<Option<WorldRow>, Trouble> {
+    session.first(&of_ticket(), &[&PgId(player.0), &PgId(ticket.0)], |row| rows::world(row))
+}
+
+pub(in crate::postgres) fn hunt_of_player(
+    session: &mut Session,
+    player: PlayerId,
+    now: UnixMs,
+) -> Result<Option<WorldRow>, Trouble> {
+    session.first(&of_player(), &[&PgId(player.0), &now.0], |row| rows::world(row))
 }
 
 /// A place after every other.

@@ -6,7 +6,7 @@ use crate::contract::StoreError;
 use crate::laws::{self, worlds::kept_end};
 use crate::sqlite::batch::Batch;
 use engine::commands::Outcome;
-use engine::ids::{PlayerId, WorkerId, WorldId};
+use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
 use engine::limits::{WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
 use engine::rows::{WorldOwner, WorldRow};
 use engine::time::UnixMs;
@@ -17,6 +17,8 @@ use std::time::Duration;
 pub(super) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3)";
 pub(super) const IN_HOUSE: &str = "SELECT count(*) FROM (SELECT 1 FROM worlds ORDER BY ends_at LIMIT ?1)";
+/// Whether ?1 took the desk last.
+pub(super) const HAS_DESK: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = ?1";
 pub(super) const LOAD_ROWS: &str = "
     SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
 /// Worlds that were over before ?1, are counted to the end and owned by nobody at ?2.
@@ -51,6 +53,26 @@ impl Batch<'_> {
             self.add_member(row.id, *member, row.created_at)?;
         }
         Ok(Outcome::WorldIs(Box::new(row.clone())))
+    }
+
+    pub(super) fn match_players(
+        &mut self,
+        row: &WorldRow,
+        members: &[(PlayerId, TicketId)],
+        keeper: WorkerId,
+    ) -> Result<Outcome, StoreError> {
+        if !self.session.exists(HAS_DESK, [keeper.to_bytes()])? {
+            return Ok(Outcome::LeaseLost);
+        }
+        let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
+        let made = self.ensure_world(row, &players)?;
+        if matches!(&made, Outcome::WorldIs(known) if known.id == row.id) {
+            let by = "UPDATE world_members SET ticket = ?3 WHERE world_id = ?1 AND player = ?2";
+            for (player, ticket) in members {
+                self.session.run(by, (row.id.to_bytes(), player.to_bytes(), ticket.to_bytes()))?;
+            }
+        }
+        Ok(made)
     }
 
     fn worlds_in_house(&self) -> Result<usize, StoreError> {

@@ -6,8 +6,8 @@ mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, desk, has_joined, hunter, leaderboard, lobby, log_page, members, rounds, totals, unfinished, world,
-    world_named, worlds,
+    behind, desk, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members, rounds,
+    totals, unfinished, world, world_named, worlds,
 };
 
 use super::batch::Batch;
@@ -20,6 +20,7 @@ impl Batch<'_> {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
             WorldCommand::KeepDesk { worker, now } => self.keep_desk(*worker, *now),
+            WorldCommand::Match { row, members, keeper } => self.match_players(row, members, *keeper),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
@@ -48,6 +49,7 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
         ("desk", reads::DESK),
+        ("desk of a keeper", life::HAS_DESK),
     ];
     let made = [
         ("load of a world", life::load()),
@@ -56,6 +58,8 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("worlds", reads::page()),
         ("hunts", reads::lobby_page()),
         ("unfinished hunts", reads::unfinished_page()),
+        ("hunt of a ticket", reads::of_ticket()),
+        ("hunt of a player", reads::of_player()),
         ("leaderboard", reads::leaderboard_page()),
         ("hunter", reads::hunter_of()),
         ("rounds", reads::rounds_page()),

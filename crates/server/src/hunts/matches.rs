@@ -1,0 +1,104 @@
+//! The hunts of those who were matched, on their way to the store.
+
+use super::make;
+use crate::app::App;
+use engine::commands::{Command, Outcome, WorldCommand};
+use engine::ids::{PlayerId, TicketId, WorkerId};
+use engine::matchmaking::Ticket;
+use engine::rows::WorldRow;
+use engine::time::UnixMs;
+use store::StoreError;
+
+/// Those who play together, and their hunt.
+pub(super) struct Match {
+    pub(super) tickets: Vec<Ticket>,
+    pub(super) hunt: WorldRow,
+    /// Who kept the desk when they were matched.
+    pub(super) keeper: WorkerId,
+    /// Nobody knows whether it was saved.
+    pub(super) is_in_doubt: bool,
+    /// Somebody gave up meanwhile: should it have been saved, everybody is taken out of it.
+    pub(super) is_dissolved: bool,
+}
+
+/// What became of a match's hunt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saved {
+    Yes,
+    /// It was refused.
+    No,
+    /// The store had no room for it.
+    NotTried,
+    /// Not known: it is tried again.
+    Unknown,
+    /// Somebody else keeps the desk: it will not be saved any more, if it is not.
+    NotOurs,
+}
+
+/// Matches whose hunts are being saved. However that ends, nobody is forgotten: what is not known is found out.
+pub(super) struct Unsettled<'a> {
+    pub(super) app: &'a App,
+    pub(super) matches: Vec<Match>,
+}
+
+impl Drop for Unsettled<'_> {
+    fn drop(&mut self) {
+        for made in self.matches.drain(..) {
+            self.app.hunts.matchmaker.settle(made, Saved::Unknown, self.app.clock.steady());
+        }
+    }
+}
+
+/// Saves a hunt for each match, all in one commit; whether all of them were.
+pub(super) async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool {
+    let matchmaker = &app.hunts.matchmaker;
+    let commands = unsettled.matches.iter().map(Match::commands).collect::<Vec<_>>();
+    let counts: Vec<_> = commands.iter().map(Vec::len).collect();
+    let outcomes = app.store.commit_all(commands.into_iter().flatten().collect()).await;
+    let matches = std::mem::take(&mut unsettled.matches);
+    let mut is_saved = true;
+    let mut at = 0;
+    for (made, count) in matches.into_iter().zip(counts) {
+        let saved = match &outcomes {
+            Ok(outcomes) => made.saved(outcomes.get(at)),
+            Err(StoreError::Overloaded { .. }) => Saved::NotTried,
+            Err(_) => Saved::Unknown,
+        };
+        at += count;
+        is_saved &= saved == Saved::Yes;
+        matchmaker.settle(made, saved, app.clock.steady());
+    }
+    is_saved
+}
+
+impl Match {
+    /// A match that was just made, by the keeper of the desk.
+    pub(super) fn new(tickets: Vec<Ticket>, keeper: WorkerId, date: UnixMs) -> Self {
+        let hunt = make::matched(players(&tickets), date);
+        Self { tickets, hunt, keeper, is_in_doubt: false, is_dissolved: false }
+    }
+
+    /// What is to be saved. A hunt that nobody is to play in is made as well, so that an attempt under way cannot make it later.
+    fn commands(&self) -> Vec<Command> {
+        let (row, keeper) = (self.hunt.clone(), self.keeper);
+        let on = |ticket: &Ticket| ticket.party.iter().map(|player| (*player, ticket.id)).collect::<Vec<_>>();
+        let members: Vec<_> = self.tickets.iter().flat_map(on).collect();
+        let leave = |(player, _): &(PlayerId, TicketId)| WorldCommand::Leave { id: row.id, player: *player };
+        let leaves: Vec<_> = members.iter().filter(|_| self.is_dissolved).map(leave).collect();
+        let make = WorldCommand::Match { row, members, keeper };
+        [make].into_iter().chain(leaves).map(Command::World).collect()
+    }
+
+    fn saved(&self, outcome: Option<&Outcome>) -> Saved {
+        match outcome {
+            Some(Outcome::WorldIs(made)) if made.id == self.hunt.id => Saved::Yes,
+            Some(Outcome::LeaseLost) => Saved::NotOurs,
+            Some(_) => Saved::No,
+            None => Saved::Unknown,
+        }
+    }
+}
+
+fn players(tickets: &[Ticket]) -> u8 {
+    tickets.first().map_or(0, |ticket| ticket.players)
+}
