@@ -68,7 +68,11 @@ class Plan:
         rate = draw.choice([100, 200, 400])
         places = int(2 * 60 ** draw.random())
         self.servers = draw.choice([None, None, 8])
-        seconds = draw.choice([2, 3])
+        seconds, self.steps = draw.choice([2, 3]), draw.choice([1, 1, 2])
+        # A healthy target must have room: an exchange takes 5 ms where its capacity is known, and a burst waits for its places.
+        if self.servers:
+            places = max(places, int(3 * rate * 0.005 * self.steps) + 1)
+        drain_ms = 2 * (rate // 4) * 5 * self.steps / min(places, 8) if self.loop == "bursts" else 0
         # Files that the lab may open: so few that it needs processes for the connections that it is allowed.
         wide = 600 if self.processes else places
         if self.loop == "clients":
@@ -84,8 +88,8 @@ class Plan:
         if self.loop == "hold":
             self.processes = False
         self.in_flight = "" if self.loop in ("clients", "hold") else f"in_flight_max = {max(wide if self.processes else places, self.workers)}"
-        self.steps = draw.choice([1, 1, 2])
         latency = {"p50": 60, "p90": 100, "p99": 200, "p999": 300, "max": 400}
+        latency = {quantile: limit + drain_ms for quantile, limit in latency.items()}
         names = ["get", "load.journey"] + (["get.steps.second", "get.steps.first"] if self.steps == 2 else [])
         gates = [(f"{draw.choice(names)}.latency_ms.{q}", f"<= {latency[q] * room:.0f}") for q in draw.sample(list(latency), 2)]
         gates.append(("get.errors", "= 0"))
