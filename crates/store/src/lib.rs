@@ -18,4 +18,4 @@ pub mod testing;
 pub use contract::{
     Backend, BotFilter, Database, MatchFilter, Observer, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
 };
-pub use door::{Store, StoreConfig};
+pub use door::{ReaderPool, Store, StoreConfig};

@@ -51,19 +51,25 @@ pub(crate) fn stored(archive: &[u8]) -> Result<Cow<'_, [u8]>, StoreError> {
         .map_err(|error| StoreError::Corrupt { why: format!("an archive cannot be compressed: {error}") })
 }
 
-/// The log in a stored archive of match `id`, which must have `version` entries.
-pub(crate) fn rows(id: MatchId, stored: &[u8], version: u32) -> Result<Vec<LogRow>, StoreError> {
+/// The log in a stored archive of match `id`, which must have `version` entries: those from `from` on, at most `limit`.
+pub(crate) fn rows(
+    id: MatchId,
+    stored: &[u8],
+    version: u32,
+    from: u32,
+    limit: usize,
+) -> Result<Vec<LogRow>, StoreError> {
     let corrupt = |why: String| StoreError::Corrupt { why: format!("the archive of match {id}: {why}") };
     let packed = if stored.starts_with(&ZSTD_MAGIC) {
         Cow::Owned(decompressed(stored).map_err(corrupt)?)
     } else {
         Cow::Borrowed(stored)
     };
-    let rows = archive::unpack(&packed).map_err(|error| corrupt(error.to_string()))?;
-    if rows.len() == version as usize {
+    let (count, rows) = archive::unpack(&packed, from, limit).map_err(|error| corrupt(error.to_string()))?;
+    if count == version {
         Ok(rows)
     } else {
-        Err(corrupt(format!("it has {} entries where its match has {version}", rows.len())))
+        Err(corrupt(format!("it has {count} entries where its match has {version}")))
     }
 }
 
@@ -116,8 +122,9 @@ mod tests {
         let packed = archive::pack(&log(100));
         let compressed = stored(&packed).unwrap().into_owned();
         assert!(compressed.len() < packed.len() / 4, "{} of {}", compressed.len(), packed.len());
-        assert_eq!(rows(ID, &compressed, 100), Ok(log(100)));
-        assert_eq!(rows(ID, &packed, 100), Ok(log(100)));
+        assert_eq!(rows(ID, &compressed, 100, 0, usize::MAX), Ok(log(100)));
+        assert_eq!(rows(ID, &packed, 100, 0, usize::MAX), Ok(log(100)));
+        assert_eq!(rows(ID, &compressed, 100, 90, 5), Ok(log(95).split_off(90)));
     }
 
     #[test]
@@ -128,7 +135,7 @@ mod tests {
 
     #[track_caller]
     fn check_refused(stored: &[u8], version: u32, want: &str) {
-        let error = rows(ID, stored, version).unwrap_err().to_string();
+        let error = rows(ID, stored, version, 0, usize::MAX).unwrap_err().to_string();
         assert!(error.contains(want), "{error:?} does not say {want:?}");
     }
 

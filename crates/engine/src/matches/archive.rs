@@ -24,26 +24,30 @@ pub fn pack(rows: &[LogRow]) -> Vec<u8> {
     out
 }
 
-/// The log of an archive.
+/// How many entries the log of an archive has, and those from version `from` on, at most `limit`. The others are passed over
+/// without being copied.
 ///
 /// # Errors
 /// [`BadEntry`] when these bytes are not one.
-pub fn unpack(archive: &[u8]) -> Result<Vec<LogRow>, BadEntry> {
-    let mut from = ByteReader::new(archive);
-    if from.take(1)? != [FORMAT] {
+pub fn unpack(archive: &[u8], from: u32, limit: usize) -> Result<(u32, Vec<LogRow>), BadEntry> {
+    let mut bytes = ByteReader::new(archive);
+    if bytes.take(1)? != [FORMAT] {
         return Err(BadEntry("an archive in another format than 1: by a newer version?"));
     }
-    let count = from.varint()? as u32;
-    let rows = (0..count).map(|version| unpack_row(&mut from, version)).collect::<Result<_, _>>()?;
-    from.finish()?;
-    Ok(rows)
-}
-
-fn unpack_row(from: &mut ByteReader<'_>, version: u32) -> Result<LogRow, BadEntry> {
-    let turns = from.varint()? as u32;
-    let late_moves = from.varint()? as u32;
-    let length = from.varint()? as usize;
-    Ok(LogRow { version, turns, late_moves, bytes: from.take(length)?.to_vec() })
+    let count = bytes.varint()? as u32;
+    let wanted = from..from.saturating_add(u32::try_from(limit).unwrap_or(u32::MAX));
+    let mut rows = Vec::new();
+    for version in 0..count {
+        let turns = bytes.varint()? as u32;
+        let late_moves = bytes.varint()? as u32;
+        let length = bytes.varint()? as usize;
+        let entry = bytes.take(length)?;
+        if wanted.contains(&version) {
+            rows.push(LogRow { version, turns, late_moves, bytes: entry.to_vec() });
+        }
+    }
+    bytes.finish()?;
+    Ok((count, rows))
 }
 
 #[cfg(test)]
@@ -56,12 +60,20 @@ mod tests {
         fn a_log_is_read_back(rows in prop::collection::vec((any::<u32>(), any::<u32>(), prop::collection::vec(any::<u8>(), 0..50)), 0..200)) {
             let rows: Vec<_> = rows.into_iter().enumerate()
                 .map(|(at, (turns, late_moves, bytes))| LogRow { version: at as u32, turns, late_moves, bytes }).collect();
-            prop_assert_eq!(unpack(&pack(&rows)), Ok(rows));
+            prop_assert_eq!(unpack(&pack(&rows), 0, usize::MAX), Ok((rows.len() as u32, rows)));
+        }
+
+        #[test]
+        fn a_page_of_a_log_is_read_alone(entries in 0u32..100, from in 0u32..120, limit in 0usize..120) {
+            let rows: Vec<_> =
+                (0..entries).map(|at| LogRow { version: at, turns: at, late_moves: 0, bytes: vec![at as u8; 3] }).collect();
+            let want: Vec<_> = rows.iter().skip(from as usize).take(limit).cloned().collect();
+            prop_assert_eq!(unpack(&pack(&rows), from, limit), Ok((entries, want)));
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-            let _ = unpack(&bytes);
+            let _ = unpack(&bytes, 0, usize::MAX);
         }
     }
 }

@@ -179,6 +179,15 @@ impl Store {
         self.readers.read(query).await
     }
 
+    /// `count` readers with threads and a queue of their own, for reads that take long, or that must not wait behind others'.
+    /// They open their connections when they are first needed, and are closed with the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when there is no thread for them.
+    pub fn readers_apart(&self, count: usize, observer: Arc<dyn Observer>) -> Result<ReaderPool, StoreError> {
+        self.readers.apart(count, observer).map(|readers| ReaderPool(Arc::new(readers)))
+    }
+
     /// Whether other processes share the database (watchers must poll then).
     #[must_use]
     pub fn is_shared(&self) -> bool {
@@ -212,6 +221,23 @@ impl Store {
             let _ = is_done.await;
         }
         self.readers.close();
+    }
+}
+
+/// Readers apart from those of [`Store::read`].
+#[derive(Clone)]
+pub struct ReaderPool(Arc<Readers>);
+
+impl ReaderPool {
+    /// Reads with one of these readers, on its thread.
+    ///
+    /// # Errors
+    /// As for [`Store::read`].
+    pub async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.0.read(query).await
     }
 }
 

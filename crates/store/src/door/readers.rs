@@ -23,10 +23,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 type Job = Box<dyn FnOnce(&mut Seat) + Send>;
 
 pub(super) struct Readers {
+    database: Arc<dyn Database>,
+    losses: Losses,
     queue: Arc<Queue>,
     observer: Arc<dyn Observer>,
     count: usize,
     missing: Arc<Missing>,
+    /// The queues of [`Readers::apart`]: they are closed with this one.
+    apart: Mutex<Vec<Arc<Queue>>>,
 }
 
 /// The readers that could not be opened when that was last tried.
@@ -100,7 +104,15 @@ impl Readers {
                 return Err(unavailable(&format!("no thread for a reader: {error}")));
             }
         }
-        Ok(Self { queue, observer, count, missing })
+        let (database, losses) = (Arc::clone(database), Arc::clone(losses));
+        Ok(Self { database, losses, queue, observer, count, missing, apart: Mutex::default() })
+    }
+
+    /// Readers of the same database with threads and a queue of their own.
+    pub(super) fn apart(&self, count: usize, observer: Arc<dyn Observer>) -> Result<Self, StoreError> {
+        let readers = Self::new(&self.database, count, observer, &self.losses)?;
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&readers.queue));
+        Ok(readers)
     }
 
     /// Opens them all, now. Blocks until each has been tried.
@@ -156,6 +168,7 @@ impl Readers {
     /// Lets the threads end once they have done what waits.
     pub(super) fn close(&self) {
         self.queue.close();
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|queue| queue.close());
     }
 }
 

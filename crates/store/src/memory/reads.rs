@@ -60,7 +60,7 @@ impl Tables {
 
     pub(super) fn log_page(&self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
         let Some(entry) = self.matches.get(&id) else { return Ok(None) };
-        let rows = whole_log(entry)?.into_iter().filter(|row| row.version >= from).take(limit).collect();
+        let rows = log_page(entry, from, limit)?;
         Ok(Some(LogPage { state: entry.row.status.state, version: entry.row.status.version, rows }))
     }
 
@@ -116,9 +116,9 @@ impl Tables {
     }
 }
 
-fn whole_log(entry: &MatchEntry) -> Result<Vec<LogRow>, StoreError> {
+fn log_page(entry: &MatchEntry, from: u32, limit: usize) -> Result<Vec<LogRow>, StoreError> {
     match &entry.log {
-        Log::Live(rows) => Ok(rows.clone()),
-        Log::Archived(archive) => packing::rows(entry.row.spec.id, archive, entry.row.status.version),
+        Log::Live(rows) => Ok(rows.iter().skip(from as usize).take(limit).cloned().collect()),
+        Log::Archived(archive) => packing::rows(entry.row.spec.id, archive, entry.row.status.version, from, limit),
     }
 }

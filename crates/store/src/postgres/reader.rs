@@ -129,9 +129,7 @@ impl Reader for PostgresReader {
             let status = statuses(session, &[id])?.into_iter().next();
             let Some(MatchStatus { state, version, .. }) = status else { return Ok(None) };
             let rows = match state {
-                State::Finished => {
-                    archived(session, id, version)?.into_iter().skip(from as usize).take(limit).collect()
-                }
+                State::Finished => archived(session, id, version, (from, limit))?,
                 State::Waiting | State::Running | State::Failed | State::Cancelled => live(session, id, from, limit)?,
             };
             Ok(Some(LogPage { state, version, rows }))
@@ -347,12 +345,17 @@ fn live(session: &mut Session, id: MatchId, from: u32, limit: usize) -> Result<V
     session.all(&sql, &[&PgId(id.0), &i64::from(from), &limit], |row| columns::log_row(row))
 }
 
-fn archived(session: &mut Session, id: MatchId, version: u32) -> Result<Vec<LogRow>, Trouble> {
+fn archived(
+    session: &mut Session,
+    id: MatchId,
+    version: u32,
+    (from, limit): (u32, usize),
+) -> Result<Vec<LogRow>, Trouble> {
     let sql = "SELECT data FROM match_archive WHERE match_id = $1";
     let stored = session.first(sql, &[&PgId(id.0)], |row| row.bytes())?;
     let stored =
         stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
-    Ok(packing::rows(id, &stored, version)?)
+    Ok(packing::rows(id, &stored, version, from, limit)?)
 }
 
 fn counts(session: &mut Session) -> Result<Counts, Trouble> {

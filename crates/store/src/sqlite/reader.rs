@@ -139,12 +139,9 @@ impl Reader for SqliteReader {
         self.snapshot(|session| {
             let Some(MatchStatus { state, version, .. }) = status(session, id)? else { return Ok(None) };
             let rows = match state {
-                State::Finished => archived(session, id, version)?,
-                State::Waiting | State::Running | State::Failed | State::Cancelled => {
-                    return live(session, id, from, limit).map(|rows| Some(LogPage { state, version, rows }));
-                }
+                State::Finished => archived(session, id, version, (from, limit))?,
+                State::Waiting | State::Running | State::Failed | State::Cancelled => live(session, id, from, limit)?,
             };
-            let rows = rows.into_iter().skip(from as usize).take(limit).collect();
             Ok(Some(LogPage { state, version, rows }))
         })
     }
@@ -381,12 +378,17 @@ fn live(session: Session<'_>, id: MatchId, from: u32, limit: usize) -> Result<Ve
     session.all(&sql, (id.to_bytes(), from, limit), |row| columns::log_row(row))
 }
 
-fn archived(session: Session<'_>, id: MatchId, version: u32) -> Result<Vec<LogRow>, StoreError> {
+fn archived(
+    session: Session<'_>,
+    id: MatchId,
+    version: u32,
+    (from, limit): (u32, usize),
+) -> Result<Vec<LogRow>, StoreError> {
     let archive = "SELECT data FROM match_archive WHERE match_id = ?1";
     let stored = session.first(archive, [id.to_bytes()], |row| row.bytes())?;
     let stored =
         stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
-    packing::rows(id, &stored, version)
+    packing::rows(id, &stored, version, from, limit)
 }
 
 fn windows(session: Session<'_>, now: UnixMs) -> Result<Stats, StoreError> {

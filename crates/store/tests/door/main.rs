@@ -341,7 +341,7 @@ fn archives_are_compressed_before_they_wait() {
         for command in database.saved_commands() {
             let Command::Finish { archive, .. } = command else { panic!("not a finish") };
             let unpacked = zstd::bulk::decompress(&archive, 10_000_000).unwrap();
-            assert!(archive::unpack(&unpacked).is_ok_and(|rows| rows.len() >= 10));
+            assert!(archive::unpack(&unpacked, 0, usize::MAX).is_ok_and(|(_, rows)| rows.len() >= 10));
         }
     });
 }
@@ -395,6 +395,26 @@ fn readers_are_pooled_and_bounded() {
         }
         assert_eq!(database.readers_opened(), 2);
         assert_eq!(*seen.reads.lock().unwrap(), [true; 3]);
+    });
+}
+
+#[test]
+fn readers_apart_do_not_wait_behind_others_and_are_closed_with_the_store() {
+    run(async {
+        let (store, seen) = open_with_readers(&Scripted::default(), 1);
+        let apart = store.readers_apart(1, std::sync::Arc::new(seen.clone())).unwrap();
+        let (let_go, gate) = std::sync::mpsc::channel::<()>();
+        let busy = tokio::spawn({
+            let store = store.clone();
+            async move { store.read(move |_| Ok(gate.recv().is_ok())).await }
+        });
+        yield_now().await;
+        assert_eq!(apart.read(|_| Ok(1)).await, Ok(1));
+        assert!(!busy.is_finished());
+        let_go.send(()).unwrap();
+        assert_eq!(busy.await.unwrap(), Ok(true));
+        store.close().await;
+        assert!(matches!(apart.read(|_| Ok(2)).await, Err(StoreError::Unavailable { why }) if why.contains("closed")));
     });
 }
 
