@@ -162,6 +162,22 @@ pub const MATCHES_AT_ONCE_MAX: usize = 100_000;
 pub const SPECTATORS_MAX: usize = 10_000;
 /// Frames that one page of a game's frames holds: the viewer API's own limit.
 pub const FRAMES_PAGE_MAX: usize = 100;
+/// Threads that replay matches for viewers, each with a reader of the store.
+pub const REPLAY_THREADS_MAX: usize = 64;
+/// Turns from one state of a match that is kept in memory to the next: a page of frames is replayed from the state before it.
+pub const REPLAY_CHECKPOINT_TURNS: u32 = FRAMES_PAGE_MAX as u32;
+/// Entries of a log that are replayed for one viewer before others have their turn: some milliseconds' worth.
+pub const REPLAY_SLICE_ENTRIES: usize = 128;
+/// Bytes of entries that are kept for one viewer until they are replayed; a single entry may be longer.
+pub const REPLAY_LOG_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of frames that are made before the client has taken those before; the last of them may lie beyond.
+pub const REPLAY_CHUNK_BYTES: usize = 32 * 1024;
+/// What an answer that is made piece by piece counts for, in bytes: a piece, entries and a board with their bookkeeping.
+pub const REPLAY_ANSWER_BYTES: usize = 256 * 1024;
+/// States of matches that may be kept in memory to replay from, in bytes.
+pub const REPLAY_CACHE_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
+/// Bytes of large answers that may be under way at once.
+pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
 
 /// Card tables that one process may hold in memory at once: some kilobytes each.
 pub const TABLES_MAX: usize = 4_000_000;
@@ -442,6 +458,7 @@ const _: () = assert!(
 );
 const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
+const _: () = assert!(REPLAY_CHUNK_BYTES + REPLAY_LOG_BYTES_MAX < REPLAY_ANSWER_BYTES);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
 const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
 const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);

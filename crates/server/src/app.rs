@@ -3,6 +3,7 @@
 use crate::bell::Bells;
 use crate::clock::{Clock, jitter, random_bytes};
 use crate::config::Config;
+use crate::gateway::answers::Answers;
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
@@ -13,6 +14,7 @@ use crate::lease::{Seat, Tenant, reachable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::sockets::Sockets;
+use crate::spectate::{Replays, Spectators};
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
 use engine::commands::{Command, Outcome};
@@ -21,8 +23,8 @@ use engine::time::UnixMs;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use store::{Store, StoreError};
-use tokio::sync::{Semaphore, watch};
+use store::{ReaderPool, Store, StoreError};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 /// The shared handles of one process: a pointer, because every layer of every request takes one.
@@ -63,14 +65,25 @@ pub struct Shared {
     pub worlds: Worlds,
     /// What clients, bots and other nodes are talked to over.
     pub sockets: Arc<Sockets>,
-    /// Places for spectators.
-    pub spectators: Arc<Semaphore>,
+    /// Permits for spectators.
+    pub spectators: Spectators,
+    /// What viewers are shown of matches.
+    pub replays: Arc<Replays>,
+    /// Large answers under way.
+    pub answers: Arc<Answers>,
+    /// The same of what says how the server is, apart from the others.
+    pub ops_answers: Arc<Answers>,
+    /// The reader that finds out whether the store is ready, apart from the others.
+    pub probe_reader: ReaderPool,
     /// Places for requests on their way to other nodes.
     pub forwards: Places,
 }
 
 impl App {
     /// The handles of a process that begins now. Make [`crate::process`] do it: it opens what these stand for.
+    ///
+    /// # Panics
+    /// When there are no threads to be had.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
         Shared::new(store, config, metrics, bootstrap).into()
@@ -93,9 +106,15 @@ impl From<Shared> for App {
 
 impl Shared {
     /// What a process has that begins now.
+    ///
+    /// # Panics
+    /// When there are no threads to be had.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
-        let spectators = Arc::new(Semaphore::new(config.spectators_max));
+        let spectators = Spectators::new(&config);
+        let replays = Replays::new(&store, &config, &metrics);
+        let (answers, ops_answers) = (Answers::new(&config, &metrics), Answers::new(&config, &metrics));
+        let probe_reader = store.readers_apart(1, metrics.clone()).expect("a process that begins finds a thread");
         let sockets = Arc::new(Sockets::of(&config));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
@@ -122,6 +141,10 @@ impl Shared {
             worlds,
             sockets,
             spectators,
+            replays,
+            answers,
+            ops_answers,
+            probe_reader,
             forwards,
         }
     }

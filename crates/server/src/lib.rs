@@ -9,6 +9,7 @@ pub mod bell;
 pub mod chores;
 pub mod clock;
 pub mod config;
+mod fair;
 pub mod gateway;
 pub mod grants;
 pub mod hunts;

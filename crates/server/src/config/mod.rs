@@ -69,12 +69,26 @@ pub struct Config {
     pub http_idle_timeout: Duration,
     /// Connections served at once.
     pub http_connections_max: usize,
+    /// Bytes of large answers that may be under way at once.
+    pub http_answer_bytes_max: usize,
+    /// The same to one client address.
+    pub http_answer_bytes_per_address_max: usize,
+    /// How long a client may keep an answer waiting.
+    pub http_answer_stall: Duration,
+    /// The slowest rate at which a client may take an answer for longer than that, in bytes a second.
+    pub http_answer_rate_min: u32,
     /// Longest request body.
     pub http_body_bytes_max: usize,
     /// Proxies that are believed when they say for whom they ask.
     pub http_trusted_proxies: Networks,
     /// Spectators at once.
     pub spectators_max: usize,
+    /// The same from one client address.
+    pub spectators_per_address_max: usize,
+    /// Threads that replay matches for viewers.
+    pub replays_threads: usize,
+    /// States of matches that are kept in memory to replay from, in bytes.
+    pub replays_cache_bytes: usize,
     /// Matches in the queue beyond which new games are refused.
     pub shed_queue_max: Option<u64>,
     /// Wait for the store's writer beyond which new games are refused.
@@ -267,9 +281,16 @@ impl Config {
             http_body_timeout: Duration::ZERO,
             http_idle_timeout: Duration::ZERO,
             http_connections_max: 0,
+            http_answer_bytes_max: 0,
+            http_answer_bytes_per_address_max: 0,
+            http_answer_stall: Duration::ZERO,
+            http_answer_rate_min: 0,
             http_body_bytes_max: 0,
             http_trusted_proxies: Networks::default(),
             spectators_max: 0,
+            spectators_per_address_max: 0,
+            replays_threads: 0,
+            replays_cache_bytes: 0,
             shed_queue_max: None,
             shed_commit_wait: None,
             shed_scheduler_delay: None,

@@ -27,7 +27,7 @@ const BOTS_SHARE: usize = 64;
 const CLIENTS_SHARE: usize = 8;
 /// Where the file limit leaves hardly anything, each side still gets so many.
 const CONNECTIONS_MIN: usize = 16;
-/// Addresses that it takes to have all places of those who wait.
+/// Addresses that it takes to have all places of those who wait or watch, or all bytes of answers.
 const ADDRESSES_AT_LEAST: usize = 4;
 
 /// Fills in what was left to `auto`, in the order in which the values depend on each other.
@@ -64,6 +64,15 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     }
     if is_auto("spectators.max") {
         config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);
+    }
+    if is_auto("spectators.per_address_max") {
+        config.spectators_per_address_max = (config.spectators_max / ADDRESSES_AT_LEAST).max(1);
+    }
+    if is_auto("replays.threads") {
+        config.replays_threads = (config.threads / 2).clamp(1, engine::limits::REPLAY_THREADS_MAX);
+    }
+    if is_auto("http.answer_bytes_per_address_max") {
+        config.http_answer_bytes_per_address_max = config.http_answer_bytes_max / ADDRESSES_AT_LEAST;
     }
 }
 
@@ -155,6 +164,11 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
         ("spectators.max", config.spectators_max),
         ("http.connections_max", config.http_connections_max),
         "every spectator holds a connection",
+    );
+    at_most(
+        ("http.answer_bytes_per_address_max", config.http_answer_bytes_per_address_max),
+        ("http.answer_bytes_max", config.http_answer_bytes_max),
+        "no address can have more than all have",
     );
     at_most(
         ("stories.waiters_max", config.stories_waiters_max),

@@ -161,6 +161,11 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[("only", "limiter")], "http.connections_max", "19744 (default)");
     check("", "", &[("only", "limiter"), ("grpc-port", "0")], "http.connections_max", "18720 (default)");
     check("", "", &[], "spectators.max", "9718 (default)");
+    check("", "", &[], "spectators.per_address_max", "2429 (default)");
+    check("", "", &[], "replays.threads", "2 (default)");
+    check("", "", &[("threads", "1")], "replays.threads", "1 (default)");
+    check("", "", &[], "http.answer_bytes_per_address_max", "16777216 (default)");
+    check("", "", &[("http-answer-bytes-max", "1048576")], "http.answer_bytes_per_address_max", "262144 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
 }
@@ -294,7 +299,10 @@ fn the_table_is_sound() {
         "server.open_files_max",
         "store.connections",
         "http.connections_max",
+        "http.answer_bytes_per_address_max",
         "spectators.max",
+        "spectators.per_address_max",
+        "replays.threads",
         "stories.keepers",
         "stories.waiters_max",
         "stories.waiters_per_address_max",
@@ -302,6 +310,6 @@ fn the_table_is_sound() {
     ] {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 10, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 13, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

@@ -3,12 +3,13 @@
 //!
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
+use super::answers::Uncounted;
 use crate::app::App;
-use axum::Router;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use pages::Asset;
@@ -74,7 +75,7 @@ fn sent(asset: Asset, headers: &HeaderMap) -> Response {
     if is_known(headers, &tag) {
         return (StatusCode::NOT_MODIFIED, GUARDS, about).into_response();
     }
-    (GUARDS, about, [(header::CONTENT_TYPE, asset.content_type)], asset.bytes).into_response()
+    (GUARDS, about, [(header::CONTENT_TYPE, asset.content_type)], Extension(Uncounted), asset.bytes).into_response()
 }
 
 /// `If-None-Match`, compared weakly (RFC 9110, section 13.1.2).

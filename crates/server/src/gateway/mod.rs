@@ -5,6 +5,7 @@
 
 mod admin;
 mod admission;
+pub mod answers;
 pub mod auth;
 mod body;
 mod bot_url;
@@ -40,6 +41,7 @@ mod tokens;
 mod trace;
 mod worlds;
 
+pub(crate) use admission::Client;
 pub use front::{AnswerBody, Front};
 
 use crate::app::App;
@@ -73,7 +75,8 @@ pub fn router(app: App) -> Router {
         .layer(Extension(openapi::Document::new(&document)))
         .layer(Extension(TokenCache::default()))
         .layer(from_fn_with_state(app.clone(), admission::admit))
-        .layer(from_fn_with_state(app.clone(), forward::forward));
+        .layer(from_fn_with_state(app.clone(), forward::forward))
+        .layer(from_fn_with_state(app.clone(), answers::count));
     routes
         .merge(ops::routes())
         .merge(home::routes(app.config.serves))

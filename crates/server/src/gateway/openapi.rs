@@ -1,5 +1,6 @@
 //! The OpenAPI 3.1 document: generated from the handlers, completed with what holds for every route, served as it is.
 
+use super::answers::Uncounted;
 use super::{limits, ops, session};
 use crate::app::App;
 use axum::Extension;
@@ -59,7 +60,7 @@ pub(super) fn router() -> OpenApiRouter<App> {
 /// This document
 #[utoipa::path(get, path = "/api/openapi.json", tag = "ops", responses((status = 200, description = "OpenAPI 3.1", content_type = "application/json")))]
 async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], document.0)
+    ([(header::CONTENT_TYPE, "application/json")], Extension(Uncounted), document.0)
 }
 
 /// Adds the routes of the other rooms, and what holds for every route: who may be refused, and how.

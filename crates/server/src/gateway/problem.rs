@@ -246,6 +246,15 @@ pub enum ApiError {
     /// Too many look on already.
     #[error("this server has as many spectators as it can serve: try again later")]
     TooManySpectators,
+    /// Too many look on from this address.
+    #[error("this address has as many spectators as one address may have: close another one first")]
+    TooManySpectatorsHere,
+    /// The address has as many large answers under way as it may have.
+    #[error("this address has as many large answers under way as one address may have: read one to its end first")]
+    TooManyAnswers,
+    /// Nothing more can be sent to anybody for now.
+    #[error("as many large answers are under way as this server sends at once: try again later")]
+    AnswersFull,
     /// The caller has had as much as it may have for now. Boxed: refusals are small.
     #[error(
         "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to come again"
@@ -420,6 +429,9 @@ impl ApiError {
             Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
+            Self::TooManySpectatorsHere => (StatusCode::TOO_MANY_REQUESTS, "too_many_spectators"),
+            Self::TooManyAnswers => (StatusCode::TOO_MANY_REQUESTS, "too_many_answers"),
+            Self::AnswersFull => (StatusCode::SERVICE_UNAVAILABLE, "answers_full"),
             Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
@@ -472,6 +484,7 @@ impl ApiError {
             Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
                 Some(TurnedAway::Lightly)
             }
+            Self::TooManySpectatorsHere | Self::TooManyAnswers | Self::AnswersFull => Some(TurnedAway::Lightly),
             Self::Forward(_, error) if error.is_ours() => Some(TurnedAway::Lightly),
             _ => None,
         }

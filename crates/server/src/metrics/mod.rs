@@ -4,6 +4,7 @@
 //! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
 
 mod allocator;
+mod answers;
 mod decisions;
 mod kinds;
 mod labelled;
@@ -11,11 +12,13 @@ mod lines;
 mod own;
 mod recent;
 mod shed;
+mod store;
 mod table;
 mod text;
 mod worlds;
 
 pub use allocator::{Allocator, ask_allocator_by};
+pub use answers::AnswerFigures;
 pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
 pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
@@ -34,7 +37,6 @@ use recent::Recent;
 use shed::ByOverload;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use store::Observer;
 use table::figures;
 use text::Exposed;
 
@@ -121,6 +123,7 @@ pub struct Metrics {
     begun: Instant,
     figures: Figures,
     worlds: WorldFigures,
+    answers: Arc<AnswerFigures>,
     recent: Mutex<Recent>,
 }
 
@@ -172,6 +175,7 @@ impl Default for Metrics {
             begun,
             figures: Figures::default(),
             worlds: WorldFigures::default(),
+            answers: Arc::default(),
             recent: Mutex::new(Recent::new(begun)),
         }
     }
@@ -347,6 +351,12 @@ impl Metrics {
         self.figures.shed.inc(overload);
     }
 
+    /// What answers and replays cost.
+    #[must_use]
+    pub fn answers(&self) -> &Arc<AnswerFigures> {
+        &self.answers
+    }
+
     /// A spectator came.
     pub fn spectator_joined(&self) {
         self.figures.spectators.inc();
@@ -480,26 +490,6 @@ impl Metrics {
     }
 }
 
-impl Observer for Metrics {
-    fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool) {
-        let figures = &self.figures;
-        figures.store_batches.inc();
-        figures.commit_wait.observe(queue_wait_max);
-        figures.commit.observe(took);
-        if is_ok {
-            figures.store_commands.add(commands as u64);
-        } else {
-            figures.store_batches_failed.inc();
-        }
-    }
-
-    fn read(&self, pool_wait: Duration, took: Duration, is_ok: bool) {
-        self.figures.pool_wait.observe(pool_wait);
-        self.figures.query.observe(took);
-        self.figures.queries_failed.add(u64::from(!is_ok));
-    }
-}
-
 /// What is asked of the figures.
 impl Metrics {
     /// Keeps the recent past; to be called about once a second.
@@ -570,6 +560,7 @@ impl Metrics {
         let mut page = Page::default();
         self.figures.expose(&mut page);
         self.worlds.expose(&mut page);
+        self.answers.expose(&mut page);
         page
     }
 

@@ -1,6 +1,7 @@
 //! The page is what Prometheus reads, and the figures are what was told.
 
 use super::*;
+use ::store::Observer;
 use std::collections::BTreeMap;
 
 /// A family of a page: its kind, and its samples by name and labels.

@@ -1,7 +1,9 @@
 //! The events socket: all frames that there are, then each as it is saved, then `game_end`.
 
-use super::tape::Tape;
+use super::replay::{After, Replay};
+use crate::address_key::AddressKey;
 use crate::app::App;
+use crate::gateway::Client;
 use crate::gateway::extract::Id;
 use crate::gateway::hangup::hang_up;
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
@@ -11,13 +13,10 @@ use axum::response::Response;
 use engine::ids::MatchId;
 use engine::matches::life::State;
 use engine::matches::spec::MatchSpec;
-use engine::rows::LogPage;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at, sleep, timeout};
 use wire::viewer::{ErrorMessage, Event, Nothing};
 
-/// Log entries that are read at a time.
-const PAGE_ENTRIES: usize = 256;
 /// A viewer that takes nothing for so long is gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often to look without having heard a bell: on a database that other nodes write to, and on one of our own.
@@ -39,17 +38,21 @@ const INCOMING_BYTES_MAX: usize = 4_096;
         (status = 101, description = "A WebSocket of `frame`, `game_end` and `error` messages"),
         (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_spectators`: from this address", body = wire::problem::Problem, content_type = "application/problem+json"),
         (status = 503, description = "`too_many_spectators`", body = wire::problem::Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(crate) async fn watch_events(
     Shared(app): Shared<App>,
+    client: Client,
     Id(id): Id<MatchId>,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> ApiResult<Response> {
     let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
-    let row = app.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::Missing(Thing::Game))?;
-    let place = app.spectators.clone().try_acquire_owned().map_err(|_| ApiError::TooManySpectators)?;
+    let address = client.address_key();
+    let permit = app.spectators.acquire(address)?;
+    let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
+    let spec = found.ok_or(ApiError::Missing(Thing::Game))?.spec;
     let upgrade = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
@@ -57,9 +60,9 @@ pub(crate) async fn watch_events(
         .max_frame_size(INCOMING_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
         app.metrics.spectator_joined();
-        watch(&app, row.spec, socket).await;
+        watch(&app, address, spec, socket).await;
         app.metrics.spectator_left();
-        drop(place);
+        drop(permit);
     }))
 }
 
@@ -75,8 +78,12 @@ enum Closing {
     Failed(String),
 }
 
-async fn watch(app: &App, spec: MatchSpec, mut socket: WebSocket) {
-    let closing = show(app, spec, &mut socket).await;
+async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut socket: WebSocket) {
+    let id = spec.id;
+    let closing = match app.replays.begin(address, spec, 0..u32::MAX, |frame| json(&Event::Frame(frame))) {
+        Ok(replay) => show(app, id, replay, &mut socket).await,
+        Err(why) => Closing::Failed(why.to_string()),
+    };
     let (events, code, reason) = match closing {
         Closing::Gone => return,
         Closing::Over(None) => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
@@ -85,7 +92,7 @@ async fn watch(app: &App, spec: MatchSpec, mut socket: WebSocket) {
         Closing::Failed(why) => (error_and_end(&why), close_code::ERROR, "the game cannot be shown"),
     };
     for event in &events {
-        if send(&mut socket, text(event)).await.is_err() {
+        if send(&mut socket, Message::Text(json(event).into())).await.is_err() {
             return;
         }
     }
@@ -106,26 +113,27 @@ fn without_result(state: State) -> Option<&'static str> {
 }
 
 /// Registers, then looks; after each ring looks again.
-async fn show(app: &App, spec: MatchSpec, socket: &mut WebSocket) -> Closing {
-    let id = spec.id;
+async fn show(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) -> Closing {
     let mut bell = app.bells.watch(id);
-    let mut tape = match Tape::new(spec) {
-        Ok(tape) => tape,
-        Err(why) => return Closing::Failed(why.to_string()),
-    };
     let look_every = if app.store.is_shared() { LOOK_EVERY_SHARED } else { LOOK_EVERY_OWN };
     let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     loop {
-        let from = tape.version();
-        match app.store.read(move |reader| reader.log(id, from, PAGE_ENTRIES)).await {
-            // Retired while it was watched.
-            Ok(None) => return Closing::Over(None),
-            Ok(Some(page)) => match show_page(&mut tape, &page, socket).await {
-                Err(closing) => return closing,
-                Ok(()) if tape.version() < page.version => continue,
-                Ok(()) if page.state.is_ended() => return Closing::Over(without_result(page.state)),
-                Ok(()) => {}
-            },
+        match replay.next().await {
+            Ok(slice) => {
+                for frame in slice.frames {
+                    if let Err(closing) = send(socket, Message::Text(frame.into())).await {
+                        return closing;
+                    }
+                }
+                match slice.after {
+                    After::More => continue,
+                    After::CaughtUp(state) if state.is_ended() => return Closing::Over(without_result(state)),
+                    After::CaughtUp(_) => {}
+                    // Retired while it was watched, or shown as far as turns can be counted.
+                    After::Gone | After::Done => return Closing::Over(None),
+                    After::Broken(why) => return Closing::Failed(why),
+                }
+            }
             // The store is away: what is saved is still there when it is back.
             Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
         }
@@ -133,15 +141,6 @@ async fn show(app: &App, spec: MatchSpec, socket: &mut WebSocket) -> Closing {
             return closing;
         }
     }
-}
-
-async fn show_page(tape: &mut Tape, page: &LogPage, socket: &mut WebSocket) -> Result<(), Closing> {
-    for row in &page.rows {
-        if let Some(frame) = tape.play(row).map_err(|why| Closing::Failed(why.to_string()))? {
-            send(socket, text(&Event::Frame(frame))).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Waits for a reason to look again; a reason to close, if one comes first.
@@ -179,6 +178,6 @@ async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Closing> {
     }
 }
 
-fn text(event: &Event) -> Message {
-    Message::Text(serde_json::to_string(event).expect("plain shapes always become JSON in memory").into())
+fn json(event: &Event) -> String {
+    serde_json::to_string(event).expect("plain shapes always become JSON in memory")
 }

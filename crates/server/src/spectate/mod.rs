@@ -3,12 +3,21 @@
 //! Frames are stored nowhere: a match is its seed and its log, so a frame is the log replayed up to a turn. A live viewer
 //! registers at the match's bell first and reads log *and* state afterwards, again after every ring; a bell that was never
 //! heard only costs the time until the next look. Viewers have their own cursors, so a slow one is caught up, not cut off.
+//!
+//! All replays, of pages, of details and of live viewers, share threads and readers of their own ([`replay`]): strangers can ask for
+//! more of them than there is time for, and matches, creations and readiness must not wait behind them.
 
+mod answer;
+mod checkpoints;
 mod frames;
 mod live;
+mod permits;
+mod replay;
 mod tape;
 
-pub use frames::frames_for_details;
+pub(crate) use answer::Wanted;
+pub use permits::Spectators;
+pub use replay::Replays;
 
 use crate::app::App;
 use axum::Router;

@@ -18,22 +18,31 @@ impl Tape {
         Ok(Self { machine: Machine::new(spec)? })
     }
 
+    /// A tape that goes on from here.
+    pub(super) fn from(machine: Machine) -> Self {
+        Self { machine }
+    }
+
+    /// What it has come to.
+    pub(super) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
     /// Entries played so far: the cursor of whoever watches.
     pub(super) fn version(&self) -> u32 {
         self.machine.version()
     }
 
-    /// Plays one row; the frame that it makes visible, if it makes one: the start position, or a turn.
-    pub(super) fn play(&mut self, row: &LogRow) -> Result<Option<Frame>, Broken> {
+    /// Plays one row. Whether it makes a frame visible: the start position, or a turn.
+    pub(super) fn play(&mut self, row: &LogRow) -> Result<bool, Broken> {
         let turn_before = self.machine.turns();
         self.machine.replay(row)?;
-        let is_visible = row.version == 0 || self.machine.turns() > turn_before;
-        Ok(is_visible.then(|| frame(&self.machine)))
+        Ok(row.version == 0 || self.machine.turns() > turn_before)
     }
 
-    /// Plays one row without drawing it.
-    pub(super) fn skip(&mut self, row: &LogRow) -> Result<(), Broken> {
-        self.machine.replay(row)
+    /// The frame that was made visible last.
+    pub(super) fn frame(&self) -> Frame {
+        frame(&self.machine)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A server on a free port of this machine, and the matches that it is given.
 
+use super::scribe::Scribe;
+use axum::extract::ConnectInfo;
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::life::State;
@@ -13,6 +15,7 @@ use serde_json::Value;
 use server::app::App;
 use server::clock::random_bytes;
 use server::config::Config;
+use server::gateway::auth::Bootstrap;
 use server::gateway::listener::{self, Limits};
 use server::gateway::router;
 use server::metrics::Metrics;
@@ -29,6 +32,8 @@ use tower::ServiceExt;
 /// What is waited for and has not come after this time does not come any more.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const OWNER: AccountId = AccountId(0xa);
+/// An admin's token.
+const TOKEN: &str = "an-admin-for-the-test";
 /// What the kernel keeps for a connection, in bytes; it makes a few thousand of it. Far less than any match here has to say.
 pub(crate) const SOCKET_BYTES: u32 = 4_096;
 
@@ -65,11 +70,16 @@ impl House {
     }
 
     pub(crate) async fn open_on(database: Arc<dyn Database>) -> Self {
+        Self::open_with(database, |_| {}).await
+    }
+
+    pub(crate) async fn open_with(database: Arc<dyn Database>, configure: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.allow_private_bots = true;
+        configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(config), metrics, None);
+        let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(TOKEN, OWNER)));
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
         assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::AccountIs(OWNER)));
         let address = let_in(&app);
@@ -83,9 +93,15 @@ impl House {
 
     /// A match of bots at these URLs; nobody plays it yet.
     pub(crate) async fn create(&self, urls: &[String], timeout_ms: u16) -> MatchSpec {
+        let spec = self.spec(urls, timeout_ms);
+        self.put(spec.clone()).await;
+        spec
+    }
+
+    fn spec(&self, urls: &[String], timeout_ms: u16) -> MatchSpec {
         let now = self.app.clock.now();
         let seat = |url: &String| SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: url.clone() };
-        let spec = MatchSpec {
+        MatchSpec {
             id: MatchId::new(now, random_bytes()),
             rules: Rules::for_snakes(Ruleset::Standard, Map::Standard, Settings::default(), urls.len() as u8),
             width: 11,
@@ -94,11 +110,29 @@ impl House {
             timeout_ms,
             turns_max: 5_000,
             seats: urls.iter().map(seat).collect(),
-        };
-        let create = CreateMatches { account: OWNER, idempotency: None, matches: vec![spec.clone()], now };
+        }
+    }
+
+    async fn put(&self, spec: MatchSpec) {
+        let now = self.app.clock.now();
+        let create = CreateMatches { account: OWNER, idempotency: None, matches: vec![spec], now };
         assert_eq!(self.app.store.commit(Command::CreateMatches(create)).await, Ok(Outcome::Done));
         self.app.bells.ring_queue();
-        spec
+    }
+
+    /// A finished match of so many turns: one snake walks the board's cells in a circle and eats what lies there.
+    pub(crate) async fn long_match(&self, turns: u32) -> MatchId {
+        let mut spec = self.spec(&["http://nowhere.example".to_owned()], 500);
+        // One piece of food at a time: it grows slowly, and a round is shorter than its health.
+        let settings = Settings { food_spawn_chance: 0, ..Settings::default() };
+        spec.rules = Rules::for_snakes(Ruleset::Solo, Map::Standard, settings, 1);
+        (spec.width, spec.height, spec.turns_max) = (10, 8, turns);
+        let id = spec.id;
+        self.put(spec).await;
+        let mut scribe = Scribe::take(self).await;
+        scribe.play_round(turns).await;
+        scribe.finish().await;
+        id
     }
 
     /// Waits until a match is in this state.
@@ -139,10 +173,23 @@ impl House {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
-        let request = http::Request::get(path).body(axum::body::Body::empty()).unwrap();
-        let response = router(self.app.clone()).oneshot(request).await.unwrap();
+        let response = self.ask(path, [127, 0, 0, 1]).await;
         assert_eq!(response.status(), 200, "{path}");
         serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
+    }
+
+    /// The answer to somebody at this address; its body is made as it is read.
+    pub(crate) async fn ask(&self, path: &str, address: [u8; 4]) -> http::Response<axum::body::Body> {
+        let mut request = http::Request::get(path).header("authorization", format!("Bearer {TOKEN}"));
+        request.extensions_mut().unwrap().insert(ConnectInfo(SocketAddr::from((address, 4_711))));
+        router(self.app.clone()).oneshot(request.body(axum::body::Body::empty()).unwrap()).await.unwrap()
+    }
+
+    /// The value of this sample on the page of figures; 0 where it is not there.
+    pub(crate) fn sample(&self, name: &str) -> u64 {
+        let page = self.app.metrics.page().into_text();
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0, |value| value.parse().unwrap())
     }
 }
 

@@ -7,6 +7,7 @@ mod bots;
 mod ends;
 mod house;
 mod live;
+mod replays;
 mod scribe;
 mod turns;
 mod viewer;

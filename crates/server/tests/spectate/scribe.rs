@@ -7,7 +7,7 @@ use engine::matches::archive;
 use engine::matches::entry::Class;
 use engine::matches::machine::{Heard, Machine, Next, Step};
 use engine::rows::LogRow;
-use rules::snake::Move;
+use rules::snake::{Move, Point};
 use std::time::Duration;
 
 /// Who writes.
@@ -39,6 +39,20 @@ impl<'a> Scribe<'a> {
         while self.machine.turns() < end && !self.machine.is_over() {
             self.write_next().await;
         }
+    }
+
+    /// Plays so many turns of a single snake, and saves them at once.
+    pub(crate) async fn play_round(&mut self, turns: u32) {
+        let expected_version = self.machine.version();
+        while self.machine.turns() < turns && !self.machine.is_over() {
+            let step = self.next_step();
+            self.log.push(step.row.clone());
+            self.machine.accept(step);
+        }
+        assert_eq!(self.machine.turns(), turns, "the snake lives so long");
+        let started_at = Some(self.house.app.clock.now());
+        let (id, epoch, rows) = (self.machine.spec().id, self.epoch, self.log.clone());
+        self.commit(Command::Append(Append { id, epoch, rows, expected_version, started_at })).await;
     }
 
     /// Plays to the end.
@@ -78,7 +92,11 @@ impl<'a> Scribe<'a> {
                 self.machine.delivered(notice, seats.iter().next().unwrap(), Class::Valid, 1)
             }
             Next::Ask { .. } => {
-                let mv = [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4];
+                let spec = self.machine.spec();
+                let mv = match spec.seats.len() {
+                    1 => around(self.machine.board().snakes[0].body[0], spec.width as i8, spec.height as i8),
+                    _ => [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4],
+                };
                 let heard = Heard { class: Class::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
                 self.machine.turn(vec![Some(heard); self.machine.spec().seats.len()]).unwrap()
             }
@@ -94,5 +112,16 @@ impl<'a> Scribe<'a> {
 
     async fn commit(&self, command: Command) {
         assert_eq!(self.house.app.store.commit(command).await, Ok(Outcome::Done));
+    }
+}
+
+/// The next step of a way through every cell of a board of even width, and back to its beginning.
+fn around(Point { x, y }: Point, width: i8, height: i8) -> Move {
+    match (y, x % 2) {
+        (0, _) if x > 0 => Move::Left,
+        (_, 0) if y < height - 1 => Move::Up,
+        (_, 0) => Move::Right,
+        (1, _) if x < width - 1 => Move::Right,
+        _ => Move::Down,
     }
 }

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
 /// The normal end of a socket.
@@ -37,6 +37,15 @@ impl Viewer {
         let url = format!("ws://{}/api/games/{id}/events", house.address);
         let (socket, _) = client_async(url, stream).await.unwrap();
         Self { socket, frames: Vec::new() }
+    }
+
+    /// The status with which a viewer is refused.
+    pub(crate) async fn refused(house: &House, id: MatchId) -> u16 {
+        let stream = TcpStream::connect(house.address).await.unwrap();
+        match client_async(format!("ws://{}/api/games/{id}/events", house.address), stream).await {
+            Err(Error::Http(answer)) => answer.status().as_u16(),
+            other => panic!("not refused: {other:?}"),
+        }
     }
 
     /// Reads until this turn was shown.

@@ -20,22 +20,32 @@ use super::problem::ApiResult;
 use super::shed;
 use crate::address_key::AddressKey;
 use crate::app::App;
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use engine::rows::Role;
 use route::RouteClass;
+use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 /// Stands in the extensions of a request that was let in: the address of its client, if it has one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Client(pub(super) Option<IpAddr>);
+pub(crate) struct Client(pub(in crate::gateway) Option<IpAddr>);
 
 impl Client {
     /// What the address counts as, for the rate limiter and for everything else that counts clients by address.
-    pub(super) fn address_key(self) -> Option<AddressKey> {
+    pub(crate) fn address_key(self) -> Option<AddressKey> {
         self.0.map(AddressKey::of)
+    }
+}
+
+/// A request that came past admission has no address, like one that came over no connection.
+impl<S: Sync> FromRequestParts<S> for Client {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(parts.extensions.get().copied().unwrap_or(Self(None)))
     }
 }
 

@@ -2,13 +2,16 @@
 
 use super::view;
 use crate::app::App;
+use crate::gateway::Client;
 use crate::gateway::auth::{Caller, Guest};
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, link_to_next, query_id};
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::problem::{ApiError, ApiResult};
+use crate::spectate::Wanted;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::limits::{PAGE_DEFAULT, STATUS_IDS_MAX};
 use engine::rows::Role;
@@ -64,11 +67,12 @@ fn whose(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
 pub(super) async fn game_details(
     State(app): State<App>,
     Guest(_): Guest,
+    client: Client,
     Id(id): Id<MatchId>,
-) -> ApiResult<Answer<GameDetails>> {
-    let row = app.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::Missing(Thing::Game))?;
-    let frames = crate::spectate::frames_for_details(&app, &row).await?;
-    Ok(Answer(view::details(&row, frames)))
+) -> ApiResult<Response> {
+    let wanted = Wanted::new(app, client.address_key())?;
+    let row = wanted.find(id).await?;
+    wanted.answer(&row, 0..u32::MAX, &view::details(&row)).await
 }
 
 /// Where many games are

@@ -6,7 +6,6 @@ use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
 use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, SettingsView};
 use wire::time::Timestamp;
-use wire::viewer::Frame;
 
 /// A game as lists show it.
 pub(super) fn summary(row: &MatchRow) -> GameSummary {
@@ -36,8 +35,8 @@ fn snake(row: &MatchRow, seat: usize) -> GameSnake {
     }
 }
 
-/// Everything about a game.
-pub(super) fn details(row: &MatchRow, frames: Vec<Frame>) -> GameDetails {
+/// Everything about a game, but for its frames.
+pub(super) fn details(row: &MatchRow) -> GameDetails {
     let (spec, status, settings) = (&row.spec, &row.status, &row.spec.rules.settings);
     GameDetails {
         summary: summary(row),
@@ -57,7 +56,7 @@ pub(super) fn details(row: &MatchRow, frames: Vec<Frame>) -> GameDetails {
         failure: status.failure.clone(),
         attempts: status.attempts_charged,
         node: status.node.clone(),
-        frames,
+        frames: Vec::new(),
     }
 }
 

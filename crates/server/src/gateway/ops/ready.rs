@@ -54,7 +54,7 @@ async fn ask_store(app: &App) -> Answer {
                     server one to write and store.connections to read",
         );
     }
-    match timeout(PROBE_WAIT, app.store.read(|reader| reader.probe())).await {
+    match timeout(PROBE_WAIT, app.probe_reader.read(|reader| reader.probe())).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
             tracing::debug!(%error, "not ready: the store refuses");

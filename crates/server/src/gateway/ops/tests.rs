@@ -273,6 +273,27 @@ async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_no
     check(Serves::Limiter, 200, &[]).await;
 }
 
+/// What strangers can fill must not tell a balancer that nothing can be saved.
+#[tokio::test]
+async fn a_server_whose_readers_are_all_taken_is_ready() {
+    let house = house().await;
+    house.serve_tables().await;
+    let (let_go, gate) = std::sync::mpsc::channel::<()>();
+    let gate = Arc::new(std::sync::Mutex::new(gate));
+    let reads = (0..8).map(|_| {
+        let (app, gate) = (house.app.clone(), gate.clone());
+        tokio::spawn(async move { app.store.read(move |_| Ok(gate.lock().unwrap().recv().is_err())).await })
+    });
+    let reads: Vec<_> = reads.collect();
+    tokio::task::yield_now().await;
+    ready(&house, 200, &[]).await;
+    assert!(reads.iter().all(|read| !read.is_finished()));
+    drop(let_go);
+    for read in reads {
+        assert_eq!(read.await.unwrap(), Ok(true));
+    }
+}
+
 #[tokio::test]
 async fn a_flood_of_questions_is_one_question_to_the_store() {
     let house = house().await;

@@ -1,0 +1,30 @@
+//! What answers cost: replays of matches for viewers, and large answers that are under way.
+
+use super::kinds::{Counter, Gauge, Histogram};
+use super::table::figures;
+use super::text::{Exposed, Page};
+use ::store::Observer;
+use std::time::Duration;
+
+figures! {
+    pub AnswerFigures;
+    bytes: Gauge = "gauntlet_http_answer_bytes", "Bytes that large answers under way count for, of http.answer_bytes_max.";
+    refused: Counter = "gauntlet_http_answers_refused_total", "Large answers that were refused because too many bytes of others were under way.";
+    replay_wait: Histogram = "gauntlet_replay_wait_seconds", "Time that a slice of a replay waited for its turn, in seconds.";
+    replay_slice: Histogram = "gauntlet_replay_slice_seconds", "Time that a slice of a replay took, reading its log included, in seconds.";
+    replay_slices_failed: Counter = "gauntlet_replay_slices_failed_total", "Slices of replays that failed.";
+    replay_entries: Counter = "gauntlet_replay_entries_total", "Entries of logs that were replayed.";
+    replay_cache_bytes: Gauge = "gauntlet_replay_cache_bytes", "States of matches in memory to replay from, in bytes.";
+    replay_cache_evictions: Counter = "gauntlet_replay_cache_evictions_total", "Matches whose states left memory for others.";
+}
+
+/// What the readers of replays tell.
+impl Observer for AnswerFigures {
+    fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
+
+    /// Whoever reads here had its turn already: what it waited for is told by [`AnswerFigures::replay_wait`].
+    fn read(&self, _: Duration, took: Duration, is_ok: bool) {
+        self.replay_slice.observe(took);
+        self.replay_slices_failed.add(u64::from(!is_ok));
+    }
+}

@@ -1,0 +1,134 @@
+//! Frames as the body of an answer: a JSON object whose last member is the list of frames, made as the client takes it. Whatever the
+//! length of the match, an answer holds one piece of it.
+
+use super::replay::{After, Replay};
+use crate::address_key::AddressKey;
+use crate::app::App;
+use crate::gateway::answers::{Reservation, Uncounted};
+use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use axum::Extension;
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use engine::ids::MatchId;
+use engine::limits::REPLAY_ANSWER_BYTES;
+use engine::rows::MatchRow;
+use futures_util::stream::try_unfold;
+use serde::Serialize;
+use std::ops::Range;
+use store::StoreError;
+use wire::viewer::Frame;
+
+/// What an object with an empty list of frames at its end ends with.
+const END: &str = "]}";
+
+/// Somebody who wants frames, and the room for the answer.
+pub(crate) struct Wanted {
+    app: App,
+    address: Option<AddressKey>,
+    reservation: Reservation,
+}
+
+/// An answer on its way.
+struct Frames {
+    replay: Option<Replay>,
+    /// What goes before the next frame.
+    before: Vec<u8>,
+    id: MatchId,
+    _reservation: Reservation,
+}
+
+impl Wanted {
+    /// Takes the room before anything is read or replayed.
+    ///
+    /// # Errors
+    /// When there is none, for all or for this address.
+    pub(crate) fn new(app: App, address: Option<AddressKey>) -> ApiResult<Self> {
+        let reservation = app.answers.reserve(address, REPLAY_ANSWER_BYTES)?;
+        Ok(Self { app, address, reservation })
+    }
+
+    /// The match that they are of.
+    pub(crate) async fn find(&self, id: MatchId) -> ApiResult<MatchRow> {
+        let found = self.app.replays.read(self.address, move |reader| reader.match_by_id(id)).await?;
+        found.ok_or(ApiError::Missing(Thing::Game))
+    }
+
+    /// The answer: `head`, which ends with an empty list, with the frames of these turns in it. What goes wrong before the first of
+    /// them is a refusal; later, the answer breaks off.
+    pub(crate) async fn answer(self, row: &MatchRow, turns: Range<u32>, head: &impl Serialize) -> ApiResult<Response> {
+        let mut before = serde_json::to_vec(head).expect("plain shapes always become JSON in memory");
+        debug_assert!(before.ends_with(format!("[{END}").as_bytes()), "the frames stand last");
+        before.truncate(before.len() - END.len());
+        let id = row.spec.id;
+        let turns = turns.start..turns.end.min(frames_of(row));
+        let replay = match turns.is_empty() {
+            true => None,
+            false => {
+                let begun = self.app.replays.begin(self.address, row.spec.clone(), turns, encode);
+                Some(begun.map_err(|why| corrupt(id, &why.to_string()))?)
+            }
+        };
+        let mut frames = Frames { replay, before, id, _reservation: self.reservation };
+        let first = frames.piece().await?;
+        let body = Body::from_stream(try_unfold((Some(first), frames), next));
+        Ok(([(header::CONTENT_TYPE, "application/json")], Extension(Uncounted), body).into_response())
+    }
+}
+
+async fn next(
+    (ready, mut frames): (Option<Bytes>, Frames),
+) -> Result<Option<(Bytes, (Option<Bytes>, Frames))>, StoreError> {
+    if let Some(piece) = ready {
+        return Ok(Some((piece, (None, frames))));
+    }
+    if frames.replay.is_none() {
+        return Ok(None);
+    }
+    match frames.piece().await {
+        Ok(piece) => Ok(Some((piece, (None, frames)))),
+        Err(error) => {
+            tracing::warn!(match.id = %frames.id, %error, "an answer with frames breaks off");
+            Err(error)
+        }
+    }
+}
+
+impl Frames {
+    /// The next piece, which is not empty. No replay is left after the last one.
+    async fn piece(&mut self) -> Result<Bytes, StoreError> {
+        let mut piece = std::mem::take(&mut self.before);
+        while let Some(replay) = &self.replay {
+            let slice = replay.next().await?;
+            let has_frames = !slice.frames.is_empty();
+            for frame in slice.frames {
+                if !piece.ends_with(b"[") {
+                    piece.push(b',');
+                }
+                piece.extend_from_slice(frame.as_bytes());
+            }
+            match slice.after {
+                After::More if has_frames => return Ok(piece.into()),
+                After::More => {}
+                After::Done | After::CaughtUp(_) => self.replay = None,
+                After::Gone => return Err(corrupt(self.id, "it was retired while its frames were read")),
+                After::Broken(why) => return Err(corrupt(self.id, &why)),
+            }
+        }
+        piece.extend_from_slice(END.as_bytes());
+        Ok(piece.into())
+    }
+}
+
+/// Frames that there are: the start, and one for each turn.
+pub(super) fn frames_of(row: &MatchRow) -> u32 {
+    if row.status.version == 0 { 0 } else { row.status.turns + 1 }
+}
+
+fn encode(frame: Frame) -> String {
+    serde_json::to_string(&frame).expect("plain shapes always become JSON in memory")
+}
+
+fn corrupt(id: MatchId, why: &str) -> StoreError {
+    StoreError::Corrupt { why: format!("match {id}: {why}") }
+}

@@ -1,0 +1,181 @@
+//! States of matches in memory, one every so many turns, so that a late turn is not replayed from the first. They are never stored:
+//! each is what its match's log leads to, and a log only grows.
+
+use crate::metrics::AnswerFigures;
+use engine::ids::MatchId;
+use engine::limits::REPLAY_CHECKPOINT_TURNS;
+use engine::matches::machine::Machine;
+use engine::matches::spec::SeatSpec;
+use std::collections::{BTreeMap, HashMap};
+use std::mem::size_of;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The states of many matches, within a number of bytes: those of the match that nobody asked for longest leave first.
+pub(super) struct Checkpoints {
+    bytes_max: usize,
+    kept: Mutex<Kept>,
+    figures: Arc<AnswerFigures>,
+}
+
+#[derive(Default)]
+struct Kept {
+    matches: HashMap<MatchId, States>,
+    /// The matches by when they were last used.
+    by_use: BTreeMap<u64, MatchId>,
+    uses: u64,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct States {
+    /// By turns played.
+    by_turn: BTreeMap<u32, Arc<Machine>>,
+    bytes: usize,
+    last_use: u64,
+}
+
+impl Checkpoints {
+    pub(super) fn new(bytes_max: usize, figures: Arc<AnswerFigures>) -> Self {
+        Self { bytes_max, kept: Mutex::default(), figures }
+    }
+
+    /// The last state of a match before this turn.
+    pub(super) fn before(&self, id: MatchId, turn: u32) -> Option<Arc<Machine>> {
+        let mut kept = self.kept();
+        kept.touch(id);
+        let (_, machine) = kept.matches.get(&id)?.by_turn.range(..turn).next_back()?;
+        Some(machine.clone())
+    }
+
+    /// Keeps this state, which a turn has just led to, if it is one of those that are kept: the state just before every page.
+    pub(super) fn offer(&self, machine: &Machine) {
+        let (id, turn) = (machine.spec().id, machine.turns());
+        if !(turn + 1).is_multiple_of(REPLAY_CHECKPOINT_TURNS) || self.has(id, turn) {
+            return;
+        }
+        let (machine, bytes) = (Arc::new(machine.clone()), weight(machine));
+        let mut kept = self.kept();
+        kept.put(id, turn, machine, bytes);
+        while kept.bytes > self.bytes_max && kept.evict() {
+            self.figures.replay_cache_evictions.inc();
+        }
+        self.figures.replay_cache_bytes.set(kept.bytes as u64);
+    }
+
+    fn has(&self, id: MatchId, turn: u32) -> bool {
+        self.kept().matches.get(&id).is_some_and(|states| states.by_turn.contains_key(&turn))
+    }
+
+    /// Whole even if a holder of the lock panicked: nothing between two updates can.
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn touch(&mut self, id: MatchId) {
+        if let Some(states) = self.matches.get_mut(&id) {
+            self.by_use.remove(&states.last_use);
+            self.uses += 1;
+            states.last_use = self.uses;
+            self.by_use.insert(self.uses, id);
+        }
+    }
+
+    fn put(&mut self, id: MatchId, turn: u32, machine: Arc<Machine>, bytes: usize) {
+        let states = self.matches.entry(id).or_default();
+        if states.by_turn.insert(turn, machine).is_none() {
+            states.bytes += bytes;
+            self.bytes += bytes;
+        }
+        self.touch(id);
+    }
+
+    /// Lets the states of the match go that was not used for longest; whether there was one.
+    fn evict(&mut self) -> bool {
+        let states = self.by_use.pop_first().and_then(|(_, id)| self.matches.remove(&id));
+        self.bytes -= states.as_ref().map_or(0, |states| states.bytes);
+        states.is_some()
+    }
+}
+
+/// About what a state takes, in bytes.
+fn weight(machine: &Machine) -> usize {
+    let (spec, board) = (machine.spec(), machine.board());
+    let seat = |seat: &SeatSpec| size_of::<SeatSpec>() + seat.name.len() + seat.url.len();
+    let seats: usize = spec.seats.iter().map(seat).sum();
+    let points: usize = board.snakes.iter().map(|snake| snake.body.capacity()).sum();
+    let points = points + board.food.capacity() + board.hazards.capacity();
+    let faces: usize = machine.faces().iter().map(|face| face.color.len() + face.head.len() + face.tail.len()).sum();
+    let last: usize = (0..spec.seats.len()).filter_map(|at| machine.last(at)).map(|last| last.shout.len()).sum();
+    // Each seat has a snake, a face and a last move; the rest is bookkeeping.
+    const OF_SEAT: usize = 256;
+    size_of::<Machine>() + seats + spec.seats.len() * OF_SEAT + 2 * points + faces + last + OF_SEAT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::ids::BotId;
+    use engine::matches::entry::{Class, Notice};
+    use engine::matches::spec::MatchSpec;
+    use rules::chance::Seed;
+    use rules::snake::{Map, Rules, Ruleset, Settings};
+
+    /// A match that has come to this turn.
+    fn at(id: u128, turn: u32) -> Machine {
+        let mut machine = Machine::new(MatchSpec {
+            id: MatchId(id),
+            rules: Rules::for_snakes(Ruleset::Solo, Map::Standard, Settings::default(), 1),
+            width: 25,
+            height: 25,
+            seed: Seed(7),
+            timeout_ms: 500,
+            turns_max: 5_000,
+            seats: vec![SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: "http://nowhere.example".to_owned() }],
+        })
+        .unwrap();
+        machine.accept(machine.opened(Vec::new()));
+        machine.accept(machine.delivered(Notice::Start, 0, Class::Valid, 1));
+        while machine.turns() < turn {
+            machine.accept(machine.turn(Vec::new()).unwrap());
+        }
+        machine
+    }
+
+    fn found(checkpoints: &Checkpoints, id: u128, turn: u32) -> Option<u32> {
+        checkpoints.before(MatchId(id), turn).map(|machine| machine.turns())
+    }
+
+    #[test]
+    fn only_states_just_before_a_page_are_kept() {
+        let figures = Arc::<AnswerFigures>::default();
+        let checkpoints = Checkpoints::new(1 << 20, figures.clone());
+        for turn in [0, 1, 5] {
+            checkpoints.offer(&at(1, turn));
+        }
+        assert_eq!((found(&checkpoints, 1, u32::MAX), figures.replay_cache_bytes.get()), (None, 0));
+    }
+
+    #[test]
+    fn the_match_that_nobody_asked_for_longest_leaves_first() {
+        let figures = Arc::<AnswerFigures>::default();
+        let machine = Arc::new(at(1, 3));
+        let bytes = weight(&machine);
+        let mut kept = Kept::default();
+        for (id, turn) in [(1, 99), (1, 199), (2, 99), (3, 99)] {
+            kept.put(MatchId(id), turn, machine.clone(), bytes);
+        }
+        kept.put(MatchId(1), 99, machine, bytes);
+        assert_eq!(kept.bytes, 4 * bytes, "what is there already is not counted twice");
+        kept.touch(MatchId(2));
+        let checkpoints = Checkpoints { bytes_max: 2 * bytes, kept: Mutex::new(kept), figures };
+        assert!(checkpoints.kept().evict());
+        assert_eq!(checkpoints.kept().bytes, 3 * bytes, "the third left");
+        assert!(checkpoints.kept().evict());
+        let left: Vec<u128> = checkpoints.kept().by_use.values().map(|id| id.0).collect();
+        assert_eq!((left, checkpoints.kept().bytes), (vec![2], bytes));
+        assert!(checkpoints.kept().evict() && !checkpoints.kept().evict());
+        assert_eq!(checkpoints.kept().bytes, 0);
+    }
+}

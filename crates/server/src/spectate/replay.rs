@@ -1,0 +1,240 @@
+//! Replays: a match's log played back for one viewer, slice by slice, on threads and readers of their own. Whoever plays matches,
+//! creates them or asks whether the server is ready does not wait behind them, and among viewers each client address has its turn.
+//!
+//! Knows neither HTTP nor what becomes of the frames.
+
+use super::checkpoints::Checkpoints;
+use super::tape::Tape;
+use crate::address_key::AddressKey;
+use crate::config::Config;
+use crate::fair::FairPermits;
+use crate::metrics::{AnswerFigures, Metrics};
+use engine::limits::{REPLAY_CHUNK_BYTES, REPLAY_LOG_BYTES_MAX, REPLAY_SLICE_ENTRIES};
+use engine::matches::life::State;
+use engine::matches::machine::Broken;
+use engine::matches::spec::MatchSpec;
+use engine::rows::{LogPage, LogRow};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use store::{Reader, ReaderPool, Store, StoreError};
+use wire::viewer::Frame;
+
+/// What all replays of one process share.
+pub struct Replays {
+    readers: ReaderPool,
+    /// As many as there are readers, in turn by address.
+    permits: Arc<FairPermits<Option<AddressKey>>>,
+    checkpoints: Arc<Checkpoints>,
+    figures: Arc<AnswerFigures>,
+}
+
+/// One viewer's replay.
+pub(super) struct Replay {
+    replays: Arc<Replays>,
+    address: Option<AddressKey>,
+    cursor: Arc<Mutex<Cursor>>,
+}
+
+/// How far one viewer has come.
+struct Cursor {
+    tape: Tape,
+    /// The frames that are wanted.
+    turns: Range<u32>,
+    /// How a frame is written.
+    encode: fn(Frame) -> String,
+    /// Entries that were read and not played yet.
+    rows: VecDeque<LogRow>,
+    /// How long the log was when it was read last, and the match's state.
+    version: u32,
+    state: State,
+}
+
+/// What one slice of a replay came to.
+pub(super) struct Slice {
+    /// Wanted frames, in order; perhaps none yet.
+    pub(super) frames: Vec<String>,
+    pub(super) after: After,
+}
+
+/// What comes after a slice.
+pub(super) enum After {
+    /// Another slice.
+    More,
+    /// Nothing: every wanted frame was shown.
+    Done,
+    /// Nothing yet, or nothing ever if the match has ended: the whole log was played, and this was the match's state.
+    CaughtUp(State),
+    /// The match was retired meanwhile.
+    Gone,
+    /// The log does not replay.
+    Broken(String),
+}
+
+impl Replays {
+    /// # Panics
+    /// When a process that begins is given no threads.
+    pub(crate) fn new(store: &Store, config: &Config, metrics: &Metrics) -> Arc<Self> {
+        let (threads, figures) = (config.replays_threads.max(1), metrics.answers().clone());
+        let readers = store.readers_apart(threads, figures.clone()).expect("a process that begins finds threads");
+        let checkpoints = Arc::new(Checkpoints::new(config.replays_cache_bytes, figures.clone()));
+        Arc::new(Self { readers, permits: FairPermits::new(threads), checkpoints, figures })
+    }
+
+    /// Reads for a viewer at this address, when it is its turn.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        address: Option<AddressKey>,
+        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let asked = Instant::now();
+        let permit = self.permits.acquire(address).await;
+        self.figures.replay_wait.observe(asked.elapsed());
+        // The permit goes with the work: a viewer that leaves does not stop it.
+        self.readers
+            .read(move |reader| {
+                let _permit = permit;
+                query(reader)
+            })
+            .await
+    }
+
+    /// Begins to replay these turns of a match.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        address: Option<AddressKey>,
+        spec: MatchSpec,
+        turns: Range<u32>,
+        encode: fn(Frame) -> String,
+    ) -> Result<Replay, Broken> {
+        let (tape, rows) = (Tape::new(spec)?, VecDeque::new());
+        let cursor = Cursor { tape, turns, encode, rows, version: 0, state: State::Waiting };
+        Ok(Replay { replays: self.clone(), address, cursor: Arc::new(Mutex::new(cursor)) })
+    }
+}
+
+impl Replay {
+    /// The next slice.
+    ///
+    /// # Errors
+    /// When the store does not answer: nothing was played, and the same may be tried again.
+    pub(super) async fn next(&self) -> Result<Slice, StoreError> {
+        let (cursor, replays) = (self.cursor.clone(), self.replays.clone());
+        let slice = move |reader: &mut dyn Reader| {
+            let mut cursor = cursor.lock().unwrap_or_else(PoisonError::into_inner);
+            cursor.slice(reader, &replays)
+        };
+        self.replays.read(self.address, slice).await
+    }
+}
+
+impl Cursor {
+    fn slice(&mut self, reader: &mut dyn Reader, replays: &Replays) -> Result<Slice, StoreError> {
+        self.seek(&replays.checkpoints);
+        if self.rows.is_empty() {
+            let id = self.tape.machine().spec().id;
+            let Some(page) = reader.log(id, self.tape.version(), REPLAY_SLICE_ENTRIES)? else {
+                return Ok(Slice { frames: Vec::new(), after: After::Gone });
+            };
+            self.take(page);
+        }
+        let mut frames = Vec::new();
+        let after = self.play(replays, &mut frames).unwrap_or_else(|why| Some(After::Broken(why.to_string())));
+        let caught_up = || match self.rows.is_empty() && self.tape.version() >= self.version {
+            true => After::CaughtUp(self.state),
+            false => After::More,
+        };
+        Ok(Slice { frames, after: after.unwrap_or_else(caught_up) })
+    }
+
+    /// Goes on from a state in memory if one is nearer to the first wanted turn.
+    fn seek(&mut self, checkpoints: &Checkpoints) {
+        let machine = self.tape.machine();
+        if machine.turns() + 1 < self.turns.start
+            && let Some(nearer) = checkpoints.before(machine.spec().id, self.turns.start)
+            && nearer.turns() > machine.turns()
+        {
+            self.tape = Tape::from((*nearer).clone());
+            self.rows.clear();
+        }
+    }
+
+    /// Keeps as many entries as may be; the others are read again.
+    fn take(&mut self, page: LogPage) {
+        (self.version, self.state) = (page.version, page.state);
+        let mut bytes = 0;
+        let fits = |row: &LogRow| {
+            bytes += row.bytes.len();
+            bytes == row.bytes.len() || bytes <= REPLAY_LOG_BYTES_MAX
+        };
+        self.rows = page.rows.into_iter().take_while(fits).collect();
+    }
+
+    /// Plays what is there, until enough frames were made. What follows, if it is known already.
+    fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<After>, Broken> {
+        let mut bytes = 0;
+        while bytes < REPLAY_CHUNK_BYTES
+            && let Some(row) = self.rows.pop_front()
+        {
+            let is_visible = self.tape.play(&row)?;
+            replays.figures.replay_entries.inc();
+            let turn = self.tape.machine().turns();
+            if !is_visible {
+                continue;
+            }
+            replays.checkpoints.offer(self.tape.machine());
+            if self.turns.contains(&turn) {
+                let frame = (self.encode)(self.tape.frame());
+                bytes += frame.len();
+                frames.push(frame);
+            }
+            if turn.saturating_add(1) >= self.turns.end {
+                return Ok(Some(After::Done));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::future::join_all;
+    use std::sync::mpsc;
+    use store::StoreConfig;
+    use store::memory::MemoryDatabase;
+    use tokio::task::yield_now;
+
+    /// Replays that take all their threads, of one address, hold up no other read of the store; and the next thread goes to another
+    /// address, however many of the first wait.
+    #[tokio::test]
+    async fn replays_wait_for_each_other_alone_and_in_turn() {
+        let (metrics, mut config) = (Arc::new(Metrics::default()), Config::default());
+        config.replays_threads = 1;
+        let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+        let replays = Replays::new(&store, &config, &metrics);
+        let address = |last: u8| Some(AddressKey::of([192, 0, 2, last].into()));
+        let (let_go, gate) = mpsc::channel::<()>();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let first = tokio::spawn({
+            let replays = replays.clone();
+            async move { replays.read(address(1), move |_| Ok(gate.recv().is_err())).await }
+        });
+        let mut waiting = Vec::new();
+        for last in [1, 1, 1, 1, 2] {
+            yield_now().await;
+            let (replays, order) = (replays.clone(), order.clone());
+            waiting.push(tokio::spawn(async move {
+                replays.read(address(last), move |_| Ok(order.lock().unwrap().push(last))).await
+            }));
+        }
+        yield_now().await;
+        assert_eq!(store.read(|reader| reader.probe()).await, Ok(()));
+        assert!(!first.is_finished() && order.lock().unwrap().is_empty());
+        drop(let_go);
+        assert_eq!(first.await.unwrap(), Ok(true));
+        join_all(waiting).await.into_iter().for_each(|read| assert_eq!(read.unwrap(), Ok(())));
+        assert_eq!(*order.lock().unwrap(), [1, 2, 1, 1, 1]);
+    }
+}
