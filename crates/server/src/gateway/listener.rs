@@ -8,6 +8,7 @@ mod held;
 pub mod park;
 mod place;
 mod pulse;
+mod reading;
 mod seats;
 mod stream;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use crate::metrics::Metrics;
 use crate::sockets::Sockets;
 use bytes::Bytes;
 pub use held::Line;
+pub use reading::ReadingLimits;
 pub use seats::Seat;
 pub(in crate::gateway) use seats::Seats;
 
@@ -57,6 +59,8 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// Time without a byte between requests, or while an answer is not taken.
     pub idle_timeout: Duration,
+    /// How slowly an answer may be taken.
+    pub reading: ReadingLimits,
     /// Connections at the same time, upgraded ones included.
     pub connections_max: usize,
     /// Time that requests under way get once the signal to leave has come.
@@ -71,6 +75,10 @@ impl Limits {
             header_timeout: config.http_header_timeout,
             body_timeout: config.http_body_timeout,
             idle_timeout: config.http_idle_timeout,
+            reading: ReadingLimits {
+                stall_max: config.http_answer_stall,
+                bytes_per_s_min: config.http_answer_rate_min,
+            },
             connections_max: config.client_sockets_max(),
             drain_max,
         }
@@ -327,7 +335,7 @@ impl<A: Answer> House<A> {
 
     /// Requests and answers until one side has had enough, or a request is to be parked.
     async fn converse(&self, line: Line, client: SocketAddr) -> Result<(Line, Box<Ticket>), End> {
-        let shared = Arc::new(Shared::new(Instant::now()));
+        let shared = Arc::new(Shared::new(Instant::now(), self.limits.reading));
         let noting = &*shared;
         let handler = service_fn(move |request: Request<Incoming>| {
             noting.pulse.asked();

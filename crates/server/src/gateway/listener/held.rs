@@ -227,11 +227,14 @@ impl Holding<'_> {
     /// Writes all of this, as long as the client takes some of it now and then.
     async fn write(&mut self, bytes: Vec<u8>) -> Result<(), End> {
         let mut sent = 0;
+        let mut last = None;
         while sent < bytes.len() {
             match self.line.stream.try_write(&bytes[sent..]) {
                 Ok(written) => sent += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let due = Instant::now() + self.terms.limits.idle_timeout;
+                    let (now, limits) = (Instant::now(), self.terms.limits);
+                    let last = *last.get_or_insert_with(|| now + limits.reading.longest(bytes.len() - sent));
+                    let due = last.min(now + limits.idle_timeout);
                     match self.next(due, Stage::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
                         // Whether it can, trying will tell.
                         Event::Come(_) => {}

@@ -4,6 +4,7 @@
 use super::head;
 use super::park::{Guest, Park, Persistence};
 use super::pulse::Pulse;
+use super::reading::{Reading, ReadingLimits};
 use crate::metrics::ByStatus;
 use http::{Response, StatusCode};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -41,14 +42,16 @@ const READY: u8 = 2;
 /// Shared by the stream, the handler and the watch of one connection. They are one task, and take turns.
 pub(super) struct Shared {
     pub(super) pulse: Pulse,
+    pub(super) reading: Reading,
     state: AtomicU8,
     ticket: Mutex<Option<Box<Ticket>>>,
 }
 
 impl Shared {
     /// The first byte has come.
-    pub(super) fn new(now: Instant) -> Self {
-        Self { pulse: Pulse::new(now), state: AtomicU8::new(EMPTY), ticket: Mutex::default() }
+    pub(super) fn new(now: Instant, limits: ReadingLimits) -> Self {
+        let (pulse, reading) = (Pulse::new(now), Reading::new(limits, now));
+        Self { pulse, reading, state: AtomicU8::new(EMPTY), ticket: Mutex::default() }
     }
 
     /// Parks this request.

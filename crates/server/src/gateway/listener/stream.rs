@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
 /// A socket whose bytes are felt in the pulse.
 pub(super) struct Tracked {
@@ -38,8 +38,14 @@ impl Tracked {
     fn felt(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &wrote {
             Poll::Ready(Ok(0) | Err(_)) => {}
-            Poll::Ready(Ok(_)) => self.shared.pulse.wrote(Sent::Some),
-            Poll::Pending => self.shared.pulse.wrote(Sent::Nothing),
+            Poll::Ready(Ok(bytes)) => {
+                self.shared.pulse.wrote(Sent::Some);
+                self.shared.reading.took(*bytes, Instant::now);
+            }
+            Poll::Pending => {
+                self.shared.pulse.wrote(Sent::Nothing);
+                self.shared.reading.blocked(Instant::now);
+            }
         }
         wrote
     }

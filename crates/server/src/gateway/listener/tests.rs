@@ -30,8 +30,15 @@ struct Open {
     served: JoinHandle<()>,
 }
 
-const PATIENT: Limits =
-    Limits { header_timeout: NEVER, body_timeout: NEVER, idle_timeout: NEVER, connections_max: 8, drain_max: NEVER };
+const PATIENT: Limits = Limits {
+    header_timeout: NEVER,
+    body_timeout: NEVER,
+    idle_timeout: NEVER,
+    reading: LEISURELY,
+    connections_max: 8,
+    drain_max: NEVER,
+};
+const LEISURELY: ReadingLimits = ReadingLimits { stall_max: NEVER, bytes_per_s_min: 1 };
 
 fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
     let slow = move || async move {
@@ -234,6 +241,32 @@ async fn a_client_that_does_not_take_its_answer_is_put_out() {
     }
     let heard = rest(client).await;
     assert!(heard.starts_with("HTTP/1.1 200") && heard.len() < BIG_BYTES);
+}
+
+/// Bytes that go now and then are no silence; so little at a time is no reading either.
+#[tokio::test]
+async fn a_client_that_takes_its_answer_drop_by_drop_is_put_out() {
+    let limits = ReadingLimits { stall_max: SOON, bytes_per_s_min: u32::MAX };
+    let house = Open::new(Limits { reading: limits, ..PATIENT }).await;
+    let mut client = house.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let mut taken = [0; 4_096];
+    while house.sample("gauntlet_http_timeouts_total ") != "1" {
+        client.read_exact(&mut taken).await.unwrap();
+        sleep(SOON / 10).await;
+    }
+    let heard = rest(client).await;
+    assert!(heard.len() < BIG_BYTES);
+}
+
+#[tokio::test]
+async fn a_client_that_takes_its_answer_slowly_but_surely_gets_it_whole() {
+    let limits = ReadingLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1 };
+    let house = Open::new(Limits { reading: limits, ..PATIENT }).await;
+    let client = house.send("GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    sleep(SOON).await;
+    let heard = rest(client).await;
+    assert!(heard.len() > BIG_BYTES);
+    assert_eq!(house.sample("gauntlet_http_timeouts_total "), "0");
 }
 
 #[tokio::test]

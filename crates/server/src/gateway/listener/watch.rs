@@ -60,6 +60,7 @@ impl Watch {
     fn poll_times(&mut self, context: &mut Context<'_>, mut wakes_us: bool) -> Poll<()> {
         loop {
             let due = self.shared.pulse.due(self.limits.header_timeout, self.limits.idle_timeout, Instant::now);
+            let due = due.into_iter().chain(self.shared.reading.due()).min();
             // A later alarm needs no new setting: it is looked at when it rings.
             if let Some(due) = due.filter(|due| *due < self.alarm.deadline()) {
                 self.alarm.as_mut().reset(due);

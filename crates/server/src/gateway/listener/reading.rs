@@ -1,0 +1,148 @@
+//! How a client reads its answers. Who does not read, or drop by drop, keeps in memory what is being sent; so the time in
+//! which the connection takes nothing more is added up, and each byte that it takes afterwards makes up for a little of it.
+//!
+//! What the server itself takes long for counts for nothing here, nor does a burst that went before.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Of one connection. Its stream and its watch are one task, and take turns.
+#[derive(Debug)]
+pub(super) struct Reading {
+    limits: ReadingLimits,
+    begun: Instant,
+    /// Since when nothing is taken, in nanoseconds from `begun`; 0 while it is not so.
+    blocked_since: AtomicU64,
+    /// For how long nothing was taken before and has not been made up for, in nanoseconds.
+    debt: AtomicU64,
+}
+
+/// What a client may do.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadingLimits {
+    /// For how long it may take nothing.
+    pub stall_max: Duration,
+    /// How many bytes make up for a second of that.
+    pub bytes_per_s_min: u32,
+}
+
+impl ReadingLimits {
+    /// How long so many bytes may take altogether, once the client has begun to keep them waiting.
+    pub(super) fn longest(&self, bytes: usize) -> Duration {
+        self.stall_max + Duration::from_nanos(self.nanos(bytes))
+    }
+
+    /// The time that so many bytes may take.
+    fn nanos(&self, bytes: usize) -> u64 {
+        (bytes as u64).saturating_mul(1_000_000_000) / u64::from(self.bytes_per_s_min.max(1))
+    }
+}
+
+impl Reading {
+    pub(super) fn new(limits: ReadingLimits, begun: Instant) -> Self {
+        Self { limits, begun, blocked_since: AtomicU64::new(0), debt: AtomicU64::new(0) }
+    }
+
+    /// The client takes nothing now.
+    pub(super) fn blocked(&self, now: impl FnOnce() -> Instant) {
+        if self.blocked_since.load(Relaxed) == 0 {
+            self.blocked_since.store(self.at(now()), Relaxed);
+        }
+    }
+
+    /// The client took so many bytes. A client that never kept anybody waiting costs no look at the clock.
+    pub(super) fn took(&self, bytes: usize, now: impl FnOnce() -> Instant) {
+        let (since, mut debt) = (self.blocked_since.load(Relaxed), self.debt.load(Relaxed));
+        if since > 0 {
+            debt += self.at(now()).saturating_sub(since);
+            self.blocked_since.store(0, Relaxed);
+        }
+        if debt > 0 {
+            self.debt.store(debt.saturating_sub(self.limits.nanos(bytes)), Relaxed);
+        }
+    }
+
+    /// When the client will have taken nothing for too long, unless it takes something before.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let since = Some(self.blocked_since.load(Relaxed)).filter(|since| *since > 0)?;
+        let left = self.limits.stall_max.saturating_sub(Duration::from_nanos(self.debt.load(Relaxed)));
+        Some(self.begun + Duration::from_nanos(since) + left)
+    }
+
+    fn at(&self, now: Instant) -> u64 {
+        (now.duration_since(self.begun).as_nanos() as u64).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client does in a second.
+    #[derive(Clone, Copy)]
+    enum Does {
+        Nothing,
+        Takes(usize),
+        /// Takes so much, and then nothing more.
+        TakesAndStops(usize),
+    }
+    use Does::{Nothing, Takes, TakesAndStops};
+
+    /// With ten seconds to stall and 1,000 bytes that make up for one: what happens second by second, and when the client is to go.
+    #[track_caller]
+    fn check(seconds: &[Does], want_s: Option<u64>) {
+        let begun = Instant::now();
+        let limits = ReadingLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1_000 };
+        let reading = Reading::new(limits, begun);
+        for (at, does) in seconds.iter().enumerate() {
+            let now = || begun + Duration::from_secs(at as u64 + 1);
+            match *does {
+                Nothing => reading.blocked(now),
+                Takes(bytes) => reading.took(bytes, now),
+                TakesAndStops(bytes) => {
+                    reading.took(bytes, now);
+                    reading.blocked(now);
+                }
+            }
+        }
+        assert_eq!(reading.due().map(|due| (due - begun).as_secs()), want_s);
+    }
+
+    #[test]
+    fn whoever_takes_too_little_is_to_go() {
+        check(&[], None);
+        check(&[Takes(1), Takes(1), Takes(0)], None);
+        check(&[Nothing], Some(11));
+        check(&[Nothing, Nothing, Nothing], Some(11));
+        check(&[Takes(1_000_000), Nothing], Some(12));
+        // A second was lost, and half of it made up for.
+        check(&[Nothing, TakesAndStops(500)], Some(2 + 9));
+        check(&[Nothing, TakesAndStops(1_000)], Some(2 + 10));
+        check(&[Nothing, TakesAndStops(1_000_000)], Some(2 + 10));
+        check(&[Nothing, TakesAndStops(0), TakesAndStops(0), TakesAndStops(0)], Some(11));
+        check(&[Nothing, Nothing, Nothing, Takes(10)], None);
+        check(&[Nothing, Nothing, Nothing, Takes(10), Nothing], Some(5 + 10 - 3));
+    }
+
+    /// A client at the least rate may go on for ever; at half of it, twice the time of a stall.
+    #[test]
+    fn a_trickle_does_not_last() {
+        let gone_after = |bytes: usize| {
+            let begun = Instant::now();
+            let reading =
+                Reading::new(ReadingLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1_000 }, begun);
+            reading.blocked(|| begun);
+            (1..1_000).find(|second| {
+                let now = begun + Duration::from_secs(*second);
+                let is_over = reading.due().is_some_and(|due| due <= now);
+                reading.took(bytes, || now);
+                reading.blocked(|| now);
+                is_over
+            })
+        };
+        assert!(gone_after(1_000).is_none() && matches!(gone_after(0), Some(10..=11)));
+        let half = gone_after(500).unwrap();
+        assert!((18..=21).contains(&half), "{half}");
+    }
+}
