@@ -221,6 +221,9 @@ pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
 /// Seconds without an answer that a figure per second shows as zeros; after a longer silence it simply goes on.
 pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
 
+/// Messages of errors of one kind that are kept.
+pub const ERROR_SAMPLES_MAX: usize = 3;
+
 /// Ids in a record of work that the server does not know.
 pub const UNKNOWN_IDS_MAX: usize = 5;
 

@@ -32,7 +32,7 @@ pub(crate) fn meaning(step: &Step, status: u16) -> Meaning {
 
 /// The failure that an unexpected status is.
 pub(crate) fn unexpected(status: u16, body: &[u8]) -> Failure {
-    Failure::new(Trouble::Status, format!("{status}: {}", excerpt(body)))
+    Failure::new(Trouble::Status(status), format!("{status}: {}", excerpt(body)))
 }
 
 /// Whether the body of an expected answer means anything.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::failure::Failure;
-use crate::limits::{ERROR_GROUPS_MAX, OWN_SHARE_MIN, PAGES_SPREAD, SAMPLE_CHARS_MAX, SPARE_CELLS_MAX};
-use crate::record::{Cell, Class, ErrorNote, HeldCell, Interval, Op, Pushed, Sample, histogram};
+use crate::limits::{ERROR_GROUPS_MAX, OWN_SHARE_MIN, PAGES_SPREAD, SPARE_CELLS_MAX};
+use crate::record::{Cell, Class, ErrorNote, HeldCell, Interval, Op, Pushed, Sample, Trouble, histogram, keep_sample};
 
 /// What one worker saw in the second that is going on.
 #[derive(Debug)]
@@ -226,15 +226,29 @@ impl Book {
     pub(crate) fn error(&mut self, journey: usize, step: usize, failure: &Failure) {
         self.dirty = true;
         let errors = &mut self.page.errors;
-        let same = |note: &&mut ErrorNote| (note.journey, note.step, note.trouble) == (journey, step, failure.trouble);
-        if let Some(note) = errors.iter_mut().find(same) {
-            note.count += 1;
-        } else if errors.len() < ERROR_GROUPS_MAX {
-            let sample = failure.message.chars().take(SAMPLE_CHARS_MAX).collect();
-            errors.push(ErrorNote { journey, step, trouble: failure.trouble, count: 1, sample });
-        } else if let Some(last) = errors.last_mut() {
-            last.count += 1;
-        }
+        let same = |note: &ErrorNote| (note.journey, note.step, note.trouble) == (journey, step, failure.trouble);
+        let rest = |note: &ErrorNote| note.trouble == Trouble::Other;
+        let known = errors.iter().position(same).or_else(|| errors.iter().position(rest));
+        let place = known.unwrap_or_else(|| {
+            // The last place is for all that are not told apart.
+            let trouble = if errors.len() + 1 < ERROR_GROUPS_MAX { failure.trouble } else { Trouble::Other };
+            errors.push(ErrorNote { journey, step, trouble, count: 0, samples: Vec::new() });
+            errors.len() - 1
+        });
+        errors[place].count += 1;
+        keep_sample(&mut errors[place].samples, &failure.message);
+    }
+
+    /// Counts a try that is repeated because the scenario says so.
+    pub(crate) fn retried(&mut self) {
+        self.dirty = true;
+        self.page.retried += 1;
+    }
+
+    /// Counts a request that is sent again because its connection had been closed.
+    pub(crate) fn resent(&mut self) {
+        self.dirty = true;
+        self.page.resent += 1;
     }
 
     /// Takes a frame that was pushed, and how late it came, where it tells; and how much of that was the worker's own
@@ -371,7 +385,8 @@ fn us(time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Trouble;
+    use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
+    use crate::record::Awaited;
 
     fn sample(step: Option<usize>, done_ms: u64, class: Class) -> Sample {
         let ms = Duration::from_millis;
@@ -403,7 +418,7 @@ mod tests {
         let mut book = Book::new(3, 5, true);
         book.sample(7, &sample(None, 150, Class::Ok));
         book.sample(7, &sample(Some(1), 160, Class::Denied));
-        book.sample(8, &sample(None, 400, Class::Error(Trouble::Status)));
+        book.sample(8, &sample(None, 400, Class::Error(Trouble::Status(500))));
         book.sample(7, &sample(None, 170, Class::Ok));
         // The second, and three fifths of half of one: the other workers have their turns before and after.
         assert_eq!(book.due(), Some(Duration::from_millis(1300)));
@@ -450,7 +465,10 @@ mod tests {
         let waited = |wake| Sample { waits: true, wake, ..sample(Some(1), 150, Class::Ok) };
         book.sample(0, &waited(Some(Duration::from_millis(3))));
         book.sample(0, &waited(None));
-        book.sample(0, &Sample { waits: true, ..sample(Some(1), 150, Class::Error(Trouble::Timeout)) });
+        book.sample(
+            0,
+            &Sample { waits: true, ..sample(Some(1), 150, Class::Error(Trouble::Timeout(Awaited::FirstByte))) },
+        );
         book.tear();
         let page = book.full().unwrap();
         let cell = &page.cells[0];
@@ -530,14 +548,19 @@ mod tests {
         for step in 0..ERROR_GROUPS_MAX + 5 {
             book.error(0, step, &Failure::new(Trouble::Closed, "x".repeat(5000)));
         }
-        book.error(0, 0, &Failure::new(Trouble::Closed, "later"));
+        for sample in ["later", "later", "last", "one too many"] {
+            book.error(0, 0, &Failure::new(Trouble::Closed, sample));
+        }
         book.not_sent(0, 2);
         book.not_sent(0, 3);
         book.not_sent(1, 0);
         book.tear();
         let page = book.full().unwrap();
-        assert_eq!((page.errors.len(), page.errors[0].count, page.errors[ERROR_GROUPS_MAX - 1].count), (64, 2, 6));
-        assert_eq!(page.errors[0].sample.len(), SAMPLE_CHARS_MAX);
+        assert_eq!((page.errors.len(), page.errors[0].count, page.errors[ERROR_GROUPS_MAX - 1].count), (64, 5, 6));
+        assert_eq!(page.errors[ERROR_GROUPS_MAX - 1].trouble, Trouble::Other);
+        let samples: Vec<&str> = page.errors[0].samples.iter().map(|sample| &sample[..4]).collect();
+        assert_eq!((samples, ERROR_SAMPLES_MAX), (vec!["xxxx", "late", "last"], 3));
+        assert_eq!(page.errors[0].samples[0].len(), SAMPLE_CHARS_MAX);
         assert_eq!(page.not_sent, [(0, 5)]);
     }
 }

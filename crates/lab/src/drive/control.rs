@@ -19,7 +19,7 @@ use tokio_rustls::TlsConnector;
 use super::Failure;
 use super::tls::{Tls, Trust};
 use crate::limits::ANSWER_BYTES_MAX;
-use crate::record::Trouble;
+use crate::record::{Awaited, Trouble};
 use crate::scenario::{Base, Target};
 
 /// A host and the connections to it that nobody uses at the moment.
@@ -66,8 +66,8 @@ struct Lost {
     failure: Failure,
     /// Whether the target can have seen nothing of the request.
     unsent: bool,
-    /// Whether the head of an answer had come.
-    answered: bool,
+    /// Whether the other side had closed the connection in order, before the first byte of an answer.
+    closed: bool,
 }
 
 impl Client {
@@ -105,7 +105,8 @@ impl Client {
     /// # Errors
     /// No answer came, or none that the lab can read; the status does not matter here.
     pub async fn send(&self, call: &Call) -> Result<Reply, Failure> {
-        let late = |_| Failure::new(Trouble::Timeout, format!("no answer within {:?}", call.timeout));
+        let late =
+            |_| Failure::new(Trouble::Timeout(Awaited::FirstByte), format!("no answer within {:?}", call.timeout));
         tokio::time::timeout(call.timeout, self.send_untimed(call)).await.map_err(late)?
     }
 
@@ -114,7 +115,7 @@ impl Client {
     async fn send_untimed(&self, call: &Call) -> Result<Reply, Failure> {
         if let Some(connection) = self.take_idle().await {
             match self.send_over(connection, call).await {
-                Err(lost) if !lost.answered && (lost.unsent || call.repeatable) => {}
+                Err(lost) if lost.unsent || (lost.closed && call.repeatable) => {}
                 done => return done.map_err(|lost| lost.failure),
             }
         }
@@ -148,13 +149,17 @@ impl Client {
     }
 
     async fn send_over(&self, mut connection: Connection, call: &Call) -> Result<Reply, Lost> {
-        let response = connection.try_send_request(self.request(call)).await.map_err(|mut error| Lost {
-            unsent: error.take_message().is_some(),
-            answered: false,
-            failure: Failure::new(Trouble::Closed, innermost(error.error())),
+        let response = connection.try_send_request(self.request(call)).await.map_err(|mut error| {
+            let (unsent, closed) = (error.take_message().is_some(), error.error().is_incomplete_message());
+            let trouble = match closed {
+                true => Trouble::Closed,
+                false if error.error().is_parse() => Trouble::Malformed,
+                false => Trouble::Reset,
+            };
+            Lost { unsent, closed, failure: Failure::new(trouble, innermost(error.error())) }
         })?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = read_body(response).await.map_err(|failure| Lost { failure, unsent: false, answered: true })?;
+        let body = read_body(response).await.map_err(|failure| Lost { failure, unsent: false, closed: false })?;
         if !connection.is_closed() {
             self.lock_idle().push(connection);
         }
@@ -189,7 +194,7 @@ async fn read_body(response: Response<Incoming>) -> Result<Bytes, Failure> {
         Err(error) if error.is::<LengthLimitError>() => {
             Err(Failure::new(Trouble::TooLarge, format!("an answer of more than {ANSWER_BYTES_MAX} bytes")))
         }
-        Err(error) => Err(Failure::new(Trouble::Closed, innermost(error.as_ref()))),
+        Err(error) => Err(Failure::new(Trouble::Truncated, innermost(error.as_ref()))),
     }
 }
 

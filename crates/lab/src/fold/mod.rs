@@ -40,8 +40,8 @@ pub use summary::{Figures, P95_NEEDS, P99_NEEDS, STATISTICS, Summary};
 pub(crate) use timeline::seconds_in_unit;
 pub use timeline::{PartSpan, Timeline};
 
-use crate::limits::{ERROR_GROUPS_MAX, SAMPLE_CHARS_MAX};
-use crate::record::{ErrorNote, Interval, Op, Trouble};
+use crate::limits::ERROR_GROUPS_MAX;
+use crate::record::{ErrorNote, Interval, Op, Trouble, keep_sample};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Journey, Phase, Push, Scenario};
 
@@ -57,7 +57,9 @@ pub struct Fold {
     connects: u64,
     sent_bytes: u64,
     received_bytes: u64,
-    errors: BTreeMap<ErrorKey, (u64, String)>,
+    errors: BTreeMap<ErrorKey, (u64, Vec<String>)>,
+    retried: u64,
+    resent: u64,
     pushes: Vec<(String, PushFold)>,
 }
 
@@ -113,19 +115,22 @@ impl Fold {
         self.behind_pauses += interval.behind_pauses;
         self.abandoned += interval.abandoned;
         self.connects += interval.connects;
+        self.retried += interval.retried;
+        self.resent += interval.resent;
         self.sent_bytes += interval.sent_bytes;
         self.received_bytes += interval.received_bytes;
     }
 
-    /// The first message of a group is kept; beyond the bound of groups, errors count with the last.
+    /// The first few messages of a group are kept; the last group is for all that are not told apart.
     fn add_error(&mut self, note: &ErrorNote) {
-        let key = ErrorKey { journey: note.journey, step: note.step, trouble: note.trouble };
-        if self.errors.contains_key(&key) || self.errors.len() < ERROR_GROUPS_MAX {
-            let first = || (0, note.sample.chars().take(SAMPLE_CHARS_MAX).collect());
-            self.errors.entry(key).or_insert_with(first).0 += note.count;
-        } else if let Some(mut last) = self.errors.last_entry() {
-            last.get_mut().0 += note.count;
+        let mut key = ErrorKey { journey: note.journey, step: note.step, trouble: note.trouble };
+        if !self.errors.contains_key(&key) && self.errors.len() + 1 >= ERROR_GROUPS_MAX {
+            let rest = self.errors.keys().find(|key| key.trouble == Trouble::Other).copied();
+            key = rest.unwrap_or(ErrorKey { trouble: Trouble::Other, ..key });
         }
+        let (count, samples) = self.errors.entry(key).or_default();
+        *count += note.count;
+        note.samples.iter().for_each(|sample| keep_sample(samples, sample));
     }
 
     /// Arrivals that are over: ok, denied, error.
@@ -201,14 +206,16 @@ impl Fold {
     /// Errors by journey, step and kind.
     #[must_use]
     pub fn errors(&self) -> Vec<ErrorGroup> {
-        let group = |(key, (count, sample)): (&ErrorKey, &(u64, String))| {
+        let group = |(key, (count, samples)): (&ErrorKey, &(u64, Vec<String>))| {
             let journey = &self.journeys[key.journey];
+            let mut samples = samples.iter().cloned();
             ErrorGroup {
                 journey: journey.name.clone(),
                 step: journey.steps.get(key.step).map(|(name, _)| name.clone()),
-                kind: key.trouble.word().to_owned(),
+                kind: key.trouble.to_string(),
                 count: *count,
-                sample: sample.clone(),
+                sample: samples.next().unwrap_or_default(),
+                more_samples: samples.collect(),
             }
         };
         self.errors.iter().filter(|(key, _)| key.journey < self.journeys.len()).map(group).collect()
@@ -247,7 +254,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::record::Cell;
+    use crate::record::{Awaited, Cell};
 
     fn empty() -> Fold {
         let journey = |name: &str| Journey { name: name.to_owned(), ..Journey::default() };
@@ -272,8 +279,8 @@ mod tests {
             }
         }
         if class == 1 {
-            let sample = "late".to_owned();
-            interval.errors.push(ErrorNote { journey, step: 0, trouble: Trouble::Timeout, count: 1, sample });
+            let (trouble, samples) = (Trouble::Timeout(Awaited::Body), vec!["late".to_owned()]);
+            interval.errors.push(ErrorNote { journey, step: 0, trouble, count: 1, samples });
         }
         interval.cells.push(cell);
         interval

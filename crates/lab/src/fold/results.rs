@@ -404,6 +404,9 @@ pub struct ErrorGroup {
     pub count: u64,
     /// The first message.
     pub sample: String,
+    /// A few others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_samples: Vec<String>,
 }
 
 impl PhaseFigures {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::portable;
 use super::sample::Trouble;
+use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
 
 /// An operation: a journey as a whole, or one of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,6 +50,12 @@ pub struct Interval {
     pub abandoned: u64,
     /// Connections that were opened.
     pub connects: u64,
+    /// Tries that were repeated because a step's `retry` says so.
+    #[serde(default)]
+    pub retried: u64,
+    /// Requests that were sent again because the other side had closed the connection that was kept for them.
+    #[serde(default)]
+    pub resent: u64,
     /// Bytes handed to the kernel.
     pub sent_bytes: u64,
     /// Bytes taken from the kernel.
@@ -298,8 +305,18 @@ pub struct ErrorNote {
     pub trouble: Trouble,
     /// How many.
     pub count: u64,
-    /// The first message.
-    pub sample: String,
+    /// The first few messages that differ.
+    pub samples: Vec<String>,
+}
+
+/// Keeps a message among those of its kind, where it is one of the first few that differ.
+pub(crate) fn keep_sample(samples: &mut Vec<String>, message: &str) {
+    if samples.len() < ERROR_SAMPLES_MAX {
+        let sample: String = message.chars().take(SAMPLE_CHARS_MAX).collect();
+        if !samples.contains(&sample) {
+            samples.push(sample);
+        }
+    }
 }
 
 /// Steps of a duration in histograms: microseconds to three significant digits, growing as needed.

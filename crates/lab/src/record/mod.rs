@@ -17,10 +17,10 @@ use std::time::Duration;
 
 pub use book::{Book, PartSpec};
 pub use files::{Lines, SampleFile};
-pub(crate) use interval::spanning;
 pub use interval::{Cell, ErrorNote, HeldCell, Interval, Op, OwnShare, OwnShares, OwnTime, Pushed, Waited, histogram};
+pub(crate) use interval::{keep_sample, spanning};
 pub use replay::{each_row, fold_rows, read_timeline};
-pub use sample::{Class, Sample, Trouble};
+pub use sample::{Awaited, Class, Sample, Trouble};
 
 use crate::fold::{Fold, OpFold, PushFold, Times};
 use crate::scenario::message::OTHER;

@@ -1,6 +1,7 @@
 //! One row of what happened: the four moments of an exchange, and how it ended. Refuses to know histograms and
 //! files.
 
+use std::fmt::{self, Display, Formatter};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -60,7 +61,7 @@ impl Sample {
             us(self.done),
             us(self.lag),
             self.retries,
-            self.class.word(),
+            self.class,
         );
     }
 }
@@ -81,53 +82,88 @@ pub enum Class {
 pub enum Trouble {
     /// No connection.
     Connect,
-    /// The connection ended before the answer did.
+    /// The other side closed the connection in order, before the first byte of an answer.
     Closed,
+    /// The connection was reset, or broke otherwise.
+    Reset,
+    /// The other side closed the connection in the middle of an answer.
+    Truncated,
     /// The time was over.
-    Timeout,
+    Timeout(Awaited),
     /// A longer answer than the lab reads.
     TooLarge,
     /// A status that is neither expected nor a denial.
-    Status,
+    Status(u16),
+    /// Bytes that are no answer in HTTP.
+    Malformed,
+    /// A body whose chunks are framed wrongly.
+    BadChunk,
+    /// Bytes behind the end of an answer, as its head states it.
+    ExcessBytes,
     /// An answer that does not hold what the scenario keeps from it.
     Answer,
     /// An answer that leaves something out of the sequence that it continues, or says something twice.
     Sequence,
     /// The request could not be put together.
     Request,
+    /// More kinds than are told apart.
+    Other,
 }
 
-impl Trouble {
+/// What had not happened when the time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Awaited {
+    /// A connection.
+    Connect,
+    /// The end of the TLS handshake.
+    Tls,
+    /// The first byte of the answer.
+    FirstByte,
+    /// The rest of the answer.
+    Body,
+}
+
+impl Display for Trouble {
     /// The word that stands in records.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let word = match self {
             Self::Connect => "connect",
             Self::Closed => "closed",
-            Self::Timeout => "timeout",
+            Self::Reset => "reset",
+            Self::Truncated => "truncated",
+            Self::Timeout(Awaited::Connect) => "timeout_connect",
+            Self::Timeout(Awaited::Tls) => "timeout_tls",
+            Self::Timeout(Awaited::FirstByte) => "timeout_first_byte",
+            Self::Timeout(Awaited::Body) => "timeout_body",
             Self::TooLarge => "too_large",
-            Self::Status => "status",
+            Self::Status(status) => return write!(f, "status_{status}"),
+            Self::Malformed => "malformed",
+            Self::BadChunk => "bad_chunk",
+            Self::ExcessBytes => "excess_bytes",
             Self::Answer => "answer",
             Self::Sequence => "sequence",
             Self::Request => "request",
-        }
-    }
-
-    /// Whether no answer came at all, so that a repeat with the same key is right.
-    #[must_use]
-    pub fn is_transport(self) -> bool {
-        matches!(self, Self::Connect | Self::Closed | Self::Timeout)
+            Self::Other => "other",
+        };
+        f.write_str(word)
     }
 }
 
-impl Class {
-    /// The word that stands in records.
+impl Trouble {
+    /// Whether no whole answer came at all, so that a repeat with the same key is right.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn is_transport(self) -> bool {
+        matches!(self, Self::Connect | Self::Closed | Self::Reset | Self::Truncated | Self::Timeout(_))
+    }
+}
+
+impl Display for Class {
+    /// The word that stands in records.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ok => "ok",
-            Self::Denied => "denied",
-            Self::Error(trouble) => trouble.word(),
+            Self::Ok => f.write_str("ok"),
+            Self::Denied => f.write_str("denied"),
+            Self::Error(trouble) => trouble.fmt(f),
         }
     }
 }

@@ -336,7 +336,7 @@ impl Retry {
     /// Whether this failure is one to try again after; `status` is that of the answer, where one came.
     #[must_use]
     pub fn applies(&self, trouble: Trouble, status: u16) -> bool {
-        trouble.is_transport() || (trouble == Trouble::Status && self.statuses.contains(&status))
+        trouble.is_transport() || (matches!(trouble, Trouble::Status(_)) && self.statuses.contains(&status))
     }
 }
 

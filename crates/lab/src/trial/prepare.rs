@@ -44,7 +44,7 @@ pub(crate) async fn prepare(
             Err(failure) => {
                 let asked = step.request().map(|asked| (&asked.method, asked.path.render(&scope).unwrap_or_default()));
                 let asked = asked.map_or_else(String::new, |(method, path)| format!("{method} {path}"));
-                let hint = hint(failure.trouble, &failure.message, secrets);
+                let hint = hint(failure.trouble, secrets);
                 let message = format!("the setup's {asked} failed: {}{hint}", failure.message);
                 return Err(CouldNotRun(message));
             }
@@ -81,8 +81,8 @@ pub(crate) async fn totals(
 }
 
 /// A token that was made up for a server that runs already cannot be right.
-fn hint(trouble: Trouble, message: &str, secrets: &Secrets) -> String {
-    let refused = trouble == Trouble::Status && (message.starts_with("401") || message.starts_with("403"));
+fn hint(trouble: Trouble, secrets: &Secrets) -> String {
+    let refused = matches!(trouble, Trouble::Status(401 | 403));
     match secrets.generated() {
         generated @ [_, ..] if refused => {
             format!(

@@ -211,7 +211,7 @@ async fn a_phase_that_does_not_get_its_connections_says_why_and_asks_nothing() {
     let (limit, value, ok) = gate(&run, "many opened");
     let said = value.as_str().unwrap();
     assert!(
-        !ok && limit == "20 connections within 0.600 s" && said.starts_with("0 of them; most often: status: "),
+        !ok && limit == "20 connections within 0.600 s" && said.starts_with("0 of them; most often: status_200: "),
         "{limit}: {said}"
     );
     // The other one had waited for it, and then took place.

@@ -172,7 +172,7 @@ async fn stuck_failed_denied_and_broken_are_told_apart() {
     assert_eq!(job.drain_s, None);
     let create = &run.results.journeys["create"].op;
     assert_eq!((create.ok, create.denied, create.errors), (8, 2, 2));
-    assert_eq!((run.errors.len(), run.errors[0].kind.as_str(), run.errors[0].count), (1, "status", 2));
+    assert_eq!((run.errors.len(), run.errors[0].kind.as_str(), run.errors[0].count), (1, "status_500", 2));
     assert_eq!(run.errors[0].sample, "500: {\"code\":\"internal\"}");
 }
 

@@ -25,6 +25,15 @@ pub(crate) struct Http1 {
     state: State,
     request: Option<Request>,
     keep: bool,
+    /// Whether any byte of an answer has come.
+    begun: bool,
+}
+
+impl Http1 {
+    /// Whether any byte of the answer to the last request has come.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,13 +71,14 @@ pub(crate) fn bare_head(bytes: &[u8], scanned: usize) -> Result<Option<(usize, u
 
 impl Protocol for Http1 {
     fn begin(&mut self, request: Request) {
-        (self.state, self.request) = (State::Head { scanned: 0 }, Some(request));
+        (self.state, self.request, self.begun) = (State::Head { scanned: 0 }, Some(request), false);
     }
 
     fn take(&mut self, bytes: &[u8], body: &mut Body) -> Taken {
+        self.begun |= !bytes.is_empty();
         let taken = match self.state {
             State::Idle if bytes.is_empty() => Ok((0, Event::More)),
-            State::Idle => Err(broken("bytes that belong to no answer")),
+            State::Idle => Err(Failure::new(Trouble::ExcessBytes, "bytes that belong to no answer")),
             State::Head { scanned } => self.take_head(bytes, scanned),
             State::Length(left) => self.take_length(bytes, left, body),
             State::Chunked(chunked) => self.take_chunk(bytes, chunked, body),
@@ -80,12 +90,14 @@ impl Protocol for Http1 {
 
     fn end(&mut self) -> Event {
         let closed = |message: &str| Event::Broken(Failure::new(Trouble::Closed, message));
+        let cut = |message: &str| Event::Broken(Failure::new(Trouble::Truncated, message));
         match std::mem::take(&mut self.state) {
             State::UntilEnd => Event::Done { keep: false },
             State::Idle => closed("the connection was closed"),
+            State::Head { .. } if self.begun => cut("the connection was closed in the head of the answer"),
             State::Head { .. } => closed("the connection was closed before an answer had come"),
-            State::Length(left) => closed(&format!("the connection was closed {left} bytes before the answer's end")),
-            State::Chunked(_) => closed("the connection was closed before the answer's last chunk"),
+            State::Length(left) => cut(&format!("the connection was closed {left} bytes before the answer's end")),
+            State::Chunked(_) => cut("the connection was closed before the answer's last chunk"),
         }
     }
 }
@@ -142,7 +154,7 @@ impl Http1 {
     }
 
     fn take_chunk(&mut self, bytes: &[u8], mut chunked: Chunked, body: &mut Body) -> Step {
-        let piece = chunked.take(bytes).map_err(|message| broken(&message))?;
+        let piece = chunked.take(bytes).map_err(|message| Failure::new(Trouble::BadChunk, message))?;
         self.state = State::Chunked(chunked);
         match piece {
             Piece::Short => Ok((0, Event::More)),
@@ -162,5 +174,5 @@ impl Http1 {
 }
 
 fn broken(message: &str) -> Failure {
-    Failure::new(Trouble::Answer, message)
+    Failure::new(Trouble::Malformed, message)
 }

@@ -105,41 +105,41 @@ fn chunks() {
     check("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nzipped", 200, "zipped", false);
     for wrong in ["x", "", "-1", "0x5", "5 5", "11111111111111111"] {
         let message = format!("not the size of a chunk: {wrong:?}");
-        refuse(&chunked(&format!("{wrong}\r\nhello\r\n0\r\n\r\n")), Trouble::Answer, &message);
+        refuse(&chunked(&format!("{wrong}\r\nhello\r\n0\r\n\r\n")), Trouble::BadChunk, &message);
     }
     let behind = "a chunk is longer than its size: \"lo\\r\\n0\\r\\n\\r\\n\" stands behind it";
-    refuse(&chunked("3\r\nhello\r\n0\r\n\r\n"), Trouble::Answer, behind);
+    refuse(&chunked("3\r\nhello\r\n0\r\n\r\n"), Trouble::BadChunk, behind);
     let line = "a line of a chunked body must end with CR and LF: \"2\\nok\"";
-    refuse(&chunked("2\nok"), Trouble::Answer, line);
+    refuse(&chunked("2\nok"), Trouble::BadChunk, line);
     let long = format!("5;{}\r\nhello\r\n", "x".repeat(5000));
-    refuse(&chunked(&long), Trouble::Answer, "the size of a chunk of more than 4096 bytes");
+    refuse(&chunked(&long), Trouble::BadChunk, "the size of a chunk of more than 4096 bytes");
     let endless = format!("0\r\n{}", "Name: value\r\n".repeat(10_000));
     let failure = hear(&[chunked(&endless).as_bytes()], false).end.unwrap_err();
     assert!(failure.message.starts_with("trailers of more than "), "{failure:?}");
-    refuse(&chunked("5\r\nhel"), Trouble::Closed, "the connection was closed before the answer's last chunk");
+    refuse(&chunked("5\r\nhel"), Trouble::Truncated, "the connection was closed before the answer's last chunk");
 }
 
 #[test]
 fn faulty_framing_is_refused() {
     let head = |headers: &str| format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\nbody");
     let both = "Content-Length: 4\r\nTransfer-Encoding: chunked";
-    refuse(&head(both), Trouble::Answer, "both a content length and a transfer coding");
+    refuse(&head(both), Trouble::Malformed, "both a content length and a transfer coding");
     let differ = "two content lengths that differ";
-    refuse(&head("Content-Length: 4\r\nContent-Length: 5"), Trouble::Answer, differ);
-    refuse(&head("Content-Length: 4, 5"), Trouble::Answer, differ);
+    refuse(&head("Content-Length: 4\r\nContent-Length: 5"), Trouble::Malformed, differ);
+    refuse(&head("Content-Length: 4, 5"), Trouble::Malformed, differ);
     for wrong in ["", "+4", "4x", "-1", "4 4", "18446744073709551616"] {
         let message = format!("not a content length: {wrong:?}");
-        refuse(&head(&format!("Content-Length: {wrong}")), Trouble::Answer, &message);
+        refuse(&head(&format!("Content-Length: {wrong}")), Trouble::Malformed, &message);
     }
     let folded = "a header goes on in a second line, which the standard has given up";
-    refuse(&head("A: 1\r\n 2"), Trouble::Answer, folded);
-    refuse(&head("no colon"), Trouble::Answer, "a header without a colon: \"no colon\"");
-    refuse(&head("Content-Length : 4"), Trouble::Answer, "not the name of a header: \"Content-Length \"");
-    refuse(&head(": 4"), Trouble::Answer, "not the name of a header: \"\"");
-    refuse(&head("A: 1\r2"), Trouble::Answer, "a control character in header \"A\"");
-    refuse(&head("A: \0"), Trouble::Answer, "a control character in header \"A\"");
+    refuse(&head("A: 1\r\n 2"), Trouble::Malformed, folded);
+    refuse(&head("no colon"), Trouble::Malformed, "a header without a colon: \"no colon\"");
+    refuse(&head("Content-Length : 4"), Trouble::Malformed, "not the name of a header: \"Content-Length \"");
+    refuse(&head(": 4"), Trouble::Malformed, "not the name of a header: \"\"");
+    refuse(&head("A: 1\r2"), Trouble::Malformed, "a control character in header \"A\"");
+    refuse(&head("A: \0"), Trouble::Malformed, "a control character in header \"A\"");
     let old = "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-    refuse(old, Trouble::Answer, "a transfer coding in HTTP/1.0");
+    refuse(old, Trouble::Malformed, "a transfer coding in HTTP/1.0");
 }
 
 #[test]
@@ -156,18 +156,19 @@ fn other_things_than_answers_are_refused() {
         "SSH-2.0-x",
         "GET / HTTP/1.1",
     ] {
-        refuse(&format!("{line}\r\n\r\n"), Trouble::Answer, &wrong(line));
+        refuse(&format!("{line}\r\n\r\n"), Trouble::Malformed, &wrong(line));
     }
     let long = format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "x".repeat(70_000));
-    refuse(&long, Trouble::Answer, "the head of an answer has more than 65536 bytes");
+    refuse(&long, Trouble::Malformed, "the head of an answer has more than 65536 bytes");
 }
 
 #[test]
 fn connections_that_end_too_early() {
     refuse("", Trouble::Closed, "the connection was closed before an answer had come");
-    refuse("HTTP/1.1 200 O", Trouble::Closed, "the connection was closed before an answer had come");
+    refuse("H", Trouble::Truncated, "the connection was closed in the head of the answer");
+    refuse("HTTP/1.1 200 O", Trouble::Truncated, "the connection was closed in the head of the answer");
     let short = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe";
-    refuse(short, Trouble::Closed, "the connection was closed 3 bytes before the answer's end");
+    refuse(short, Trouble::Truncated, "the connection was closed 3 bytes before the answer's end");
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn the_answer_to_a_head_has_no_body() {
 fn bytes_that_nobody_asked_for_break_the_connection() {
     let mut codec = Http1::default();
     let taken = codec.take(b"HTTP/1.1 408 Request Timeout\r\n\r\n", &mut Body::default());
-    assert_eq!(taken.event, Event::Broken(broken("bytes that belong to no answer")));
+    assert_eq!(taken.event, Event::Broken(Failure::new(Trouble::ExcessBytes, "bytes that belong to no answer")));
 }
 
 #[test]

@@ -54,6 +54,11 @@ impl Codec {
         !matches!(self, Self::Http1(_))
     }
 
+    /// Whether any byte of the answer to the last request has come. Frames are whole or nothing.
+    pub(crate) fn has_begun(&self) -> bool {
+        matches!(self, Self::Http1(codec) if codec.has_begun())
+    }
+
     /// Appends something as this language wraps it; `mask` is drawn anew each time.
     pub(crate) fn wrap(&self, word: Word, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
         match (self, word) {

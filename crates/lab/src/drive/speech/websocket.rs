@@ -286,7 +286,7 @@ mod tests {
                     Event::Ping(range) => heard.push(format!("ping {}", text(range))),
                     Event::Agreed => heard.push("agreed".to_owned()),
                     Event::Broken(failure) => {
-                        heard.push(format!("{}: {}", failure.trouble.word(), failure.message));
+                        heard.push(format!("{}: {}", failure.trouble, failure.message));
                         return heard;
                     }
                     Event::Head { .. } | Event::Done { .. } => panic!("{event:?} is no event of a WebSocket"),

@@ -14,7 +14,7 @@ use crate::drive::http1::{self, Http1};
 use crate::drive::protocol::{Body, Event, Protocol, Request, Wanted};
 use crate::drive::speech::{Codec, Lengths, WebSocket, bytes_of};
 use crate::limits::{LINGER, LINGERING_MAX};
-use crate::record::Trouble;
+use crate::record::{Awaited, Trouble};
 use crate::scenario::{Draw, Reconnect, Scope, Source};
 
 impl Worker {
@@ -202,7 +202,7 @@ impl Worker {
                 Event::More => {}
                 Event::Head { status } => self.on_head(key, status, now),
                 Event::Done { keep } => {
-                    self.on_done(key, keep && rest.is_empty(), ended);
+                    self.on_done(key, keep && rest.is_empty(), ended, rest);
                     if rest.is_empty() {
                         break;
                     }
@@ -245,7 +245,8 @@ impl Worker {
         }
     }
 
-    fn on_done(&mut self, link_key: Key, keep: bool, ended: bool) {
+    /// An answer is complete; `excess` came behind it.
+    fn on_done(&mut self, link_key: Key, keep: bool, ended: bool, excess: &[u8]) {
         let Some(link) = self.links.get_mut(link_key) else { return };
         let Some(key) = link.flight else { return };
         link.used = true;
@@ -259,7 +260,9 @@ impl Worker {
             }
             self.part_with(link_key, !keep && !ended);
         }
-        self.answered(key);
+        // Empty lines are put up with, as in front of an answer.
+        let excess = excess.iter().any(|byte| !matches!(byte, b'\r' | b'\n')).then_some(excess.len());
+        self.answered(key, excess);
     }
 
     /// Gives a connection up. Where the other side is about to close it, that comes first.
@@ -301,7 +304,7 @@ impl Worker {
         let Some(link) = self.links.get_mut(key) else { return };
         link.ended = true;
         match link.codec.end() {
-            Event::Done { .. } => self.on_done(key, false, true),
+            Event::Done { .. } => self.on_done(key, false, true, &[]),
             Event::Broken(failure) => self.lost(key, failure, false),
             Event::More | Event::Head { .. } | Event::Frame(_) | Event::Ping(_) | Event::Agreed => self.close_link(key),
         }
@@ -313,18 +316,21 @@ impl Worker {
         let failure = match (link.phase, link.codec.end()) {
             (Phase::Shaking, _) => Failure::new(Trouble::Connect, "TLS: the connection was closed in the handshake"),
             (_, Event::Broken(failure)) => failure,
-            _ => Failure::new(Trouble::Closed, "the connection was closed without TLS's close_notify"),
+            _ => Failure::new(Trouble::Truncated, "the connection was closed without TLS's close_notify"),
         };
         self.lost(key, failure, false);
     }
 
-    /// A connection is of no use any more. If it had been idle, that may have happened before the request went out:
-    /// nobody's failure, so the request goes out once more over a new one, where a second time does no harm.
+    /// A connection is of no use any more. What the request meets is its failure, with one exception: a connection that was
+    /// kept and that the other side closed in order before the first byte of an answer may have been closed before
+    /// the request went out. Then the request goes out once more over a new one, where a second time does no harm, and is
+    /// counted. One of which no byte had gone out has not been sent at all.
     pub(super) fn lost(&mut self, link_key: Key, failure: Failure, unsent: bool) {
         let calls = self.calls.clone();
         let Some(link) = self.take_link(link_key, Some(&failure)) else { return };
         let Some(key) = link.flight else { return };
-        let has_said_all = !unsent && failure.trouble == Trouble::Closed && self.has_said_all(&link);
+        let gone = matches!(failure.trouble, Trouble::Closed | Trouble::Reset);
+        let has_said_all = !unsent && gone && self.has_said_all(&link);
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.link = None;
         if link.codec.speaks() {
@@ -346,11 +352,13 @@ impl Worker {
         }
         let call = &calls[flight.journey].calls[flight.step];
         let unsent = unsent && !flight.wrote;
-        let unanswered = flight.times.step_head.is_none() && failure.trouble == Trouble::Closed;
-        if link.used && unanswered && !flight.resent && (unsent || call.repeatable) {
+        let closed = flight.times.step_head.is_none() && failure.trouble == Trouble::Closed && call.repeatable;
+        if link.used && !flight.resent && (unsent || closed) {
             flight.resent = true;
-            flight.retries += u64::from(flight.wrote);
-            flight.wrote = false;
+            if std::mem::take(&mut flight.wrote) {
+                flight.retries += 1;
+                self.book.resent();
+            }
             return self.open_link(key, None);
         }
         self.end_step(key, &Outcome::Failed(failure));
@@ -364,18 +372,38 @@ impl Worker {
             }
             self.flights.disarm(key);
             let Some(flight) = self.flights.get_mut(key) else { continue };
-            let link = flight.link.take();
+            let (link, has_head) = (flight.link.take(), flight.times.step_head.is_some());
             let timeout = self.calls[flight.journey].calls[flight.step].step.timeout;
+            let awaited = match link.and_then(|link| self.links.get(link)) {
+                Some(link) => awaited(link, has_head),
+                None => Awaited::Connect,
+            };
             if let Some(link) = link {
                 self.note_gone(link, false);
                 self.close_link(link);
             }
-            let failure = Failure::new(Trouble::Timeout, format!("no answer within {timeout:?}"));
+            let message = match awaited {
+                Awaited::Connect => format!("no connection within {timeout:?}"),
+                Awaited::Tls => format!("no end of the TLS handshake within {timeout:?}"),
+                Awaited::FirstByte => format!("no answer within {timeout:?}"),
+                Awaited::Body => format!("no whole answer within {timeout:?}"),
+            };
+            let failure = Failure::new(Trouble::Timeout(awaited), message);
             self.end_step(key, &Outcome::Failed(failure));
         }
         while let Some((_, key)) = self.lingering.front().copied().filter(|(until, _)| *until <= self.now) {
             self.lingering.pop_front();
             self.close_link(key);
         }
+    }
+}
+
+/// What a flight still waits for over a connection; `has_head` says whether it got the head of its answer.
+fn awaited(link: &Link, has_head: bool) -> Awaited {
+    match link.phase {
+        Phase::Connecting | Phase::Asking => Awaited::Connect,
+        Phase::Shaking => Awaited::Tls,
+        Phase::Open | Phase::Lingering if has_head || link.codec.has_begun() => Awaited::Body,
+        Phase::Open | Phase::Lingering => Awaited::FirstByte,
     }
 }

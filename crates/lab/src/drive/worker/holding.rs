@@ -12,7 +12,6 @@ use crate::drive::Failure;
 use crate::drive::crew::Report;
 use crate::limits::CLOSED_PER_TURN;
 use crate::plan::Schedule;
-use crate::record::Trouble;
 
 /// How a held connection went, without anybody having closed it from here.
 pub(super) struct Gone<'a> {
@@ -243,7 +242,7 @@ impl Worker {
         }
         if was_idle {
             let lost = format!("a held connection was lost: {}", failure.message);
-            self.book.error(journey, 0, &Failure::new(Trouble::Closed, lost));
+            self.book.error(journey, 0, &Failure::new(failure.trouble, lost));
         }
     }
 

@@ -148,10 +148,16 @@ impl Worker {
         }
     }
 
-    /// The answer to a step is complete.
-    pub(super) fn answered(&mut self, key: Key) {
+    /// The answer to a step is complete; so many bytes that belong to none came behind it.
+    pub(super) fn answered(&mut self, key: Key, excess: Option<usize>) {
         self.flights.disarm(key);
-        let outcome = self.interpret(key);
+        let outcome = match (self.interpret(key), excess) {
+            (Outcome::Ok | Outcome::Denied, Some(bytes)) => {
+                let message = format!("{bytes} bytes behind the end of the answer");
+                Outcome::Failed(Failure::new(Trouble::ExcessBytes, message))
+            }
+            (outcome, _) => outcome,
+        };
         self.end_step(key, &outcome);
     }
 
@@ -346,6 +352,7 @@ impl Worker {
         let Some(retry) = retry.filter(applies) else { return false };
         flight.retries += 1;
         flight.stage = Stage::Waiting;
+        self.book.retried();
         self.wake_at(self.now + retry.backoff, Wake::Flight(key));
         true
     }

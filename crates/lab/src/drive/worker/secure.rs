@@ -7,6 +7,7 @@ use std::os::fd::OwnedFd;
 use rustls::ClientConnection;
 
 use super::links::Phase;
+use super::wire::broken_off;
 use super::{Key, Worker};
 use crate::drive::Failure;
 use crate::drive::socket;
@@ -55,7 +56,7 @@ impl Worker {
         let Some(tls) = self.links.get_mut(key).and_then(|link| link.tls.as_mut()) else { return };
         match tls.writer().write_all(bytes) {
             Ok(()) => self.send_records(key),
-            Err(error) => self.lost(key, Failure::new(Trouble::Closed, error.to_string()), true),
+            Err(error) => self.lost(key, broken_off(&error), true),
         }
     }
 
@@ -67,7 +68,7 @@ impl Worker {
             match tls.write_tls(&mut Records(&link.fd)) {
                 Ok(count) => self.note_sent(key, count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.await_room(key, true),
-                Err(error) => return self.lost(key, Failure::new(Trouble::Closed, error.to_string()), true),
+                Err(error) => return self.lost(key, broken_off(&error), true),
             }
         }
         self.await_room(key, false);
@@ -109,13 +110,13 @@ impl Worker {
             Ok(0) => return Unwrapped::End,
             Ok(count) => return Unwrapped::Plain(count),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(error) => return Unwrapped::Broken(Failure::new(Trouble::Closed, error.to_string())),
+            Err(error) => return Unwrapped::Broken(broken_off(&error)),
         }
         if bytes.is_empty() {
             return Unwrapped::Nothing;
         }
         let shaking = phase == Phase::Shaking;
-        let trouble = if shaking { Trouble::Connect } else { Trouble::Closed };
+        let trouble = if shaking { Trouble::Connect } else { Trouble::Reset };
         let broken = |message: String| Unwrapped::Broken(Failure::new(trouble, format!("TLS: {message}")));
         if let Err(error) = tls.read_tls(bytes) {
             return broken(error.to_string());

@@ -86,7 +86,7 @@ impl Worker {
                     self.await_room(key, true);
                 }
             }
-            Err(error) => self.lost(key, closed(error), true),
+            Err(error) => self.lost(key, broken(error), true),
         }
     }
 
@@ -104,7 +104,7 @@ impl Worker {
                     self.await_room(key, false);
                 }
             }
-            Err(error) => self.lost(key, closed(error), true),
+            Err(error) => self.lost(key, broken(error), true),
         }
     }
 
@@ -124,7 +124,7 @@ impl Worker {
         link.writing = wanted;
         let interest = if wanted { READING | EventFlags::OUT } else { READING };
         if let Err(error) = self.poller.modify(&link.fd, key, interest) {
-            return self.lost(key, Failure::new(Trouble::Closed, error.to_string()), true);
+            return self.lost(key, broken_off(&error), true);
         }
         if !wanted {
             self.all_sent(key);
@@ -162,7 +162,7 @@ impl Worker {
                     }
                 }
                 Err(error) => {
-                    self.lost(key, closed(error), false);
+                    self.lost(key, broken(error), false);
                     break;
                 }
             }
@@ -171,6 +171,12 @@ impl Worker {
     }
 }
 
-fn closed(error: Errno) -> Failure {
-    Failure::new(Trouble::Closed, io::Error::from(error).to_string())
+fn broken(error: Errno) -> Failure {
+    broken_off(&error.into())
+}
+
+/// A connection that failed. Writing into one that the other side has closed in order is no more than that.
+pub(super) fn broken_off(error: &io::Error) -> Failure {
+    let trouble = if error.kind() == io::ErrorKind::BrokenPipe { Trouble::Closed } else { Trouble::Reset };
+    Failure::new(trouble, error.to_string())
 }

@@ -92,7 +92,7 @@ prop_compose! {
             story.pressure.cpu_throttled_us = pressure[4];
             story.deaths.push(Death { process: "server".to_owned(), t_s: died_at, signal: Some(9) });
             let sample = "os error 99, os error 24".to_owned();
-            story.errors.push(ErrorGroup { journey: "create".to_owned(), step: None, kind: "connect".to_owned(), count: 1, sample });
+            story.errors.push(ErrorGroup { journey: "create".to_owned(), step: None, kind: "connect".to_owned(), count: 1, sample, more_samples: Vec::new() });
         })
     }
 }

@@ -208,7 +208,14 @@ fn memory_cap() {
 }
 
 fn error(kind: &str, count: u64, sample: &str) -> ErrorGroup {
-    ErrorGroup { journey: "create".to_owned(), step: None, kind: kind.to_owned(), count, sample: sample.to_owned() }
+    ErrorGroup {
+        journey: "create".to_owned(),
+        step: None,
+        kind: kind.to_owned(),
+        count,
+        sample: sample.to_owned(),
+        more_samples: Vec::new(),
+    }
 }
 
 #[test]

@@ -117,7 +117,8 @@ pub(super) fn errors(run: &Run) -> Section {
     let line = |group: &ErrorGroup| {
         let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
         let text = format!("{}{step}: {} x {}:", group.journey, count(group.count), group.kind);
-        Item::quoting(text, &group.sample)
+        let samples: Vec<&str> = [&group.sample].into_iter().chain(&group.more_samples).map(String::as_str).collect();
+        Item::quoting(text, &samples.join(" | "))
     };
     Section::new("errors", "Errors", vec![Block::List(run.errors.iter().map(line).collect())])
 }

@@ -116,7 +116,7 @@ fn a_request_whose_connection_is_lost_says_so_and_the_connection_comes_back() {
     assert_eq!((good + 1, denied, errors), (target.requests(), 0, 1));
     assert_eq!((said.held(), target.connections()), ([1, 1, 0, 0, 1], 2));
     assert!(good >= 3 && said.sum(|page| page.capped) >= 2);
-    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Closed, 1)]);
+    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Reset, 1)]);
 }
 
 /// A level that leaves its connections, and the next one, which goes on with them.
@@ -146,7 +146,7 @@ fn the_next_level_opens_only_what_is_missing() {
 
 /// What the target does to one of four connections between two levels; how many were then lost in order and otherwise, and why.
 #[track_caller]
-fn check_between(lose: fn(&Scripted), lost: [u64; 2], message: &str) {
+fn check_between(lose: fn(&Scripted), lost: [u64; 2], trouble: Trouble, message: &str) {
     let target = Scripted::start(|_| ok());
     let [first, second] = levels([4, 4], None);
     let mut rig = Rig::start(setting(visit(), target.address), vec![first], 1);
@@ -159,16 +159,17 @@ fn check_between(lose: fn(&Scripted), lost: [u64; 2], message: &str) {
     // Neither level had lost it.
     assert_eq!((said.held(), said.kept(), target.connections()), ([5, 0, 0, 0, 0], 3, 6));
     assert_eq!(said.left(), [4, lost[0], lost[1]]);
-    assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
+    assert_eq!(said.errors(), [(0, trouble, 1, message)]);
 }
 
 #[test]
 fn what_is_lost_between_two_levels_is_opened_by_the_second() {
-    check_between(|target| target.hang_up(0), [1, 0], "a held connection was lost: the connection was closed");
+    let closed = "a held connection was lost: the connection was closed";
+    check_between(|target| target.hang_up(0), [1, 0], Trouble::Closed, closed);
     // Half of it: the target says that it will say no more, and would still listen.
-    check_between(|target| target.half_close(0), [1, 0], "a held connection was lost: the connection was closed");
+    check_between(|target| target.half_close(0), [1, 0], Trouble::Closed, closed);
     let unasked = "a held connection was lost: bytes that belong to no answer";
-    check_between(|target| target.say(0, b"HTTP/1.1 408 Late\r\n\r\n"), [0, 1], unasked);
+    check_between(|target| target.say(0, b"HTTP/1.1 408 Late\r\n\r\n"), [0, 1], Trouble::ExcessBytes, unasked);
 }
 
 /// Anything that comes between two levels: one arrival, over a connection of its own.

@@ -111,14 +111,14 @@ fn a_journey_ends_where_it_does_not_go_well() {
     });
     let said = drive(scenario(GAME), &target, leg(clients(1, 1), 1), 1);
     assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
-    assert_eq!(said.errors(), [(1, Trouble::Status, 1, "404: gone")]);
+    assert_eq!(said.errors(), [(1, Trouble::Status(404), 1, "404: gone")]);
 
     let answers = [answer(429, ""), answer(201, "{}"), answer(503, "no"), answer(201, "<html>")];
     let target = Scripted::start(move |asked| vec![Act::Write(answers[asked.number as usize % 4].clone())]);
     let said = drive(scenario(GAME), &target, leg(clients(1, 4), 1), 1);
     assert_eq!((said.counts(), said.of(Some(1))), ((0, 1, 3), (0, 0, 0)));
     let troubles: Vec<_> = said.errors().into_iter().map(|(_, trouble, count, _)| (trouble, count)).collect();
-    assert_eq!(troubles, [(Trouble::Answer, 2), (Trouble::Status, 1)]);
+    assert_eq!(troubles, [(Trouble::Answer, 2), (Trouble::Status(503), 1)]);
     assert_eq!(said.errors()[0].3, "nothing at `/id`: {}");
 }
 

@@ -362,7 +362,9 @@ impl Said {
     /// Errors: step, kind, how many, first message.
     pub(super) fn errors(&self) -> Vec<(usize, Trouble, u64, &str)> {
         let notes = self.intervals.iter().flat_map(|interval| &interval.errors);
-        notes.map(|ErrorNote { step, trouble, count, sample, .. }| (*step, *trouble, *count, sample.as_str())).collect()
+        notes
+            .map(|ErrorNote { step, trouble, count, samples, .. }| (*step, *trouble, *count, samples[0].as_str()))
+            .collect()
     }
 
     /// Rows of samples.csv, cut into columns.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lab::drive::{Client, Failure};
 use lab::plan::Leg;
-use lab::record::Trouble;
+use lab::record::{Awaited, Trouble};
 use lab::scenario::{Base, Reconnect, Scenario};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -133,7 +133,7 @@ fn what_is_cut_off_without_a_word_is_no_answer() {
     let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg(burst(1), 1));
     assert_eq!(said.counts(), (0, 0, 1));
     let message = "the connection was closed without TLS's close_notify";
-    assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
+    assert_eq!(said.errors(), [(0, Trouble::Truncated, 1, message)]);
 }
 
 #[test]
@@ -147,6 +147,16 @@ fn a_target_without_tls_is_no_connection() {
     let said = rig.until_over();
     assert_eq!(said.counts(), (0, 0, 1));
     assert_eq!(said.errors()[0].1, Trouble::Connect, "{:?}", said.errors());
+}
+
+#[test]
+fn a_handshake_that_never_ends_is_told() {
+    let target = Scripted::start(|_| ok());
+    let mut scenario = over_tls(visit(), &target, None);
+    scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
+    let said = Rig::start(setting(scenario, target.address), vec![leg(burst(1), 1)], 1).until_over();
+    let message = "no end of the TLS handshake within 300ms";
+    assert_eq!(said.errors(), [(0, Trouble::Timeout(Awaited::Tls), 1, message)]);
 }
 
 #[test]

@@ -229,7 +229,7 @@ fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
     let steps = TABLE.replace("repeat = 3", "repeat = { for = \"1h\" }").replace(", \"token_2\"]", "]");
     let said = drive(scenario(&steps), &target, leg(burst(1), 1), 1);
     assert_eq!((said.counts(), said.of(Some(3)), said.of(Some(4))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
-    assert_eq!(said.errors(), [(4, Trouble::Status, 1, "500: broken")]);
+    assert_eq!(said.errors(), [(4, Trouble::Status(500), 1, "500: broken")]);
 }
 
 #[test]
