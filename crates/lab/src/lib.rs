@@ -28,6 +28,7 @@ pub mod cgroup;
 pub mod cli;
 pub mod clock;
 pub mod compare;
+pub mod default_gates;
 pub mod drive;
 pub mod edge;
 pub mod findings;

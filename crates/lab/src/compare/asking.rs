@@ -76,6 +76,9 @@ type Find<'a> = &'a dyn Fn(&Record) -> Option<f64>;
 /// A time that work takes, in seconds.
 type Time = fn(&WorkFigures) -> Option<f64>;
 
+/// A count of what became of work.
+type CountOf = fn(&WorkFigures) -> u64;
+
 impl<'a> Asking<'a> {
     fn name(&mut self, subject: &str, name: &'static str, unit: &'static str, kind: Kind) {
         let worse = if kind == Kind::Throughput { Worse::Lower } else { Worse::Higher };
@@ -157,8 +160,7 @@ impl<'a> Asking<'a> {
         let drains = self.sides(&|record| figures(record, &|work| work.drain_s));
         let shortest = drains.iter().flatten().flatten().fold(f64::INFINITY, |least: f64, drain| least.min(*drain));
         self.ask(Scale::Ratio, (LOOK_S / shortest).clamp(GRAIN, 1.0), 0.0, None, &drains);
-        let mut counts: Vec<(&str, fn(&WorkFigures) -> u64)> =
-            vec![("stuck", |work| work.stuck), ("failed", |work| work.failed)];
+        let mut counts: Vec<(&str, CountOf)> = vec![("stuck", |work| work.stuck), ("failed", |work| work.failed)];
         let unknown = |record: &Record| record.run.results.work.get(work).is_some_and(|work| work.unknown > 0);
         if [self.before, self.after].iter().flat_map(|side| side.records.iter()).any(unknown) {
             counts.push(("unknown", |work| work.unknown));

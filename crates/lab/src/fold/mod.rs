@@ -32,7 +32,7 @@ pub use push::PushFigures;
 pub(crate) use push::PushFold;
 pub use results::{
     ErrorGroup, Generator, JourneyFigures, Observed, OpFigures, PartFigures, PhaseFigures, ProcessFigures, RESERVED,
-    Results, Rss, ServerFigures, TotalsFigures, WORK_FIGURES, WorkFigures, observed,
+    Results, Rss, ServerFigures, Total, TotalsFigures, WORK_FIGURES, WorkFigures, observed,
 };
 pub use series::{Series, Stretch};
 pub(crate) use summary::round;
@@ -155,6 +155,22 @@ impl Fold {
             denied: sum.denied + own.denied,
             errors: sum.errors + own.errors,
         })
+    }
+
+    /// All journeys together.
+    #[must_use]
+    pub fn total(&self) -> Total {
+        let (arrivals_ok, denied, _) = self.counts();
+        Total {
+            arrivals: self.journeys.iter().map(|journey| journey.whole.count()).sum(),
+            ok: arrivals_ok,
+            denied,
+            // A journey under way has not failed, but its request has.
+            errors: self.journeys.iter().map(|journey| journey.whole.errors.max(journey.requests().errors)).sum(),
+            not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
+            retried: self.retried,
+            resent: self.resent,
+        }
     }
 
     /// Whether an operation is one request: a step, or a journey that is no more than that.

@@ -51,6 +51,9 @@ pub fn known_figures(
     for figure in ["capped", "behind_pauses", "not_sent", "arrivals", "requests", "cpu_s"] {
         paths.insert(format!("generator.{figure}"));
     }
+    for figure in ["arrivals", "ok", "denied", "errors", "not_sent", "retried", "resent"] {
+        paths.insert(format!("total.{figure}"));
+    }
     paths.insert("server.cpu_s".to_owned());
     for figure in ["first", "peak", "last"] {
         paths.insert(format!("server.rss_bytes.{figure}"));

@@ -18,7 +18,7 @@ use super::timeline::Timeline;
 use crate::cgroup::{LimitsApplied, LimitsSeen};
 
 /// Names that no journey, work, phase and process may have: figures of the run itself are found under them.
-pub const RESERVED: [&str; 4] = ["generator", "observe", "push", "server"];
+pub const RESERVED: [&str; 5] = ["generator", "observe", "push", "server", "total"];
 
 /// What is told of a figure that an observer reads.
 pub(super) const OBSERVED: [&str; 4] = ["min", "avg", "max", "last"];
@@ -52,6 +52,9 @@ pub const WORK_FIGURES: [&str; 22] = [
 /// Everything that was measured.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
+    /// All journeys together; none in records of before it was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<Total>,
     /// By journey.
     pub journeys: BTreeMap<String, JourneyFigures>,
     /// By kind of work.
@@ -79,6 +82,25 @@ impl Results {
     pub fn to_json(&self) -> Value {
         serde_json::to_value(self).expect("figures are texts, finite numbers and maps with text keys")
     }
+}
+
+/// All journeys of the run together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Total {
+    /// Arrivals that are over.
+    pub arrivals: u64,
+    /// As hoped for.
+    pub ok: u64,
+    /// Refused politely.
+    pub denied: u64,
+    /// Otherwise; of a journey of several steps that is still under way, requests of it that failed.
+    pub errors: u64,
+    /// Arrivals whose time had come but that were never sent.
+    pub not_sent: u64,
+    /// Tries that were repeated because a step's `retry` says so.
+    pub retried: u64,
+    /// Requests that were sent again because the target had closed the connection that was kept for them.
+    pub resent: u64,
 }
 
 /// A phase: what it asked, and what its levels found.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::start::Start;
 use super::{Run, read_json_file};
+use crate::default_gates::default_gates;
 use crate::fold::{Asked, Basis, Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
 use crate::limits::PARTS_MAX;
 use crate::record::hlog::{self, Figure};
@@ -123,6 +124,7 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     let parts = book.all();
     let results = results(&scenario, &fold, &parts, rows, book.asked(Basis::Measured));
     let mut gates = judge_gates(&scenario.gates, &results.to_json());
+    gates.extend(judge_gates(&default_gates(&scenario), &results.to_json()));
     gates.extend(scenario.phases.iter().filter_map(|phase| {
         let held = results.phases.get(&phase.name)?.connections.as_ref()?;
         judge_opening(phase, held, "")
@@ -289,6 +291,7 @@ fn results(
         (phase.name.clone(), PhaseFigures::of(&own, None, asked.remove(&phase.name)))
     });
     Results {
+        total: Some(fold.total()),
         phases: phases.collect(),
         journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey), Basis::Measured),
         work: work.collect(),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Run;
 use super::levels::{figure, find, ladders, levels};
 use super::words::{clean, count, number};
-use crate::fold::{Figures, JourneyFigures, OpFigures, P99_NEEDS, WorkFigures};
+use crate::fold::{Figures, JourneyFigures, OpFigures, P99_NEEDS, Total, WorkFigures};
 use crate::verdict::{Judged, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
@@ -16,6 +16,8 @@ pub struct Headline {
     pub took: String,
     /// How long that took.
     pub lasted: String,
+    /// What became of everything that was asked.
+    pub total: Option<String>,
     /// Where it stands against its gates.
     pub stands: String,
     /// The numbers of the first two by themselves.
@@ -45,7 +47,29 @@ pub fn headline(run: &Run) -> Headline {
         .unwrap_or_else(nothing);
     let [(took, took_figure), (lasted, lasted_figure)] = told;
     let took = took + &held(run);
-    Headline { took, lasted, stands: stands(run), figures: [took_figure, lasted_figure] }
+    Headline { took, lasted, total: total(run), stands: stands(run), figures: [took_figure, lasted_figure] }
+}
+
+/// All arrivals of the run, whatever the lines above speak of; and what was sent more than once.
+fn total(run: &Run) -> Option<String> {
+    let Total { arrivals, ok, denied, errors, not_sent, retried, resent } = run.results.total?;
+    let mut told = format!(
+        "total: {} arrivals, {} ok, {} errors, {} denied",
+        count(arrivals),
+        count(ok),
+        count(errors),
+        count(denied)
+    );
+    if not_sent > 0 {
+        told += &format!(", {} never sent", count(not_sent));
+    }
+    let retried = (retried > 0).then(|| format!("{} by retry", count(retried)));
+    let resent = (resent > 0).then(|| format!("{} after the target had closed a kept connection", count(resent)));
+    let again: Vec<String> = retried.into_iter().chain(resent).collect();
+    if !again.is_empty() {
+        told += &format!("; sent again: {}", again.join(", "));
+    }
+    Some(told)
 }
 
 fn nothing() -> Told {

@@ -18,7 +18,10 @@ pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
         Verdict::Void | Verdict::Interrupted => "33",
     };
     let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.stands) } else { headline.stands };
-    let mut lines = vec![headline.took, headline.lasted, stands];
+    let mut lines = [Some(headline.took), Some(headline.lasted), headline.total, Some(stands)]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>();
     lines.extend(failing(run).iter().map(|gate| format!("  {gate}")));
     lines.extend(glance(run).iter().map(|sentence| format!("  {sentence}")));
     lines.extend(run.errors.iter().map(|group| {

@@ -110,10 +110,21 @@ pub(crate) struct KnownFigures {
 }
 
 impl KnownFigures {
-    /// Reads the gates of a trial with these figures.
-    pub(crate) fn gates(&self, at: &At<'_>) -> Vec<Gate> {
+    /// Reads the gates of a trial with these figures, and whether errors on which none of them is must not happen:
+    /// `errors = "off"` says that they may.
+    pub(crate) fn gates(&self, at: &At<'_>) -> (Vec<Gate>, bool) {
         let known = |path: &str| self.check(path);
-        at.named().unwrap_or_default().iter().flat_map(|(name, at)| Gate::read(name, at, &known)).collect()
+        let (mut gates, mut judges_errors) = (Vec::new(), true);
+        for (name, at) in at.named().unwrap_or_default() {
+            if name != "errors" {
+                gates.extend(Gate::read(name, &at, &known));
+            } else if at.text().is_some_and(|text| text == "off") {
+                judges_errors = false;
+            } else {
+                at.wrong("must be \"off\": no gate on errors but those that stand here; or name a figure, such as \"total.errors\"");
+            }
+        }
+        (gates, judges_errors)
     }
 
     /// Whether there will be a figure of this path.

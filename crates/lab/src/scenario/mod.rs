@@ -98,6 +98,8 @@ pub struct Scenario {
     pub works: Vec<Work>,
     /// What must hold at the end.
     pub gates: Vec<Gate>,
+    /// Whether errors on which no gate is must not happen.
+    pub judges_errors: bool,
     /// What a report says first, where the scenario says so: how much, and how long that took.
     pub headline: Option<[Leading; 2]>,
     /// Things that are done to processes.

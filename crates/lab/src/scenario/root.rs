@@ -69,7 +69,7 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
     let signals =
         fields.take("signals").map_or_else(Signals::new, |signals| signals_of(&signals, has_metrics(at.node)));
     let figures = written.figures(&journeys, &works, &phases, &observers, &pushes);
-    let gates = fields.take("gates").map_or_else(Vec::new, |at| figures.gates(&at));
+    let (gates, judges_errors) = fields.take("gates").map_or_else(|| (Vec::new(), true), |at| figures.gates(&at));
     let headline = fields.take("headline").and_then(|at| headline::read(&at, &figures));
     fields.close();
     written.refuse_twins(at);
@@ -90,6 +90,7 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
         pushes,
         works,
         gates,
+        judges_errors,
         headline,
         faults,
         observers,

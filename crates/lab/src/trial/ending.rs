@@ -11,6 +11,7 @@ use super::stage::Stage;
 use super::watched::Watched;
 use super::{Beginning, End, Fleet};
 use crate::cgroup::LimitsSeen;
+use crate::default_gates::{ERRORS_UNJUDGED, default_gates};
 use crate::edge::{LevelPoint, Outcome, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
@@ -21,7 +22,7 @@ use crate::limits::{INTERRUPT_GRACE, PAUSE_TOLD};
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
 use crate::report::words::{count, number};
-use crate::scenario::{Arrivals, Gate, Phase, Scenario, Step, Work};
+use crate::scenario::{Arrivals, Phase, Scenario, Step, Work};
 use crate::verdict::{Judged, Own, judge_gates, judge_gates_of, judge_opening};
 
 /// Folds and judges.
@@ -124,13 +125,14 @@ fn results(
     };
     let own = process(GENERATOR);
     let lag_p99_max = stage.scenario.generator.lag_p99_max;
-    let (journeys, push, mut generator) = stage.recorder.fold(|fold| {
+    let (total, journeys, push, mut generator) = stage.recorder.fold(|fold| {
         let journeys = fold.journeys(&|journey| active_of(&stage.scenario, parts, journey), Basis::Measured);
-        (journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
+        (fold.total(), journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
     });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
     let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
     Results {
+        total: Some(total),
         journeys,
         push,
         work: stage.scenario.works.iter().enumerate().map(work).collect(),
@@ -229,7 +231,7 @@ fn level_point(part: &PartFigures) -> LevelPoint {
 }
 
 fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) -> Vec<Judged> {
-    let mut gates = judge_gates(&nothing_unknown(&stage.scenario), &results.to_json());
+    let mut gates = judge_gates(&default_gates(&stage.scenario), &results.to_json());
     if stage.scenario.works.iter().any(|work| work.totals.is_some()) {
         let rises: Vec<_> = stage.scenario.works.iter().map(|work| results.work[&work.name].totals).collect();
         gates.push(reconciled(&stage.mismatches(now, &rises)));
@@ -244,13 +246,6 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
         End::Done | End::Interrupted | End::OutOfBounds(_) => {}
     }
     gates
-}
-
-/// Work that the server does not know is lost, unless the scenario says how much of it may be.
-fn nothing_unknown(scenario: &Scenario) -> Vec<Gate> {
-    let names = scenario.works.iter().map(|work| format!("{}.unknown", work.name));
-    let open = names.filter(|name| !scenario.gates.iter().any(|gate| gate.name == *name));
-    open.filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
 }
 
 /// Whether a phase got its connections; where it did not, what went wrong most often.
@@ -282,7 +277,15 @@ fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<Stri
         End::Done | End::Interrupted | End::Died(_) => None,
     };
     let cut_short = if *end == End::Interrupted { cut_short(stage) } else { None };
-    misread.into_iter().chain(timeline).chain(bounds).chain(cut_short).chain(stage.recorder.failures()).collect()
+    let unjudged = (!stage.scenario.judges_errors).then(|| ERRORS_UNJUDGED.to_owned());
+    unjudged
+        .into_iter()
+        .chain(misread)
+        .chain(timeline)
+        .chain(bounds)
+        .chain(cut_short)
+        .chain(stage.recorder.failures())
+        .collect()
 }
 
 /// Says that the lab itself did not run for a while, whatever that did to the figures.

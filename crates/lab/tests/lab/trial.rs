@@ -429,3 +429,57 @@ async fn a_perfect_service_leaves_the_lab_on_time() {
     }
     panic!("the lab was late three times, and a thread that sleeps was not: {late:?} ms");
 }
+
+const TWO: &str = r#"
+format = 1
+name = "two"
+summary = "A journey that goes well, and one that does not"
+[vars]
+port = 1
+[target]
+url = "http://127.0.0.1:{{port}}"
+[[phase]]
+name = "well"
+arrivals = { batch = 4 }
+in_flight_max = 4
+journey = "well"
+[[phase]]
+name = "badly"
+arrivals = { batch = 8 }
+in_flight_max = 4
+journey = "badly"
+[[journey]]
+name = "well"
+[[journey.step]]
+request = "GET /ready"
+[[journey]]
+name = "badly"
+[[journey.step]]
+request = "GET /nowhere"
+denied = 429
+[generator]
+lag_p99_max = "600s"
+[gates]
+"#;
+
+/// The gates of a trial of which two thirds fail, and which of them do not hold.
+async fn check_total(text: &str, gates: &str, failed: &[&str]) -> Run {
+    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let run = run(&format!("{text}{gates}"), &[], &stub, &out.0).await.run;
+    let verdict = if failed.is_empty() { Verdict::Passed } else { Verdict::Failed };
+    assert_eq!((run.verdict, failing(&run)), (verdict, failed.to_vec()), "{gates}");
+    run
+}
+
+#[tokio::test]
+async fn a_verdict_speaks_for_the_whole_run() {
+    check_total(TWO, "", &["total.errors"]).await;
+    let run = check_total(TWO, "\"well.errors\" = \"= 0\"", &["badly.journey.errors"]).await;
+    let total = lab::report::headline(&run).total.unwrap();
+    assert_eq!(total, "total: 12 arrivals, 4 ok, 8 errors, 0 denied");
+    check_total(TWO, "\"total.errors\" = \"<= 8\"", &[]).await;
+    let run = check_total(TWO, "errors = \"off\"", &[]).await;
+    assert!(run.notes.iter().any(|note| note.contains("errors = \"off\"")), "{:?}", run.notes);
+    // What the scenario calls a refusal is none of the errors.
+    check_total(&TWO.replace("denied = 429", "denied = 404"), "", &[]).await;
+}

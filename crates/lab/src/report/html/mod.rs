@@ -69,6 +69,9 @@ fn top(page: &mut Markup, run: &Run) {
         let sentences = [&headline.took, &headline.lasted];
         headline.figures.iter().zip(sentences).for_each(|(figure, sentence)| number(page, figure, sentence));
     });
+    if let Some(total) = &headline.total {
+        page.leaf("p", &[], &format!("{total}."));
+    }
     page.leaf("p", &[("class", "stands")], &(headline.stands + "."));
     let failing = failing(run);
     if !failing.is_empty() {

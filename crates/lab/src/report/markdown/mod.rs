@@ -22,8 +22,9 @@ pub fn markdown(run: &Run) -> String {
         format!("# {}: {}", plain(&run.scenario.name), run.verdict.word()),
         strong(&headline.took),
         strong(&headline.lasted),
-        wrapped(&plain(&headline.stands), WIDTH, "") + ".",
     ];
+    let sentence = |text: &String| wrapped(&plain(text), WIDTH, "") + ".";
+    paragraphs.extend(headline.total.iter().chain([&headline.stands]).map(sentence));
     let list = |sentences: &[String]| sentences.iter().map(|sentence| line(sentence)).collect::<Vec<_>>().join("\n");
     let (failing, glance) = (failing(run), glance(run));
     if !failing.is_empty() {

@@ -49,7 +49,8 @@ fn headlines() {
     let [took, lasted] = read(&beside(good), &[]).unwrap().headline.unwrap();
     assert_eq!([took.figure, took.of, lasted.figure, lasted.of], ["j.ok", "games", "j.latency_ms.p99", "ms"]);
     assert_eq!(read(&beside(""), &[]).unwrap().headline, None);
-    let unknown = "is a figure that this trial does not have: `create.ok` must start with generator, j, p, server";
+    let unknown =
+        "is a figure that this trial does not have: `create.ok` must start with generator, j, p, server, total";
     check(&good.replace("j.ok", "create.ok"), &[&format!("line 18: `headline.took.figure` {unknown}")]);
 }
 
@@ -422,7 +423,7 @@ fn gates_know_the_figures_of_every_part() {
     gate("up.edge_per_s", &[&format!("{}; `up` has journey, peak_per_s", lacks("up.edge_per_s"))]);
     gate("p.peak_per_s", &[&format!("{}; `p` has journey", lacks("p.peak_per_s"))]);
     gate("p.opening.ok", &[&format!("{}; `p` has journey", lacks("p.opening.ok"))]);
-    let roots = "must start with edge, generator, j, observe, p, server, up";
+    let roots = "must start with edge, generator, j, observe, p, server, total, up";
     gate("q.peak_per_s", &[&format!("{} {roots}", lacks("q.peak_per_s"))]);
     gate("observe.q.waiting.p99", &[&format!("{}; `observe` has q", lacks("observe.q.waiting.p99"))]);
 }

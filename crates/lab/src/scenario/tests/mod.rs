@@ -242,7 +242,7 @@ fn gates_are_checked_before_a_byte_is_sent() {
         "\"k.errors\" = \"= 0\"",
         &[
             "line 25: `gates.k.errors` is a figure that this trial does not have: `k.errors` must start with generator, j, p, \
-           server, w",
+           server, total, w",
         ],
     );
     gate(

@@ -1,0 +1,125 @@
+//! Gates that a trial has without saying so: a verdict speaks for the whole run, and not for what its file happens to name.
+//! Pure. Refuses to judge them.
+//!
+//! Work that the server does not know is lost. Errors of a phase are errors of the run: a file without any gate on errors
+//! gets `total.errors = 0`, and one that judges some phases gets a gate for each of the others. Ladders and searches for
+//! the edge go on until something gives way, so that their errors are what they look for.
+
+use crate::scenario::{Arrivals, Gate, Phase, Scenario};
+
+/// What a report says of a run whose scenario wants none of the gates on errors.
+pub const ERRORS_UNJUDGED: &str = "No gate judges errors that the scenario does not name: it says errors = \"off\".";
+
+/// The gates that a scenario leaves out.
+#[must_use]
+pub fn default_gates(scenario: &Scenario) -> Vec<Gate> {
+    let unknown = scenario.works.iter().map(|work| format!("{}.unknown", work.name));
+    let open = unknown.filter(|name| !scenario.gates.iter().any(|gate| gate.name == *name));
+    open.chain(unjudged_errors(scenario)).filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
+}
+
+/// Figures of errors on which no gate is.
+fn unjudged_errors(scenario: &Scenario) -> Vec<String> {
+    if !scenario.judges_errors {
+        return Vec::new();
+    }
+    let (seeking, others): (Vec<&Phase>, Vec<&Phase>) = scenario.phases.iter().partition(|phase| seeks_errors(phase));
+    let unjudged: Vec<&Phase> = others.iter().copied().filter(|phase| !is_judged(scenario, phase)).collect();
+    if seeking.is_empty() && unjudged.len() == others.len() {
+        return vec!["total.errors".to_owned()];
+    }
+    unjudged.iter().map(|phase| format!("{}.journey.errors", phase.name)).collect()
+}
+
+fn seeks_errors(phase: &Phase) -> bool {
+    matches!(phase.arrivals, Arrivals::Ladder { .. } | Arrivals::Edge(_))
+}
+
+/// Whether a gate is on all errors of a phase, or compares another figure with them.
+fn is_judged(scenario: &Scenario, phase: &Phase) -> bool {
+    let journey = scenario.journeys.get(phase.journey).map(|journey| format!("{}.errors", journey.name));
+    let of_phase = format!("{}.journey.errors", phase.name);
+    let speaks = |figure: &str| figure == "total.errors" || figure == of_phase || Some(figure) == journey.as_deref();
+    scenario.gates.iter().any(|gate| speaks(&gate.name) || gate.with.figures().iter().any(|figure| speaks(figure)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Document, builtins};
+
+    const TWO: &str = r#"
+format = 1
+name = "two"
+summary = "Two journeys"
+[target]
+url = "http://127.0.0.1:1"
+[[phase]]
+name = "p"
+arrivals = { batch = 1 }
+in_flight_max = 1
+journey = "a"
+[[phase]]
+name = "q"
+arrivals = QQ
+journey = "b"
+[[journey]]
+name = "a"
+[[journey.step]]
+request = "GET /"
+[[journey]]
+name = "b"
+[[journey.step]]
+request = "GET /"
+[gates]
+"#;
+
+    #[track_caller]
+    fn check_arrivals(arrivals: &str, gates: &str, expected: &[&str]) {
+        let text = TWO.replace("QQ", arrivals) + gates;
+        let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let found = default_gates(&scenario);
+        assert_eq!(found.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>(), expected, "{gates}");
+        assert!(found.iter().all(|gate| gate.limit == "= 0"));
+    }
+
+    #[track_caller]
+    fn check(gates: &str, expected: &[&str]) {
+        check_arrivals("{ batch = 1 }\nin_flight_max = 1", gates, expected);
+    }
+
+    #[test]
+    fn errors_that_no_gate_judges() {
+        check("", &["total.errors"]);
+        check("\"a.latency_ms.p99\" = \"< 5\"", &["total.errors"]);
+        check("\"a.ok\" = \"> 0\"", &["total.errors"]);
+        check("\"a.errors\" = \"= 0\"", &["q.journey.errors"]);
+        check("\"q.journey.errors\" = \"< 9\"", &["p.journey.errors"]);
+        check("\"a.errors\" = \"= 0\"\n\"b.errors\" = \"> 0\"", &[]);
+        check("\"a.ok\" = \"> a.errors * 9\"", &["q.journey.errors"]);
+        check("\"total.errors\" = \"< 9\"", &[]);
+        check("errors = \"off\"", &[]);
+        check("errors = \"off\"\n\"a.errors\" = \"= 0\"", &[]);
+    }
+
+    #[test]
+    fn what_looks_for_errors_is_not_judged_by_them() {
+        let ladder = "{ ladder = [1, 2], for = \"1s\" }";
+        check_arrivals(ladder, "", &["p.journey.errors"]);
+        check_arrivals(ladder, "\"a.errors\" = \"= 0\"", &[]);
+    }
+
+    /// Each of them says itself how many errors there may be.
+    #[test]
+    fn built_in_trials_need_no_gate_on_errors() {
+        for builtin in builtins() {
+            let mut document = Document::parse(builtin.text).unwrap();
+            builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
+            document.free_ports().iter().for_each(|variable| document.set_port(variable, 1));
+            let scenario = Scenario::read(&document).unwrap_or_else(|wrong| panic!("{}: {wrong}", builtin.name));
+            let found: Vec<String> = default_gates(&scenario).into_iter().map(|gate| gate.name).collect();
+            let work: Vec<String> = scenario.works.iter().map(|work| format!("{}.unknown", work.name)).collect();
+            assert_eq!(found, work, "{}", builtin.name);
+        }
+    }
+}
