@@ -13,6 +13,7 @@ mod seats;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 mod watch;
 
 use crate::config::Config;

@@ -128,9 +128,9 @@ pub enum ApiError {
     /// A guest asks for what only accounts have.
     #[error("this needs the token of an account: guests play Stories, hunts and in worlds, and no more")]
     AccountNeeded,
-    /// A cookie came with a request that a page of another site can make a browser send.
+    /// A request that changes something, or comes with a cookie, and that a page of another site may have made a browser send.
     #[error(
-        "a request with a cookie must come from a page of this site (scheme, host and port of `Origin`; behind a proxy that means: one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), and one that changes something must say `Content-Type: application/json` or `X-Requested-With`: send one of them, or the token as `Authorization: Bearer`"
+        "a page of another site may have sent this: what changes something must come from a page of this site (scheme, host and port of `Origin`; on loopback a name such as localhost; behind a proxy one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), with a cookie also as `Content-Type: application/json` or with `X-Requested-With`; or send a token as `Authorization: Bearer`"
     )]
     ForeignPage,
     /// The token is good, but not for this.
@@ -141,6 +141,20 @@ pub enum ApiError {
         /// The caller's role.
         have: Role,
     },
+    /// The head is longer than any request needs.
+    #[error(
+        "the head of the request is longer than {bytes_max} bytes, or has too many headers: send fewer, or shorter ones"
+    )]
+    HeadTooLarge {
+        /// What is read at most.
+        bytes_max: usize,
+    },
+    /// The URL is longer than any route needs.
+    #[error("the URL of the request is too long: send what it says in the body, or less of it")]
+    UrlTooLong,
+    /// The head is none of HTTP.
+    #[error("the head of the request is not HTTP/1.1: it could not be read")]
+    BadHead,
     /// The body is not declared as JSON.
     #[error("the body must be JSON: send the header `Content-Type: application/json`")]
     NotJson,
@@ -406,6 +420,9 @@ impl ApiError {
             Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
             Self::Missing(Thing::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
             Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
+            Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
+            Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
             Self::Missing(Thing::World) => (StatusCode::NOT_FOUND, "no_such_world"),
             Self::WorldAsleep => (StatusCode::CONFLICT, "world_asleep"),
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),

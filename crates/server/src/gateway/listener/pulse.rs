@@ -80,6 +80,11 @@ impl Pulse {
         self.set(Phase::Answered);
     }
 
+    /// Whether no request is with the handler, and no answer of its has not begun to go.
+    pub(super) fn awaits_client(&self) -> bool {
+        matches!(self.get(), Phase::Head { .. } | Phase::Quiet { .. })
+    }
+
     /// When the client will have overdrawn its time, unless something moves before; `None` while it owes nothing. To be asked
     /// whenever the connection has done what it could: what moved until then has moved now.
     pub(super) fn due(

@@ -4,8 +4,9 @@ use super::held::Line;
 use super::place::Shared;
 use super::pulse::Sent;
 use super::seats::Seat;
+use super::unreadable;
 use crate::metrics::Metrics;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use std::io;
 use std::pin::Pin;
@@ -23,16 +24,29 @@ pub(super) struct Tracked {
     seat: Seat,
     /// What was read before, and is read again first.
     ahead: Bytes,
+    /// What is left of a refusal that goes in place of the library's; empty when none does.
+    refusal: Bytes,
 }
 
 impl Tracked {
     pub(super) fn new(line: Line, shared: Arc<Shared>) -> Self {
-        Self { stream: line.stream, shared, seat: line.seat, ahead: line.ahead.into() }
+        Self { stream: line.stream, shared, seat: line.seat, ahead: line.ahead.into(), refusal: Bytes::new() }
     }
 
     /// The connection without anybody on it, who had read `read` of it and not used it.
     pub(super) fn into_line(self, read: &[u8]) -> Line {
         Line { stream: self.stream, seat: self.seat, ahead: [read, &self.ahead].concat() }
+    }
+
+    /// Sends a refusal in place of `bytes`, and says that these went.
+    fn poll_refuse(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        while !self.refusal.is_empty() {
+            match ready!(Pin::new(&mut self.stream).poll_write(context, &self.refusal))? {
+                0 => return Poll::Ready(Ok(0)),
+                sent => self.refusal.advance(sent),
+            }
+        }
+        Poll::Ready(Ok(bytes.len()))
     }
 
     fn felt(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -75,6 +89,13 @@ impl AsyncRead for Tracked {
 /// buffer (see `AnswerBody`), which it sooner copies together than it keeps a list of them.
 impl AsyncWrite for Tracked {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        // No handler is asked: what goes now, the library says by itself.
+        if self.refusal.is_empty() && self.shared.pulse.awaits_client() {
+            self.refusal = unreadable::with_body(bytes).unwrap_or_default();
+        }
+        if !self.refusal.is_empty() {
+            return self.poll_refuse(context, bytes);
+        }
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.felt(wrote)
     }

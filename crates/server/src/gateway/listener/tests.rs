@@ -300,7 +300,23 @@ async fn a_handler_may_take_longer_than_any_client() {
 async fn an_oversized_head_is_refused() {
     let house = Open::new(PATIENT).await;
     let head = format!("GET /fast HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(2 * BUFFER_BYTES_MAX));
-    assert!(rest(house.send(&head).await).await.starts_with("HTTP/1.1 431"));
+    let refused = rest(house.send(&head).await).await;
+    assert!(refused.starts_with("HTTP/1.1 431") && refused.contains("\"code\":\"head_too_large\""), "{refused}");
+    let (head, body) = refused.split_once("\r\n\r\n").unwrap();
+    assert!(
+        head.contains(&format!("content-length: {}", body.len())) && head.contains("application/problem+json"),
+        "{head}"
+    );
+}
+
+/// Also behind a request that was answered.
+#[tokio::test]
+async fn a_head_that_is_none_is_refused() {
+    let house = Open::new(PATIENT).await;
+    for before in ["", FAST] {
+        let refused = rest(house.send(&format!("{before}GET / HTTP/9.9\r\n\r\n")).await).await;
+        assert!(refused.contains("HTTP/1.1 400") && refused.contains("\"code\":\"bad_head\""), "{refused}");
+    }
 }
 
 #[tokio::test]
