@@ -80,3 +80,23 @@ test('two browsers see each other move, and find each other again after a restar
   await expect.poll(() => seen(ben), { timeout: 10_000 }).toContain(await cell(ada));
   expect(complaints).toEqual([]);
 });
+
+// Nobody has a session, an icon or anything else yet: that is not worth a line in the browser's console.
+for (const path of ['/', '/world', '/world?world=plaza', '/healthz']) {
+  test(`a first visit to ${path} logs nothing`, async () => {
+    const complaints: string[] = [];
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (line) => ['error', 'warning'].includes(line.type()) && complaints.push(`${line.text()} ${line.location().url}`));
+    page.on('response', (answer) => answer.status() >= 400 && complaints.push(`${answer.status()} ${answer.url()}`));
+    await page.goto(`${address}${path}`);
+    if (path.startsWith('/world')) await page.waitForSelector('[data-phase=playing]');
+    await page.waitForLoadState('networkidle');
+    // Browsers without a window ask for no icon by themselves.
+    const icon = await page.request.get(`${address}/favicon.ico`);
+    expect([icon.status(), icon.headers()['content-type']]).toEqual([200, 'image/svg+xml']);
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+}

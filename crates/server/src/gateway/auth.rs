@@ -11,6 +11,7 @@ use super::site::Sent;
 use crate::app::App;
 use crate::clock::random_bytes;
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use engine::ids::{AccountId, TokenId};
@@ -150,14 +151,12 @@ pub(super) enum Credential<'a> {
 
 /// What stands in the header `Authorization`; where there is none, in the cookie.
 pub(super) fn credential<'a>(parts: &'a Parts, app: &App) -> Credential<'a> {
-    match bearer(parts) {
+    match bearer(&parts.headers) {
         Bearer::Secret(secret) => Credential::Secret(secret),
         Bearer::Unusable => Credential::Unusable,
         Bearer::None => match session::cookie(&parts.headers) {
             None => Credential::None,
-            Some(_) if session::may_be_foreign(&parts.method, Sent::of(parts, &app.config.http_trusted_proxies)) => {
-                Credential::Foreign
-            }
+            Some(_) if session::may_be_foreign(&parts.method, Sent::of(parts, &app.config)) => Credential::Foreign,
             Some(secret) if secret.len() > SECRET_BYTES_MAX => Credential::Unusable,
             Some(secret) => Credential::Secret(secret),
         },
@@ -281,8 +280,13 @@ enum Bearer<'a> {
     Secret(&'a str),
 }
 
-fn bearer(parts: &Parts) -> Bearer<'_> {
-    let Some(header) = parts.headers.get(AUTHORIZATION) else { return Bearer::None };
+/// Whether a token is sent, be it a good one or not.
+pub(super) fn has_bearer(headers: &HeaderMap) -> bool {
+    bearer(headers) != Bearer::None
+}
+
+fn bearer(headers: &HeaderMap) -> Bearer<'_> {
+    let Some(header) = headers.get(AUTHORIZATION) else { return Bearer::None };
     let Ok(text) = header.to_str() else { return Bearer::Unusable };
     match text.split_once(' ').map(|(scheme, secret)| (scheme, secret.trim_matches(' '))) {
         Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty() => {
@@ -345,7 +349,7 @@ mod tests {
             request = request.header(AUTHORIZATION, header);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        assert_eq!(bearer(&parts), want, "{header:?}");
+        assert_eq!(bearer(&parts.headers), want, "{header:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use super::host::refuse_unnamed;
 use super::problem::{ApiError, ApiResult};
+use super::site::refuse_foreign_change;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -31,7 +32,9 @@ pub(super) fn refuse_other_than_chunked(headers: &HeaderMap) -> ApiResult<()> {
 
 /// A layer for the whole router: what can be told of a request's head alone.
 pub(super) async fn refuse(request: Request, next: Next) -> Response {
-    let refused = refuse_unnamed(request.extensions()).and_then(|()| refuse_other_than_chunked(request.headers()));
+    let refused = refuse_unnamed(request.extensions())
+        .and_then(|()| refuse_other_than_chunked(request.headers()))
+        .and_then(|()| refuse_foreign_change(request.extensions()));
     match refused {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),

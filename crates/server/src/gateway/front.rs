@@ -7,9 +7,10 @@ use super::coding::refuse_other_than_chunked;
 use super::host::mark_unnamed;
 use super::limits::{Answering as AtDesk, Desk};
 use super::listener::{Answer, BUFFER_BYTES_MAX, Line, RequestBody};
+use super::site::mark_foreign_change;
 use super::{router, worlds};
 use crate::app::App;
-use crate::config::Serves;
+use crate::config::{Config, Serves};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -27,6 +28,7 @@ use tower::Service;
 #[derive(Clone)]
 pub struct Front {
     router: Router,
+    config: Arc<Config>,
     desk: Option<Arc<Desk>>,
     /// Where there are worlds: whoever speaks their frames needs no HTTP.
     frames: Option<App>,
@@ -38,12 +40,15 @@ impl Front {
     pub fn new(app: App) -> Self {
         let desk = app.config.limiter_service.then(|| Arc::new(Desk::new(&app)));
         let frames = (app.config.serves == Serves::All).then(|| app.clone());
-        Self { router: router(app), desk, frames }
+        Self { config: app.config.clone(), router: router(app), desk, frames }
     }
 
     /// Answers one request.
-    pub fn call<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Answering<B> {
-        if let Some(desk) = &self.desk
+    pub fn call<B: RequestBody>(&self, client: SocketAddr, mut request: Request<B>) -> Answering<B> {
+        // Refused by the router as well, and here for all routes: none can forget it.
+        let is_foreign_change = mark_foreign_change(&mut request, client, &self.config);
+        if !is_foreign_change
+            && let Some(desk) = &self.desk
             && let Some(route) = Desk::route(request.uri().path())
             // The router refuses it, in one way for all.
             && refuse_other_than_chunked(request.headers()).is_ok()

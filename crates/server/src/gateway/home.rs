@@ -11,6 +11,9 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 
+/// What browsers ask for by themselves wherever a page names no icon of its own: the console's.
+const ICON: &[u8] = include_bytes!("../../../../console/src/icon.svg");
+
 /// A path, and what a person finds there.
 type Link = (&'static str, &'static str);
 
@@ -38,7 +41,10 @@ pub(super) fn routes(serves: Serves) -> Router<App> {
         }
         Serves::Limiter => written(LIMITER, OF_ALL.iter()),
     };
-    Router::new().route("/", get(async move || (GUARDS, [(header::CONTENT_TYPE, HTML)], page).into_response()))
+    let about = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")];
+    Router::new()
+        .route("/", get(async move || (GUARDS, [(header::CONTENT_TYPE, HTML)], page).into_response()))
+        .route("/favicon.ico", get(async move || (GUARDS, about, ICON).into_response()))
 }
 
 fn written<'a>(what: &str, links: impl Iterator<Item = &'a Link>) -> String {

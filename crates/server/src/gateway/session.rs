@@ -14,6 +14,7 @@ use axum::Json as Answer;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use engine::limits::SESSION_KEPT;
 use engine::rows::Role;
 use std::convert::Infallible;
@@ -31,12 +32,17 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Who this is
 ///
-/// By the token in `Authorization`, or by the browser's cookie.
+/// By the token in `Authorization`, or by the browser's cookie. Without either there is nothing to say, and that is no mistake: a page
+/// asks so whether somebody is here.
 #[utoipa::path(get, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
     (status = 200, description = "Whom the token speaks for.", body = SessionView),
+    (status = 204, description = "Nobody: neither a token nor a cookie came."),
 ))]
-async fn get_session(Somebody(who, _): Somebody) -> Answer<SessionView> {
-    Answer(view(&who))
+async fn get_session(Whoever(who): Whoever) -> Response {
+    match who {
+        Some(who) => Answer(view(&who)).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
 }
 
 /// Keep the token in the browser
@@ -67,6 +73,17 @@ async fn begin_session(
 async fn end_session(OverTls(is_secure): OverTls) -> ApiResult<(StatusCode, HeaderMap)> {
     let cookie = set_cookie("", 0, is_secure)?;
     Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
+}
+
+/// Somebody with a good token, or nobody.
+struct Whoever(Option<Anybody>);
+
+impl FromRequestParts<App> for Whoever {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Identity::of(parts, app).await.anybody().map(Self)
+    }
 }
 
 /// Somebody with a good token, and that token.
@@ -124,7 +141,7 @@ impl FromRequestParts<App> for OverTls {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        Ok(Self(Sent::of(parts, &app.config.http_trusted_proxies).is_over_tls()))
+        Ok(Self(Sent::of(parts, &app.config).is_over_tls()))
     }
 }
 
@@ -141,7 +158,7 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
 /// browser opens one without saying its origin.
 pub(super) fn may_be_foreign(method: &Method, sent: Sent<'_>) -> bool {
     let is_socket = sent.headers.contains_key(header::UPGRADE);
-    if says_that_it_is_foreign(sent.headers) {
+    if sent.says_that_it_is_foreign() {
         return true;
     }
     if method.is_safe() && !is_socket {
@@ -154,17 +171,10 @@ fn is_what_a_form_sends(headers: &HeaderMap) -> bool {
     !is_json(headers) && !headers.contains_key("x-requested-with")
 }
 
-/// Fetch Metadata: where browsers send it, they say who made the request.
-fn says_that_it_is_foreign(headers: &HeaderMap) -> bool {
-    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    matches!(site, Some(b"cross-site" | b"same-site"))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::site::tests::parts;
+    use super::super::site::tests::{parts, public};
     use super::*;
-    use crate::config::Networks;
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -194,7 +204,7 @@ mod tests {
     #[track_caller]
     fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
         let parts = parts("192.0.2.1", lines);
-        let sent = Sent::of(&parts, &Networks::default());
+        let sent = Sent::of(&parts, &public("10.0.0.0/8"));
         assert_eq!(may_be_foreign(&method.parse().unwrap(), sent), want, "{method} {lines:?}");
     }
 

@@ -17,6 +17,7 @@ mod openapi;
 mod pages;
 mod roles;
 mod shedding;
+mod sites;
 mod snakes;
 mod surface;
 mod tokens;

@@ -235,7 +235,9 @@ fn fault(path: &str, status: StatusCode, content_type: Option<&str>) -> Option<S
     if status.is_server_error() && !(path == "/readyz" && status == StatusCode::SERVICE_UNAVAILABLE) {
         return Some(format!("{path} answered {status}"));
     }
-    let is_reference = path == "/api/v1" || path.starts_with("/api/v1/");
+    // Who is not let in at the door is told so in our words: the reference knows no such refusals.
+    let is_at_door = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    let is_reference = !is_at_door && (path == "/api/v1" || path.starts_with("/api/v1/"));
     let is_problem =
         content_type == Some(if is_reference { "application/json; charset=utf-8" } else { "application/problem+json" });
     (status.is_client_error() && !is_problem).then(|| format!("{path} answered {status} as {content_type:?}"))

@@ -33,7 +33,7 @@ async fn the_whole_table() {
         ("POST /api/admin/tokens", "??xxx.."),
         ("GET /api/admin/stats", "??xx..."),
         ("GET /api/admin/config", "??xx..."),
-        ("GET /api/session", "??....."),
+        ("GET /api/session", ".?....."),
         ("POST /api/session", "??....."),
         ("DELETE /api/session", "......."),
         ("POST /api/stories/guests", "......."),
