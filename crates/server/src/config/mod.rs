@@ -101,6 +101,8 @@ pub struct Config {
     pub limiter_service: bool,
     /// The port on which it answers proxies over gRPC, if it does.
     pub limiter_grpc_port: Option<u16>,
+    /// What requests to the rate limiter's service over HTTP must bring, if anything.
+    pub limiter_http_token: Option<Secret>,
     /// What requests over gRPC must bring, if anything.
     pub limiter_grpc_token: Option<Secret>,
     /// Keys that the rate limiter counts at once.
@@ -297,6 +299,7 @@ impl Config {
             limiter_policies: None,
             limiter_service: false,
             limiter_grpc_port: None,
+            limiter_http_token: None,
             limiter_grpc_token: None,
             limiter_keys_max: 0,
             limiter_stamps_max: 0,

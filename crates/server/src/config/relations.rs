@@ -208,6 +208,20 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
                 config.address
             )
         }),
+        (config.limiter_service && is_public && config.limiter_http_token.is_none()).then(|| {
+            format!(
+                "limiter.service is on while {} can be reached from outside, without limiter.http_token: whoever reaches it may use up \
+                 every key and change the quotas of /api/v1; set GAUNTLET_LIMITER_HTTP_TOKEN, or listen on loopback",
+                config.address
+            )
+        }),
+        (config.limiter_grpc_port.is_some() && is_public && config.limiter_grpc_token.is_none()).then(|| {
+            format!(
+                "limiter.grpc_port can be reached from outside at {}, without limiter.grpc_token: whoever reaches it may use up every \
+                 key; set GAUNTLET_LIMITER_GRPC_TOKEN, or listen on loopback",
+                config.address.ip()
+            )
+        }),
         (config.worlds_actors == 0 && has_manner).then(|| {
             "worlds.actor_spawn or worlds.actor_start_delay_ms is set while worlds.actors is 0: it is for the actors that \
              worlds.actors lets loose, and nobody comes in so; POST /api/worlds/{world}/actors brings its own"

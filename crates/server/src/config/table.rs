@@ -194,6 +194,9 @@ pub const SETTINGS: &[Setting] = &[
     row("limiter.service", "limiter-service", ("", ANY), "", |c| Slot::Switch(&mut c.limiter_service),
         "The rate limiter answers others, too: /api/limits/check and /api/v1, to whoever reaches the port.")
         .or_auto("true with server.only = limiter, false otherwise"),
+    row("limiter.http_token", "", ("characters", 16..=128), "off", |c| Slot::Secret(&mut c.limiter_http_token),
+        "Secret that every request to /api/limits/check and /api/v1 must bring (authorization: Bearer ...), but for /api/v1/health.")
+        .without_flag("GAUNTLET_LIMITER_HTTP_TOKEN"),
     row("limiter.grpc_port", "grpc-port", ("port; 0 for any free one", 0..=65_535), "off",
         |c| Slot::PortOrOff(&mut c.limiter_grpc_port),
         "TCP port on which proxies ask the rate limiter over gRPC (Envoy's rate limit service, version 3)."),

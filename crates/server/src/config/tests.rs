@@ -68,6 +68,13 @@ fn each_kind_of_value_is_read_and_shown() {
     );
     check(
         "",
+        "GAUNTLET_LIMITER_HTTP_TOKEN=0123456789abcdef",
+        &[],
+        "limiter.http_token",
+        "*** (environment GAUNTLET_LIMITER_HTTP_TOKEN)",
+    );
+    check(
+        "",
         "GAUNTLET_LIMITER_GRPC_TOKEN=0123456789abcdef",
         &[],
         "limiter.grpc_token",
@@ -271,11 +278,17 @@ fn what_is_hardly_meant_is_said() {
         (&[("actor-start-delay-ms", "5")], "while worlds.actors is 0"),
         (&[("actors", "1"), ("only", "limiter")], "no actor moves"),
         (&[("actors", "1"), ("actor-spawn", "1,1")], ""),
+        (&[("only", "limiter")], ""),
+        (&[("only", "limiter"), ("interface", "0.0.0.0")], "without limiter.http_token"),
     ] {
         let warnings = load("", "", flags).unwrap().warnings();
         assert!(warnings.len() == usize::from(!part.is_empty()), "{flags:?}: {warnings:?}");
         assert!(warnings.iter().all(|warning| warning.contains(part)), "{flags:?}: {warnings:?}");
     }
+    let both = [("only", "limiter"), ("interface", "0.0.0.0"), ("grpc-port", "0")];
+    let tokens = "GAUNTLET_LIMITER_HTTP_TOKEN=0123456789abcdef GAUNTLET_LIMITER_GRPC_TOKEN=0123456789abcdef";
+    assert_eq!(load("", "", &both).unwrap().warnings().len(), 2);
+    assert_eq!(load("", tokens, &both).unwrap().warnings(), [""; 0]);
     let crowded = load("", "", &[("open-files-max", "1024"), ("http-connections-max", "753")]).unwrap();
     let warnings = crowded.warnings();
     let want = "http.connections_max is 753, and server.open_files_max (1024) leaves room for 752: ";

@@ -10,9 +10,11 @@ mod reference;
 pub mod rules;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use clock::LimitClock;
 pub use reference::{Reference, Verdict};
+pub use token::ServiceToken;
 
 use crate::clock::random_bytes;
 use crate::config::Config;

@@ -9,17 +9,15 @@ mod door;
 mod health;
 mod service;
 mod tell;
-mod token;
 
 use crate::config::Config;
-use crate::limits::Limits;
+use crate::limits::{Limits, ServiceToken};
 use crate::metrics::Metrics;
 use engine::limits::RLS_CONNECTIONS_MAX;
 use health::Health;
 use service::{Rls, Services};
 use std::sync::Arc;
 use std::time::Duration;
-use token::Token;
 use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
@@ -44,7 +42,7 @@ pub struct Terms {
     /// Time that requests under way get once the signal to leave has come.
     pub drain_max: Duration,
     /// What requests must bring, but for health checks.
-    token: Option<Token>,
+    token: Option<ServiceToken>,
 }
 
 impl Terms {
@@ -56,7 +54,7 @@ impl Terms {
             silence_max: config.http_idle_timeout,
             connections_max: config.http_connections_max.min(RLS_CONNECTIONS_MAX),
             drain_max,
-            token: config.limiter_grpc_token.as_ref().map(Token::new),
+            token: config.limiter_grpc_token.as_ref().map(ServiceToken::new),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! The methods that are served, from the path to the answer. Knows no sockets.
 
 use super::health::{Check, Health, Watch};
-use super::token::Token;
 use super::{ask, tell};
-use crate::limits::Limits;
+use crate::limits::{Limits, ServiceToken};
 use engine::limits::RLS_MESSAGE_BYTES_MAX;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -25,7 +24,7 @@ pub(super) struct Services {
     pub(super) rls: Rls,
     pub(super) health: Health,
     /// What requests must bring. Health is everybody's to know: a proxy that has no token yet must see that somebody is here.
-    pub(super) token: Option<Token>,
+    pub(super) token: Option<ServiceToken>,
 }
 
 /// Envoy's `RateLimitService`.
@@ -47,13 +46,17 @@ impl Service<http::Request<Body>> for Services {
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let Self { rls, health, token } = self.clone();
         Box::pin(async move {
-            let refused = token.map_or(Ok(()), |token| token.check(request.headers()));
-            Ok(match (request.uri().path(), refused) {
+            let is_let_in = token.is_none_or(|token| token.is_brought_by(request.headers()));
+            Ok(match (request.uri().path(), is_let_in) {
                 (CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(Check(health), request).await,
                 (WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(Watch(health), request).await,
-                (_, Err(refusal)) => refusal.into_http(),
-                (SHOULD_RATE_LIMIT, Ok(())) => grpc(RLS_MESSAGE_BYTES_MAX).unary(rls, request).await,
-                (other, Ok(())) => {
+                // Without a hint at what was wrong with a token that was brought.
+                (_, false) => Status::unauthenticated(
+                    "this port asks for a token: send the metadata `authorization: Bearer <token>`",
+                )
+                .into_http(),
+                (SHOULD_RATE_LIMIT, true) => grpc(RLS_MESSAGE_BYTES_MAX).unary(rls, request).await,
+                (other, true) => {
                     let served =
                         format!("{other} is not served here: expected {SHOULD_RATE_LIMIT}, {CHECK} or {WATCH}");
                     Status::unimplemented(served).into_http()

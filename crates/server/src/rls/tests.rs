@@ -358,7 +358,7 @@ async fn whoever_asks_is_told_whether_it_serves() {
 
 #[tokio::test]
 async fn without_the_token_nothing_is_judged() {
-    let token = Token::new(&crate::config::Secret::new("0123456789abcdef"));
+    let token = ServiceToken::new(&crate::config::Secret::new("0123456789abcdef"));
     let house = House::open(BURST, Terms { token: Some(token), ..TERMS }, |_| {}).await;
     let mut client = house.client().await;
     let mut ask = async |authorization: Option<&'static str>| {

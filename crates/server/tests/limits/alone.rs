@@ -1,7 +1,8 @@
 //! A process that serves the rate limiter alone.
 
-use crate::house::{House, Request};
-use server::config::Serves;
+use crate::house::{House, Request, TOKEN};
+use serde_json::json;
+use server::config::{Secret, Serves};
 use std::sync::Arc;
 use store::memory::MemoryDatabase;
 
@@ -33,4 +34,46 @@ async fn games_are_not_here() {
         let is_here = ["/api/limits/", "/api/admin/", "/api/openapi.json", "/metrics", "/healthz", "/readyz"];
         assert!(is_here.iter().any(|known| path.starts_with(known)), "{path} is listed, and not served");
     }
+}
+
+#[tokio::test]
+async fn with_a_token_it_answers_whoever_brings_it() {
+    let secret = "a service's token";
+    let house = House::open_with("", Arc::new(MemoryDatabase::new()), |config| {
+        config.serves = Serves::Limiter;
+        config.limiter_http_token = Some(Secret::new(secret));
+    })
+    .await;
+    let check = async |line: &str, token: Option<&str>, status: u16, code: &str| {
+        let request = token
+            .into_iter()
+            .fold(Request::new(line), |request, token| request.header("authorization", &format!("Bearer {token}")));
+        let request = if line.starts_with("POST /api/limits") {
+            request.json(&json!({ "key": "k", "class": "c" }))
+        } else {
+            request
+        };
+        let reply = house.send(&request).await;
+        assert_eq!(
+            (reply.status, reply.body["code"].as_str().unwrap_or_default()),
+            (status, code),
+            "{line} {token:?}: {}",
+            reply.text
+        );
+        assert_eq!(reply.header("www-authenticate"), (status == 401).then_some("Bearer"));
+    };
+    for line in [
+        "POST /api/limits/check",
+        "POST /api/v1/ratelimit?client_id=a&resource=r",
+        "POST /api/v1/configure?window_seconds=60&request_per_window=7",
+        "GET /api/v1/client-config/a",
+    ] {
+        check(line, None, 401, "token_missing").await;
+        check(line, Some("another service's token"), 401, "token_unknown").await;
+        check(line, Some(TOKEN), 401, "token_unknown").await;
+        check(line, Some(secret), 200, "").await;
+    }
+    check("POST /api/limits/check/batch", None, 401, "token_missing").await;
+    check("GET /api/v1/health", None, 200, "").await;
+    check("GET /healthz", None, 200, "").await;
 }

@@ -38,7 +38,7 @@ impl<B: RequestBody> Answering<B> {
     pub(in crate::gateway) fn new(desk: Arc<Desk>, route: Route, request: Request<B>) -> Self {
         let began = Instant::now();
         let (parts, body) = request.into_parts();
-        let plan = Desk::plan(route, &parts);
+        let plan = desk.plan(route, &parts);
         let bytes_max = match &plan {
             Plan::Refused(..) | Plan::Reference(Kind::Nothing) => None,
             Plan::Question(_) => Some(desk.body_bytes_max),

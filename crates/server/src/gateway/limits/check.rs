@@ -30,7 +30,7 @@ const NS_PER_MS: u64 = 1_000_000;
 /// The route's documentation is all that this stands for: the desk answers it.
 #[utoipa::path(post, path = "/api/limits/check", tag = "limits", request_body = LimitCheck,
     summary = "Ask whether a key may do so much now",
-    description = "Open to whoever reaches the port, where `limiter.service` is on. All policies that match are asked together: a \
+    description = "Open to whoever reaches the port, where `limiter.service` is on; with `limiter.http_token`, to whoever brings that as `Authorization: Bearer`. All policies that match are asked together: a \
         denial by one charges none. Counts are this process's own.",
     responses(
         (status = 200, description = "It may. The headers `RateLimit-Policy` and `RateLimit` say what is left.", body = LimitAllowed),
@@ -43,7 +43,7 @@ pub(super) fn check_one() {}
 /// The route's documentation is all that this stands for: the desk answers it.
 #[utoipa::path(post, path = "/api/limits/check/batch", tag = "limits", request_body = LimitCheckBatch,
     summary = "Ask many questions at once",
-    description = "Each is judged alone, in order. Open to whoever reaches the port, where `limiter.service` is on.",
+    description = "Each is judged alone, in order. Open to whoever reaches the port, where `limiter.service` is on; with `limiter.http_token`, to whoever brings that as `Authorization: Bearer`.",
     responses((status = 200, description = "An answer to each.", body = LimitBatchAnswer)))]
 #[expect(dead_code, reason = "documented here, answered by the desk")]
 pub(super) fn check_many() {}

@@ -10,13 +10,14 @@ mod reference;
 pub(super) use answering::Answering;
 pub(super) use policies::routes;
 
+use super::auth::has_bearer;
 use super::body::BodyError;
 use super::extract::unread;
 use super::front::AnswerBody;
-use super::problem::ApiError;
+use super::problem::{ApiError, ApiResult};
 use super::request_id::{REQUEST_ID, request_id};
 use crate::app::App;
-use crate::limits::Limits;
+use crate::limits::{Limits, ServiceToken};
 use crate::metrics::{ByStatus, Metrics};
 use axum::response::IntoResponse;
 use bytes::Bytes;
@@ -27,6 +28,9 @@ use reference::{Kind, ReferenceRoute};
 use std::sync::Arc;
 use std::time::Instant;
 use utoipa::OpenApi;
+
+/// Asked without a token.
+const HEALTH: &str = "/api/v1/health";
 
 #[derive(OpenApi)]
 #[openapi(paths(check::check_one, check::check_many))]
@@ -42,6 +46,8 @@ pub(super) struct Desk {
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
     body_bytes_max: usize,
+    /// What requests must bring, where anything.
+    token: Option<ServiceToken>,
     /// In the order of [`Place::ALL`]: found once, because looking them up would show.
     counters: [Arc<ByStatus>; Place::ALL.len()],
 }
@@ -55,6 +61,16 @@ pub(super) enum Route {
     Batch,
     /// The reference API, whatever it makes of the path.
     Reference,
+}
+
+impl Route {
+    fn place(self) -> Place {
+        match self {
+            Self::Check => Place::Check,
+            Self::Batch => Place::Batch,
+            Self::Reference => Place::Reference(ReferenceRoute::None),
+        }
+    }
 }
 
 /// What a request is counted as.
@@ -87,7 +103,8 @@ impl Desk {
     pub(super) fn new(app: &App) -> Self {
         let counters = Place::ALL.map(|(_, route)| app.metrics.http_route(route));
         let body_bytes_max = app.config.http_body_bytes_max;
-        Self { limits: app.limits.clone(), metrics: app.metrics.clone(), body_bytes_max, counters }
+        let token = app.config.limiter_http_token.as_ref().map(ServiceToken::new);
+        Self { limits: app.limits.clone(), metrics: app.metrics.clone(), body_bytes_max, token, counters }
     }
 
     /// Who answers requests to this path; `None` where the router does.
@@ -104,9 +121,13 @@ impl Desk {
     }
 
     /// What is to be read, and by whom.
-    fn plan(route: Route, parts: &Parts) -> Plan {
-        let question =
-            |plan| check::refuse(parts).map_or_else(|error| Plan::Refused(plan, error), |()| Plan::Question(plan));
+    fn plan(&self, route: Route, parts: &Parts) -> Plan {
+        if let Err(refusal) = self.refuse_without_token(parts) {
+            return Plan::Refused(route.place(), refusal);
+        }
+        let question = |many: Many| {
+            check::refuse(parts).map_or_else(|error| Plan::Refused(many.place(), error), |()| Plan::Question(many))
+        };
         match route {
             Route::Check => question(Many::One),
             Route::Batch => question(Many::Many),
@@ -114,11 +135,20 @@ impl Desk {
         }
     }
 
+    /// Health is everybody's to know: whoever has no token yet must see that somebody is here.
+    fn refuse_without_token(&self, parts: &Parts) -> ApiResult<()> {
+        let is_let_in = |token: &ServiceToken| parts.uri.path() == HEALTH || token.is_brought_by(&parts.headers);
+        if self.token.as_ref().is_none_or(is_let_in) {
+            return Ok(());
+        }
+        Err(if has_bearer(&parts.headers) { ApiError::TokenUnknown } else { ApiError::TokenMissing })
+    }
+
     /// Decides, with the whole body at hand.
     fn judge(&self, plan: &mut Plan, parts: &Parts, body: Result<Bytes, BodyError>) -> Judged {
         match std::mem::replace(plan, Plan::Reference(Kind::Nothing)) {
             Plan::Reference(kind) => reference::answer(&self.limits, parts, &kind, body),
-            Plan::Refused(many, error) => Judged::Now(many.place(), problem(error)),
+            Plan::Refused(place, error) => Judged::Now(place, problem(error)),
             Plan::Question(many) => match (body.map_err(|error| unread(error, self.body_bytes_max)), many) {
                 (Err(error), _) => Judged::Now(many.place(), problem(error)),
                 (Ok(body), Many::One) => {
@@ -172,7 +202,7 @@ impl Many {
 /// What is known before the body is read.
 enum Plan {
     /// It is not read: something else is wrong already.
-    Refused(Many, ApiError),
+    Refused(Place, ApiError),
     /// It is a question, or many.
     Question(Many),
     /// It is whatever the reference reads of this kind.
@@ -182,7 +212,8 @@ enum Plan {
 impl Plan {
     fn place(&self) -> Place {
         match self {
-            Self::Refused(many, _) | Self::Question(many) => many.place(),
+            Self::Refused(place, _) => *place,
+            Self::Question(many) => many.place(),
             Self::Reference(_) => Place::Reference(ReferenceRoute::None),
         }
     }

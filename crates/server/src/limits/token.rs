@@ -1,30 +1,26 @@
-//! The secret that requests must bring, where one is set. Kept as its digest; compared in constant time.
+//! The secret that requests to the rate limiter's service must bring, over HTTP or gRPC, where one is set. Kept as its digest; compared
+//! in constant time.
 
 use crate::config::Secret;
 use crate::gateway::auth::{digest, is_equal_in_constant_time};
 use http::{HeaderMap, header};
 use std::fmt;
-use tonic::Status;
 
 /// What requests must bring.
 #[derive(Clone, Copy)]
-pub(super) struct Token([u8; 32]);
+pub struct ServiceToken([u8; 32]);
 
-impl Token {
-    pub(super) fn new(secret: &Secret) -> Self {
+impl ServiceToken {
+    /// Takes a secret over.
+    #[must_use]
+    pub fn new(secret: &Secret) -> Self {
         Self(digest(secret.expose()))
     }
 
-    /// # Errors
-    /// `UNAUTHENTICATED`, without a hint at what was wrong with a token that was brought.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Status> {
+    /// Whether a request brings it.
+    pub(crate) fn is_brought_by(&self, headers: &HeaderMap) -> bool {
         let brought = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.to_str().ok()?));
-        match brought {
-            Some(secret) if is_equal_in_constant_time(&self.0, &digest(secret)) => Ok(()),
-            _ => Err(Status::unauthenticated(
-                "this port asks for a token: send the metadata `authorization: Bearer <token>`",
-            )),
-        }
+        brought.is_some_and(|secret| is_equal_in_constant_time(&self.0, &digest(secret)))
     }
 }
 
@@ -35,9 +31,9 @@ fn bearer(value: &str) -> Option<&str> {
 }
 
 /// Not even the digest of a secret is for reading.
-impl fmt::Debug for Token {
+impl fmt::Debug for ServiceToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(***)")
+        f.write_str("ServiceToken(***)")
     }
 }
 
@@ -48,10 +44,8 @@ mod tests {
     #[track_caller]
     fn check(authorization: Option<&'static str>, want: bool) {
         let value = authorization.map(|text| (header::AUTHORIZATION, header::HeaderValue::from_static(text)));
-        let token = Token::new(&Secret::new("0123456789abcdef"));
-        let checked = token.check(&value.into_iter().collect());
-        assert_eq!(checked.is_ok(), want, "{authorization:?}");
-        assert!(checked.is_ok() || checked.unwrap_err().code() == tonic::Code::Unauthenticated);
+        let token = ServiceToken::new(&Secret::new("0123456789abcdef"));
+        assert_eq!(token.is_brought_by(&value.into_iter().collect()), want, "{authorization:?}");
     }
 
     #[test]
