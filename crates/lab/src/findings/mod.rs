@@ -15,6 +15,7 @@ mod queue;
 mod refused;
 mod roles;
 mod series;
+mod silent;
 mod stages;
 mod stuck;
 mod thresholds;
@@ -126,6 +127,8 @@ enum Rank {
     End,
     /// It puts the figures of the whole run in doubt.
     Doubt,
+    /// The target answered nobody, or nobody well, for a while: whatever was short meanwhile comes behind that.
+    Outage,
     /// Everything else.
     Cause,
 }
@@ -157,7 +160,7 @@ const EXPLAINS: [(&str, &[&str]); 9] = [
     // Work that waits for others keeps its worker meanwhile.
     ("dependency_slow", &["queue_behind"]),
     // Whoever is killed hangs up on everybody.
-    ("memory_cap", &["memory_per_work", "connections_lost"]),
+    ("memory_cap", &["memory_per_work", "connections_lost", "only_errors", "target_silent"]),
     ("errors_after_fault", &["connections_lost"]),
     // Whoever has no file left accepts nobody.
     ("descriptors_exhausted", &["accept_queue_full"]),
@@ -175,6 +178,7 @@ pub fn findings(input: &Input<'_>) -> Vec<Finding> {
         stuck::candidates(&view),
         disturbed::candidates(&view),
         lost::candidates(&view),
+        silent::candidates(&view),
         queue::candidates(&view),
         stages::candidates(&view),
     ]

@@ -4,7 +4,7 @@ use super::story::{Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::Death;
-use crate::fold::{HeldFigures, PhaseFigures};
+use crate::fold::{HeldFigures, PauseFigures, PhaseFigures};
 use crate::record::timeline::FaultRow;
 
 #[test]
@@ -33,6 +33,66 @@ fn limiter_rejects() {
         }),
         &[],
     );
+}
+
+#[test]
+fn the_target_was_silent() {
+    let silent = |from: u64, to: u64| {
+        move |t: u64, second: &mut Second| {
+            if (from..to).contains(&t) {
+                (second.ok, second.in_flight) = (0, 200);
+            }
+        }
+    };
+    check_says(&Story::busy(silent(30, 32)), &["The target was silent from 30.0 s to 32.0 s"]);
+    check(&Story::busy(silent(30, 32)), &["target_silent"]);
+    check(&Story::busy(silent(30, 60)), &["target_silent"]);
+    // A second is a hiccup; nothing is under way where nothing was sent; and the lab's own pause is not the target's.
+    check(&Story::busy(silent(30, 31)), &[]);
+    let nothing_sent = |t: u64, second: &mut Second| {
+        if (30..40).contains(&t) {
+            (second.ok, second.in_flight) = (0, 0);
+        }
+    };
+    check(&Story::busy(nothing_sent), &[]);
+    let paused = |story: &mut Story| {
+        story.results.generator.pauses =
+            Some(PauseFigures { count: 1, workers: 1, sum_s: 2.0, longest_s: 2.0, longest_at_s: 30.0 });
+    };
+    check(&Story::busy(silent(30, 32)).with(paused), &[]);
+    // Where steps wait by plan, so do answers.
+    check(
+        &Story::busy(silent(30, 40)).with(|story| story.results.journeys.get_mut("create").unwrap().paced = true),
+        &[],
+    );
+    // Full machine and silence: the silence comes first.
+    let full = |t: u64, second: &mut Second| {
+        silent(30, 40)(t, second);
+        second.machine.insert("busy_share", 1.0);
+    };
+    let story = Story::busy(full);
+    let found = story.findings();
+    assert_eq!(found[0].code, "target_silent", "{found:?}");
+}
+
+#[test]
+fn only_errors_came() {
+    let failing = |from: u64, to: u64| {
+        move |t: u64, second: &mut Second| {
+            if (from..to).contains(&t) {
+                (second.ok, second.errors) = (0, 100);
+            }
+        }
+    };
+    check(&Story::busy(failing(30, 32)), &["only_errors"]);
+    check_says(&Story::busy(failing(30, 32)), &["Every request that ended from 30.0 s to 32.0 s had failed."]);
+    check(&Story::busy(failing(30, 31)), &[]);
+    let some = |t: u64, second: &mut Second| {
+        if (30..40).contains(&t) {
+            (second.ok, second.errors) = (1, 99);
+        }
+    };
+    check(&Story::busy(some), &[]);
 }
 
 #[test]
@@ -123,7 +183,7 @@ fn errors_after_fault() {
     };
     check(&Story::busy(piles).with(fault("kill")), &["errors_after_fault"]);
     // Errors without a fault, or long after it, are not a fault's.
-    check(&Story::busy(away), &[]);
+    check(&Story::busy(away), &["only_errors"]);
     check(
         &Story::busy(|t, second| {
             if t > 45 {
