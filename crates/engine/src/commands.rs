@@ -292,6 +292,8 @@ pub enum Outcome {
     Duplicate,
     /// The account, or the house, has as many as it may have.
     TooMany,
+    /// There are as many as there may be, whoever asks; the asker may have fewer than his share.
+    Full,
     /// The match is in a state in which this cannot happen.
     WrongState(State),
     /// The match is not this writer's any more: a later epoch, or no longer running.

@@ -200,6 +200,8 @@ pub const TABLE_QUEUE_MAX: usize = 64;
 pub const TABLE_QUEUE_PER_PLAYER_MAX: usize = 8;
 /// Places of [`TABLE_QUEUE_MAX`] that strangers may have at once: the rest is for those who sit at the table.
 pub const TABLE_QUEUE_STRANGERS_MAX: usize = TABLE_QUEUE_MAX / 4 * 3;
+/// One in so many of the card tables that may be in memory is kept for operators, and for tables that exist and are loaded.
+pub const TABLES_RESERVED_SHARE: usize = 16;
 /// Card tables in one process's memory that one player may have opened.
 pub const TABLES_PER_PLAYER_MAX: usize = 1_000_000;
 /// Openings of card tables of which one process does not know whether they were saved; while there are more, none is begun.
@@ -229,8 +231,24 @@ pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
 /// Longest name of a world, in bytes: a prefix and an id in full fit.
 pub const WORLD_NAME_BYTES_MAX: usize = 64;
-/// Worlds that the house keeps, those included that are over and not forgotten yet.
+/// Worlds that are not over. What is over is counted apart: see [`WORLDS_OVER_MAX`].
 pub const WORLDS_MAX: usize = 10_000;
+/// Of these, worlds that players cannot take: they are for the matchmaker, for operators and for the built-in worlds.
+pub const WORLDS_RESERVED: usize = 2_500;
+/// Of these, worlds that the matchmaker cannot take either.
+pub const WORLDS_RESERVED_FOR_OPERATORS: usize = 500;
+/// Worlds that are over and not forgotten yet; with more, those that ended first are forgotten sooner.
+pub const WORLDS_OVER_MAX: usize = 10_000;
+/// One in so many of the worlds that a process may have in memory is kept for those that players did not make.
+pub const WORLDS_LOADED_RESERVED_SHARE: usize = 4;
+/// Cells of worlds of players that one process may be allowed to have in memory at once: some tens of gigabytes.
+pub const WORLD_CELLS_MAX: u64 = 4_000_000_000;
+/// Things of one kind that the clients of one address may be allowed to have at once, or to make in an hour.
+pub const QUOTA_MAX: usize = 1_000_000;
+/// Addresses whose makings in the last hour one process counts, for each kind of thing; what comes from further ones is not counted.
+pub const QUOTA_ADDRESSES_MAX: usize = 100_000;
+/// Longest time that a hunt which nobody joined may be allowed to stay.
+pub const HUNT_UNJOINED_MAX: Duration = HUNT_OPEN_MAX;
 /// Worlds of one creator that are not over.
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
 /// Cells of a hunt that somebody makes, as many as the worlds of the house have: a process that has all the worlds in memory that
@@ -462,4 +480,5 @@ const _: () = assert!(REPLAY_CHUNK_BYTES + REPLAY_LOG_BYTES_MAX < REPLAY_ANSWER_
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
 const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
 const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);
+const _: () = assert!(WORLDS_RESERVED_FOR_OPERATORS < WORLDS_RESERVED && WORLDS_RESERVED < WORLDS_MAX);
 const _: () = assert!(TICKET_PLAYERS_MAX as u32 <= HUNT_PLAYERS_MAX);

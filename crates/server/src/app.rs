@@ -13,6 +13,7 @@ use crate::hunts::Hunts;
 use crate::lease::{Seat, Tenant, reachable};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::quotas::Quotas;
 use crate::sockets::Sockets;
 use crate::spectate::{Replays, Spectators};
 use crate::tables::{self, Tables};
@@ -47,6 +48,8 @@ pub struct Shared {
     pub shedder: Arc<Shedder>,
     /// Who may do how much.
     pub limits: Arc<Limits>,
+    /// How much the clients of one address may have.
+    pub quotas: Quotas,
     /// Whether and why this process is leaving.
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
@@ -121,7 +124,8 @@ impl Shared {
         let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
         let forwards = Places::new(tables.settings());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
-        let hunts = Hunts::new(metrics.clone());
+        let quotas = Quotas::new(&config, metrics.clone(), random_bytes());
+        let hunts = Hunts::new(&config, metrics.clone());
         let grants = Arc::new(Grants::new(metrics.clone()));
         Self {
             store,
@@ -131,6 +135,7 @@ impl Shared {
             metrics,
             shedder,
             limits,
+            quotas,
             drain: Drain::default(),
             bootstrap,
             guests: Guests::default(),

@@ -7,7 +7,7 @@ use crate::gateway::shed;
 use crate::grants;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
-use engine::limits::HUNT_KEPT;
+use engine::limits::{HUNT_KEPT, WORLDS_OVER_MAX};
 use engine::rows::HuntCursor;
 use std::time::Duration;
 use store::StoreError;
@@ -53,6 +53,7 @@ pub async fn run(app: App) {
         tokio::join!(
             of_games,
             every(CLOCK_EVERY, "clock", &app, compare_clocks),
+            every(CLOCK_EVERY, "quotas", &app, forget_makers),
             keep_recent_past(&app.metrics),
             probe_scheduler(&app),
             shed::watch(&app),
@@ -139,10 +140,14 @@ async fn retire_games(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets hunts that were over a day ago and are counted to the end.
+/// Ends hunts that nobody joined. Forgets hunts that were over a day ago, or that are more than are kept, and are counted to the end.
 async fn retire_worlds(app: App) -> Result<(), StoreError> {
+    let (now, max) = (app.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
+    let end = WorldCommand::EndUnjoined { now, made_before: now.before(app.config.quotas_unjoined), max };
+    app.store.commit(Command::World(end)).await?;
     for _ in 0..RETIRE_BATCHES_MAX {
-        let retire = WorldCommand::Retire { now: app.clock.now(), keep_for: HUNT_KEPT, max: RETIRE_BATCH };
+        let (now, keep_for, keep_max) = (app.clock.now(), HUNT_KEPT, WORLDS_OVER_MAX);
+        let retire = WorldCommand::Retire { now, keep_for, keep_max, max: RETIRE_BATCH };
         match app.store.commit(Command::World(retire)).await? {
             Outcome::Retired(RETIRE_BATCH) => {}
             Outcome::Retired(_) => return Ok(()),
@@ -174,6 +179,12 @@ async fn finish_hunts(app: App) -> Result<(), StoreError> {
             break;
         }
     }
+    Ok(())
+}
+
+/// Forgets addresses that have made nothing for an hour.
+async fn forget_makers(app: App) -> Result<(), StoreError> {
+    app.quotas.sweep(app.limits.now());
     Ok(())
 }
 

@@ -19,6 +19,7 @@ pub mod logs;
 pub mod metrics;
 mod oneline;
 pub mod process;
+pub mod quotas;
 pub mod rls;
 pub mod runner;
 mod shares;

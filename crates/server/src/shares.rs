@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Locks over which keys are spread, so that hardly anybody waits for another.
 const SHARDS: usize = 16;
@@ -65,6 +65,26 @@ impl<K: Copy + Eq + Hash> Shares<K> {
     #[cfg(test)]
     pub(crate) fn remembered(&self) -> usize {
         self.shards.iter().map(|shares| shares.lock().unwrap().len()).sum()
+    }
+}
+
+/// One of them, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Share<K: Copy + Eq + Hash> {
+    shares: Arc<Shares<K>>,
+    key: K,
+}
+
+impl<K: Copy + Eq + Hash> Share<K> {
+    /// One more for whoever has fewer than `max`.
+    pub(crate) fn take(shares: &Arc<Shares<K>>, key: K, max: usize) -> Option<Self> {
+        shares.take(key, max).then(|| Self { shares: shares.clone(), key })
+    }
+}
+
+impl<K: Copy + Eq + Hash> Drop for Share<K> {
+    fn drop(&mut self) {
+        self.shares.give_back(self.key);
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldCommand {
     /// Make a world, or find the one that has this name already: its answer tells by the id. →
-    /// [`Outcome::WorldIs`](super::Outcome::WorldIs) | `TooMany` (worlds in the house, or of this creator that are not over) |
-    /// `Duplicate` (the id is another world's)
+    /// [`Outcome::WorldIs`](super::Outcome::WorldIs) | `TooMany` (worlds of this creator that are not over) | `Full` (worlds in all,
+    /// but for those that are reserved for others) | `Duplicate` (the id is another world's)
     Ensure {
         /// The world; `created_at` is now.
         row: WorldRow,
@@ -94,13 +94,33 @@ pub enum WorldCommand {
     /// whoever counts and however often he is asked. Entries that the snapshot holds too are forgotten. → `Done` | `Missing` |
     /// `VersionIs` (of the cursor: not `from_version`; or `to_version` lies before it or beyond the log)
     Aggregate(Aggregate),
-    /// Forget worlds that were over longer ago than `keep_for`, that are counted to the end and that nobody owns, with all that
-    /// belongs to them but what was counted, the earliest end first. → [`Outcome::Retired`](super::Outcome::Retired)
+    /// End a world now, whoever owns it: its owner is fenced. One that is over stays as it is. → `Done` | `Missing`
+    End {
+        /// Which.
+        id: WorldId,
+        /// When.
+        now: UnixMs,
+    },
+    /// End worlds that a player made before `made_before`, that nobody else joined and that nobody was ever in. →
+    /// [`Outcome::Retired`](super::Outcome::Retired)
+    EndUnjoined {
+        /// When.
+        now: UnixMs,
+        /// Made before then.
+        made_before: UnixMs,
+        /// Worlds ended by one call.
+        max: usize,
+    },
+    /// Forget worlds that were over longer ago than `keep_for`, or before the `keep_max` that were over last, that are counted to the
+    /// end and that nobody owns, with all that belongs to them but what was counted, the earliest end first. →
+    /// [`Outcome::Retired`](super::Outcome::Retired)
     Retire {
         /// When.
         now: UnixMs,
         /// How long a world is kept after its end.
         keep_for: Duration,
+        /// Worlds that are kept after their end.
+        keep_max: usize,
         /// Worlds forgotten by one call, so that nobody waits long behind it.
         max: usize,
     },

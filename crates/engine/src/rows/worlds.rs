@@ -68,7 +68,7 @@ impl Admission {
     }
 }
 
-/// A world as it was made: nothing of this changes.
+/// A world as it was made: nothing of this changes, but that it may end early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldRow {
     /// Which.

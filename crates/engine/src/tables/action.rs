@@ -32,6 +32,8 @@ pub enum Action {
     Chat(String),
     /// Let bots play, or no more of them.
     SetBots(bool),
+    /// End the game without a result. Who may do that is for the caller to know: operators, and the table's owner when nobody came.
+    Close,
     /// Begin the next game, as its storyteller.
     NextGame(Newcomer),
 }

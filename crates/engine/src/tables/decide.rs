@@ -52,6 +52,7 @@ impl<'a> Scene<'a> {
             Action::SetCountdown(takes) => self.set_countdown(actor, *takes),
             Action::Chat(text) => self.chat(actor, text),
             Action::SetBots(are_on) => self.set_bots(actor, *are_on),
+            Action::Close => Ok(self.state.live().map_or_else(Vec::new, |_| self.cancel(Because::Closed))),
             Action::NextGame(newcomer) => self.next_game(actor, newcomer),
         }
     }

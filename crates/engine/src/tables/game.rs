@@ -22,15 +22,24 @@ pub enum Because {
     StorytellerLeft,
     /// The storyteller of a next game took too long, and others wait.
     StorytellerLate,
+    /// An operator ended it, or nobody joined and nobody was there.
+    Closed,
 }
 packed_variants!(Because {
     0 => Storyteller {}, 1 => Countdown {}, 2 => Inactivity {}, 3 => StorytellerLeft {}, 4 => StorytellerLate {},
+    5 => Closed {},
 });
 
 impl Because {
     /// Every reason.
-    pub const ALL: [Self; 5] =
-        [Self::Storyteller, Self::Countdown, Self::Inactivity, Self::StorytellerLeft, Self::StorytellerLate];
+    pub const ALL: [Self; 6] = [
+        Self::Storyteller,
+        Self::Countdown,
+        Self::Inactivity,
+        Self::StorytellerLeft,
+        Self::StorytellerLate,
+        Self::Closed,
+    ];
 
     /// The name on the wire.
     #[must_use]
@@ -41,6 +50,7 @@ impl Because {
             Self::Inactivity => "inactivity",
             Self::StorytellerLeft => "storyteller_left",
             Self::StorytellerLate => "storyteller_late",
+            Self::Closed => "closed",
         }
     }
 }

@@ -211,6 +211,13 @@ impl Table {
         self.state.live().map(|_| self.state.game_id())
     }
 
+    /// Whether a game is played in which nobody sits but its storyteller, and nobody is asked or awaited.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        let is_alone = self.state.live().is_some_and(|game| game.players.len() == 1 && game.invited.is_empty());
+        is_alone && !self.state.has_bots
+    }
+
     /// The game that is played, or the last one.
     #[must_use]
     pub fn current_game(&self) -> Option<GameId> {

@@ -161,6 +161,28 @@ pub struct Config {
     pub worlds_actor_jitter: Duration,
     /// Threads that let actors move.
     pub worlds_actor_threads: usize,
+    /// Cells of worlds of players in memory at once.
+    pub worlds_players_cells_max: usize,
+    /// Whether clients on loopback are counted by address, too.
+    pub quotas_loopback: bool,
+    /// Guests that the clients of one address may make in an hour.
+    pub quotas_guests_per_hour: usize,
+    /// Card tables that they may make in an hour.
+    pub quotas_tables_per_hour: usize,
+    /// Hunts that they may make in an hour.
+    pub quotas_hunts_per_hour: usize,
+    /// Card tables in memory that they may have opened.
+    pub quotas_tables_per_address_max: usize,
+    /// Hunts that they may have made and that are not over.
+    pub quotas_hunts_per_address_max: usize,
+    /// Cells of these.
+    pub quotas_cells_per_address_max: usize,
+    /// Tickets of theirs that wait, or whose hunt is not over.
+    pub quotas_tickets_per_address_max: usize,
+    /// Worlds in memory that they brought in.
+    pub quotas_worlds_per_address_max: usize,
+    /// After how long a hunt ends that nobody joined.
+    pub quotas_unjoined: Duration,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How much the archives of ended matches may take; `None` without bound.
@@ -329,6 +351,17 @@ impl Config {
             worlds_actor_period: Duration::ZERO,
             worlds_actor_jitter: Duration::ZERO,
             worlds_actor_threads: 0,
+            worlds_players_cells_max: 0,
+            quotas_loopback: false,
+            quotas_guests_per_hour: 0,
+            quotas_tables_per_hour: 0,
+            quotas_hunts_per_hour: 0,
+            quotas_tables_per_address_max: 0,
+            quotas_hunts_per_address_max: 0,
+            quotas_cells_per_address_max: 0,
+            quotas_tickets_per_address_max: 0,
+            quotas_worlds_per_address_max: 0,
+            quotas_unjoined: Duration::ZERO,
             keep_for: None,
             keep_archive_bytes: None,
             bootstrap_token: None,

@@ -62,6 +62,7 @@ impl Setting {
 }
 
 const ANY: RangeInclusive<u64> = 0..=0;
+const QUOTA: RangeInclusive<u64> = 1..=limits::QUOTA_MAX as u64;
 const HOUR_MS: u64 = 3_600_000;
 const CENTURY_S: u64 = 100 * 365 * 86_400;
 
@@ -285,6 +286,38 @@ pub const SETTINGS: &[Setting] = &[
     row("worlds.actor_threads", "actor-threads", ("threads", 1..=limits::ACTOR_THREADS_MAX as u64), "1",
         |c| Slot::Size(&mut c.worlds_actor_threads),
         "Threads that let actors move."),
+    row("worlds.players_cells_max", "worlds-players-cells-max", ("cells", 1..=limits::WORLD_CELLS_MAX), "64000000",
+        |c| Slot::Size(&mut c.worlds_players_cells_max),
+        "Cells of worlds that players made, in memory at the same time: some 9 bytes each."),
+    row("quotas.loopback", "quotas-loopback", ("", ANY), "false", |c| Slot::Switch(&mut c.quotas_loopback),
+        "Clients on loopback are counted by address, too: for trials of the quotas. A proxy on this machine belongs in http.trusted_proxies."),
+    row("quotas.guests_per_hour", "quotas-guests-per-hour", ("guests", QUOTA), "600",
+        |c| Slot::Size(&mut c.quotas_guests_per_hour),
+        "Guests that the clients of one address (IPv6: of one /64) make in an hour."),
+    row("quotas.tables_per_hour", "quotas-tables-per-hour", ("tables", QUOTA), "300",
+        |c| Slot::Size(&mut c.quotas_tables_per_hour),
+        "Card tables that they make in an hour."),
+    row("quotas.hunts_per_hour", "quotas-hunts-per-hour", ("hunts", QUOTA), "120",
+        |c| Slot::Size(&mut c.quotas_hunts_per_hour),
+        "Hunts that they make in an hour; those of the matchmaker are counted as tickets."),
+    row("quotas.tables_per_address_max", "quotas-tables-per-address-max", ("tables", QUOTA), "100",
+        |c| Slot::Size(&mut c.quotas_tables_per_address_max),
+        "Card tables in memory that they have opened."),
+    row("quotas.hunts_per_address_max", "quotas-hunts-per-address-max", ("hunts", QUOTA), "32",
+        |c| Slot::Size(&mut c.quotas_hunts_per_address_max),
+        "Hunts that they have made and that are not over."),
+    row("quotas.cells_per_address_max", "quotas-cells-per-address-max", ("cells", 1..=limits::WORLD_CELLS_MAX), "8000000",
+        |c| Slot::Size(&mut c.quotas_cells_per_address_max),
+        "Cells of these hunts together."),
+    row("quotas.tickets_per_address_max", "quotas-tickets-per-address-max", ("tickets", QUOTA), "256",
+        |c| Slot::Size(&mut c.quotas_tickets_per_address_max),
+        "Tickets of theirs that wait, or whose hunt is not over."),
+    row("quotas.worlds_per_address_max", "quotas-worlds-per-address-max", ("worlds", QUOTA), "64",
+        |c| Slot::Size(&mut c.quotas_worlds_per_address_max),
+        "Worlds in memory that they brought in; built-in worlds and those of operators are not counted."),
+    row("quotas.unjoined_ms", "quotas-unjoined-ms", ("milliseconds", 1_000..=ms(limits::HUNT_UNJOINED_MAX)), "1800000",
+        |c| Slot::Millis(&mut c.quotas_unjoined),
+        "Time after which a hunt ends that nobody joined but its maker, and that nobody was in."),
     row("retention.keep_for", "keep-for", ("", 60..=CENTURY_S), "off", |c| Slot::Span(&mut c.keep_for),
         "Age after which ended matches are forgotten."),
     row("retention.archive_bytes_max", "archive-bytes-max", ("bytes", 1_048_576..=u64::MAX >> 1), "off",

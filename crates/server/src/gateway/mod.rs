@@ -30,6 +30,7 @@ mod openapi;
 pub mod ops;
 mod page;
 pub mod problem;
+mod quota;
 mod request_id;
 mod session;
 pub mod shed;

@@ -3,11 +3,16 @@
 //! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
+mod thing;
+
+pub use thing::Thing;
+
 use super::forward::{About, ForwardError};
 use super::hunts::HuntRefusal;
 use super::stories::refusal;
 use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
+use crate::quotas::Exceeded;
 use crate::tables::TableError;
 use crate::worlds::VisitError;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -17,7 +22,6 @@ use engine::matches::life::State;
 use engine::rows::Role;
 use engine::tables::Refusal;
 use rules::snake::RuleError;
-use std::fmt;
 use store::StoreError;
 use wire::problem::{PROBLEM_JSON, Problem};
 
@@ -43,74 +47,6 @@ pub(super) enum TurnedAway {
 pub(super) struct Elsewhere {
     /// `host:port`.
     pub(super) address: String,
-}
-
-/// What a request can be about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thing {
-    /// A game.
-    Game,
-    /// A table of Stories.
-    Table,
-    /// A card of Stories.
-    Card,
-    /// A snake.
-    Snake,
-    /// A token.
-    Token,
-    /// An account.
-    Account,
-    /// A policy of the rate limiter.
-    Policy,
-    /// A key with a quota of its own.
-    Override,
-    /// A hunt.
-    Hunt,
-    /// A world.
-    World,
-    /// A ticket of a party that wants to be matched.
-    Ticket,
-    /// Somebody who hunts.
-    Hunter,
-}
-
-impl Thing {
-    /// Several of them.
-    fn many(self) -> &'static str {
-        match self {
-            Self::Game => "games",
-            Self::Table => "tables",
-            Self::Card => "cards",
-            Self::Snake => "snakes",
-            Self::Token => "tokens",
-            Self::Account => "accounts",
-            Self::Policy => "policies",
-            Self::Override => "overrides",
-            Self::Hunt => "hunts",
-            Self::World => "worlds",
-            Self::Ticket => "tickets",
-            Self::Hunter => "hunters",
-        }
-    }
-}
-
-impl fmt::Display for Thing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Game => "game",
-            Self::Table => "table",
-            Self::Card => "card",
-            Self::Snake => "snake",
-            Self::Token => "token",
-            Self::Account => "account",
-            Self::Policy => "policy",
-            Self::Override => "override",
-            Self::Hunt => "hunt",
-            Self::World => "world",
-            Self::Ticket => "ticket",
-            Self::Hunter => "hunter",
-        })
-    }
 }
 
 /// Why a request is refused. The text is public.
@@ -241,6 +177,12 @@ pub enum ApiError {
     /// There are as many of them as there may be, whoever asks.
     #[error("there are as many {} as there may be: delete one first", .0.many())]
     HouseFull(Thing),
+    /// There are as many of them as this server takes on from players, whoever asks.
+    #[error("there are as many {} as this server takes on; yours are not the reason: try again later", .0.many())]
+    ServerFull(Thing),
+    /// The clients of the caller's address have as many as one address may have.
+    #[error(transparent)]
+    Quota(#[from] Exceeded),
     /// It stands in a file that requests do not change.
     #[error(
         "this {0} stands in the file of policies: change the file and send the server SIGHUP, or set it here to cover it"
@@ -360,6 +302,7 @@ impl ApiError {
             Outcome::Missing => Self::Missing(thing),
             Outcome::Duplicate => Self::DuplicateName(thing),
             Outcome::TooMany => Self::TooMany(thing),
+            Outcome::Full => Self::ServerFull(thing),
             Outcome::WrongState(state) => Self::WrongState(*state),
             Outcome::KeyReused => Self::KeyReused,
             Outcome::Done
@@ -430,6 +373,7 @@ impl ApiError {
             Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
             Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),
             Self::World(VisitError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+            Self::World(VisitError::TooMany { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_worlds"),
             Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
             Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             Self::Missing(Thing::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
@@ -437,6 +381,8 @@ impl ApiError {
             Self::Missing(Thing::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
             Self::Hunt(refusal) => refusal.kind(),
             Self::HouseFull(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
+            Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
             Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
             Self::NoSuchRoute => (StatusCode::NOT_FOUND, "no_such_route"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
@@ -501,7 +447,11 @@ impl ApiError {
             Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
                 Some(TurnedAway::Lightly)
             }
-            Self::TooManySpectatorsHere | Self::TooManyAnswers | Self::AnswersFull => Some(TurnedAway::Lightly),
+            Self::Quota(_)
+            | Self::ServerFull(_)
+            | Self::TooManySpectatorsHere
+            | Self::TooManyAnswers
+            | Self::AnswersFull => Some(TurnedAway::Lightly),
             Self::Forward(_, error) if error.is_ours() => Some(TurnedAway::Lightly),
             _ => None,
         }
@@ -568,6 +518,9 @@ impl IntoResponse for ApiError {
             // What follows on the connection may be anything.
             Self::UnknownCoding | Self::BadFraming => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            }
+            Self::Quota(exceeded) => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from(exceeded.retry_after_s));
             }
             Self::Overloaded { retry_after_s, .. } => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));

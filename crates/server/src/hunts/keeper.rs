@@ -3,6 +3,7 @@
 //! their callers there. A ticket's id says under which lease it was taken, so that everybody knows whether it can still be asked for.
 
 use super::matchmaker::{NotTaken, TicketSeen, is_taken_under};
+use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::clock::random_bytes;
 use crate::lease::{self, Seat, Tenant};
@@ -44,11 +45,15 @@ pub enum Whereabouts {
     Unknown,
 }
 
-/// Takes a ticket, where the desk is kept here or nowhere.
+/// Takes a ticket, where the desk is kept here or nowhere. It counts against the quota of this address.
 ///
 /// # Errors
 /// The store's.
-pub async fn enter(app: &App, ticket: Ticket) -> Result<Result<TicketSeen, NotTaken>, StoreError> {
+pub async fn enter(
+    app: &App,
+    ticket: Ticket,
+    address: Option<AddressKey>,
+) -> Result<Result<TicketSeen, NotTaken>, StoreError> {
     let (matchmaker, keeping) = (&app.hunts.matchmaker, &app.hunts.keeping);
     let mut attempts = keeping.attempts.subscribe();
     for _ in 0..LOOKS_MAX {
@@ -60,7 +65,7 @@ pub async fn enter(app: &App, ticket: Ticket) -> Result<Result<TicketSeen, NotTa
             if let Some(hunt) = hunt_of(app, ticket.owner).await? {
                 return Ok(Err(NotTaken::InHunt(hunt.name)));
             }
-            match matchmaker.enter(ticket.clone(), last) {
+            match matchmaker.enter(ticket.clone(), last, address) {
                 Err(NotTaken::JustMatched) => continue,
                 Err(NotTaken::NotHere) => {}
                 entered => return Ok(entered),

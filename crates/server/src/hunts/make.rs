@@ -56,6 +56,11 @@ pub(super) fn matched(players: u8, now: UnixMs) -> WorldRow {
     hunt(Wanted { name, settings, creator, ends_at, admission, players_max: u32::from(players) }, now)
 }
 
+/// How long a hunt of those who were matched is open.
+pub(super) fn matched_open() -> Duration {
+    length(&settings_of(0)) + COMING
+}
+
 /// The rules of a hunt of so many who were matched: so much room and so much to find for each.
 #[must_use]
 pub fn settings_of(players: u8) -> Settings {
@@ -91,6 +96,7 @@ mod tests {
         let row = matched(4, now);
         assert_eq!(settings_from_bytes(&row.settings), Ok(settings_of(4)));
         assert_eq!(row.ends_at, Some(UnixMs(now.0 + 3 * 130_000 + 60_000)));
+        assert_eq!(row.ends_at, Some(now.after(matched_open())));
         assert_eq!((row.admission, row.players_max), (Admission::Matched, 4));
         assert!(row.name.as_str().starts_with("hunt-"));
     }

@@ -5,10 +5,14 @@
 //! nobody knows whether it was saved is saved again until that is known, so that nobody is matched twice. While one is being saved,
 //! everybody else's time goes on.
 
+use super::make;
 use super::matches::{Match, Saved, Unsettled, make_hunts};
+use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::lease::Lease;
 use crate::metrics::Metrics;
+use crate::quotas::{Exceeded, Kind};
+use crate::shares::{Share, Shares};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
 use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX, TICKETS_MAX};
 use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
@@ -94,6 +98,9 @@ pub enum NotTaken {
     /// No ticket has this id, or not any more.
     #[error("no such ticket: it has ended, or there never was one")]
     NoTicket,
+    /// The clients of its address have as many as they may have.
+    #[error(transparent)]
+    Quota(#[from] Exceeded),
     /// This process leaves.
     #[error("this server is leaving: try again in a moment, of whoever serves then")]
     Leaving,
@@ -122,6 +129,9 @@ pub struct Matchmaker {
     /// Rounds of matches that could not all be saved.
     failures: AtomicU64,
     metrics: Arc<Metrics>,
+    /// Tickets by address.
+    shares: Arc<Shares<AddressKey>>,
+    per_address_max: usize,
 }
 
 #[derive(Default)]
@@ -136,6 +146,8 @@ struct Desk {
     unsaved: Vec<Match>,
     /// Tickets that have ended, in the order of their ends.
     ended: VecDeque<(UnixMs, TicketId)>,
+    /// Of tickets that were matched, what they take of their address's quota until their hunt is over, in the order of these ends.
+    playing: VecDeque<(UnixMs, Share<AddressKey>)>,
     tenure: Option<Tenure>,
 }
 
@@ -149,12 +161,22 @@ struct Known {
     standing: watch::Sender<Standing>,
     /// One of its party took it back while its hunt was being saved.
     is_given_up: bool,
+    /// What it takes of its address's quota.
+    share: Option<Share<AddressKey>>,
 }
 
 impl Matchmaker {
-    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(per_address_max: usize, metrics: Arc<Metrics>) -> Self {
         let desk = Desk { pool: Pool::new(Terms::default()), ..Desk::default() };
-        Self { desk: Mutex::new(desk), came: Notify::new(), failures: AtomicU64::new(0), metrics }
+        let shares = Arc::default();
+        Self {
+            desk: Mutex::new(desk),
+            came: Notify::new(),
+            failures: AtomicU64::new(0),
+            metrics,
+            shares,
+            per_address_max,
+        }
     }
 
     /// Every update under this lock is whole before anything can panic.
@@ -182,8 +204,17 @@ impl Matchmaker {
     ///
     /// # Errors
     /// [`NotTaken`], and nothing has changed.
-    pub(super) fn enter(&self, ticket: Ticket, last: Option<TicketId>) -> Result<TicketSeen, NotTaken> {
-        let seen = self.desk().enter(ticket, last)?;
+    pub(super) fn enter(
+        &self,
+        ticket: Ticket,
+        last: Option<TicketId>,
+        address: Option<AddressKey>,
+    ) -> Result<TicketSeen, NotTaken> {
+        let mut desk = self.desk();
+        desk.forget(ticket.since);
+        let share = address.map(|address| self.share(address)).transpose();
+        let seen = desk.enter(ticket, last, share)?;
+        drop(desk);
         self.metrics.hunt_ticket_came();
         self.came.notify_one();
         Ok(seen)
@@ -208,6 +239,14 @@ impl Matchmaker {
         self.desk().matched.get(&player).copied()
     }
 
+    fn share(&self, address: AddressKey) -> Result<Share<AddressKey>, Exceeded> {
+        let max = self.per_address_max;
+        Share::take(&self.shares, address, max).ok_or_else(|| {
+            self.metrics.quota_exceeded(Kind::Tickets);
+            Exceeded::at_once(Kind::Tickets, max)
+        })
+    }
+
     /// A ticket, for somebody of its party; `None` when there is none such, or not any more.
     #[must_use]
     pub fn look(&self, id: TicketId, viewer: PlayerId) -> Option<TicketSeen> {
@@ -216,12 +255,13 @@ impl Matchmaker {
         Some(known.standing.subscribe())
     }
 
-    /// Takes a ticket back, for anybody of its party: it ends as cancelled, unless it has ended. One whose match is being saved at this
+    /// Takes a ticket back, for an operator (`None`) or anybody of its party: it ends as cancelled, unless it has ended. One whose match is being saved at this
     /// moment ends with that, as matched or cancelled: wait for its end. `None` when there is none such of his.
     #[must_use]
-    pub fn cancel(&self, id: TicketId, member: PlayerId, now: UnixMs) -> Option<TicketSeen> {
+    pub fn cancel(&self, id: TicketId, member: Option<PlayerId>, now: UnixMs) -> Option<TicketSeen> {
         let mut desk = self.desk();
-        let known = desk.known.get_mut(&id).filter(|known| known.has(member))?;
+        let may = |known: &&mut Known| member.is_none_or(|member| known.has(member));
+        let known = desk.known.get_mut(&id).filter(may)?;
         known.is_given_up = true;
         let seen = known.standing.subscribe();
         if desk.pool.cancel(id).is_some() {
@@ -318,7 +358,12 @@ impl Desk {
         self.known.len() - self.ended.len()
     }
 
-    fn enter(&mut self, mut ticket: Ticket, last: Option<TicketId>) -> Result<TicketSeen, NotTaken> {
+    fn enter(
+        &mut self,
+        mut ticket: Ticket,
+        last: Option<TicketId>,
+        share: Result<Option<Share<AddressKey>>, Exceeded>,
+    ) -> Result<TicketSeen, NotTaken> {
         let tenure = self.tenure.as_ref().filter(|tenure| tenure.lease.holds()).ok_or(NotTaken::NotHere)?;
         let mark = u128::from(u32::MAX);
         ticket.id = TicketId(ticket.id.0 & !mark | tenure.worker.0 & mark);
@@ -327,12 +372,13 @@ impl Desk {
         if self.open.len() >= TICKETS_MAX {
             return Err(TicketRefusal::Full.into());
         }
+        let share = share?;
         self.pool.enter(ticket.clone())?;
         let id = ticket.id;
         self.open.insert(ticket.owner, id);
         let standing = watch::Sender::new(Standing { ticket: Arc::new(ticket), state: TicketState::Waiting });
         let seen = standing.subscribe();
-        self.known.insert(id, Known { standing, is_given_up: false });
+        self.known.insert(id, Known { standing, is_given_up: false, share });
         Ok(seen)
     }
 
@@ -417,11 +463,13 @@ impl Desk {
 
     /// A ticket ends once, whoever says so first.
     fn end(&mut self, id: TicketId, state: TicketState, now: UnixMs, metrics: &Metrics) {
-        let is_open = |known: &&Known| !known.standing.borrow().state.is_end();
-        let Some(known) = self.known.get(&id).filter(is_open) else { return };
+        let is_open = |known: &&mut Known| !known.standing.borrow().state.is_end();
+        let Some(known) = self.known.get_mut(&id).filter(is_open) else { return };
         metrics.hunt_ticket_ended(&state);
         let party = known.standing.borrow().ticket.party.clone();
+        let share = known.share.take();
         if let TicketState::Matched(_) = state {
+            self.playing.extend(share.map(|share| (now.after(make::matched_open()), share)));
             self.matched.extend(party.iter().map(|player| (*player, id)));
         }
         known.standing.send_modify(|standing| standing.state = state);
@@ -442,6 +490,9 @@ impl Desk {
                     self.matched.remove(player);
                 }
             }
+        }
+        while self.playing.front().is_some_and(|(over_at, _)| *over_at <= now) {
+            self.playing.pop_front();
         }
     }
 }
@@ -477,58 +528,4 @@ pub(super) async fn run(app: &App) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::random_bytes;
-    use crate::config::Config;
-    use store::memory::MemoryDatabase;
-    use store::{Store, StoreConfig};
-
-    /// A ticket of a party of one.
-    fn ticket(owner: u128, now: UnixMs) -> Ticket {
-        let (owner, until) = (PlayerId(owner), now.after(Duration::from_secs(600)));
-        let id = TicketId::new(now, random_bytes());
-        let party = vec![owner];
-        Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until }
-    }
-
-    /// Tickets that are taken and given back in a loop keep nobody out, and do not pile up.
-    #[tokio::test]
-    async fn ended_tickets_take_no_place() {
-        let matchmaker = Matchmaker::new(Arc::default());
-        matchmaker.open(WorkerId(1), Lease::for_ever());
-        let now = UnixMs(1_700_000_000_000);
-        let first = matchmaker.enter(ticket(1, now), None).unwrap().borrow().ticket.id;
-        assert!(matchmaker.cancel(first, PlayerId(1), now).is_some());
-        for number in 0..=TICKETS_KNOWN_MAX as u128 {
-            let owner = PlayerId(number % 48);
-            let seen = matchmaker.enter(ticket(number % 48, now), None).unwrap_or_else(|why| panic!("{number}: {why}"));
-            let id = seen.borrow().ticket.id;
-            assert!(matchmaker.cancel(id, owner, now).is_some());
-        }
-        assert_eq!(matchmaker.desk().known.len(), TICKETS_KNOWN_MAX - TICKETS_MAX);
-        assert!(matchmaker.look(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
-    }
-
-    #[tokio::test]
-    async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
-        let metrics = Arc::<Metrics>::default();
-        let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(Config::default()), metrics, None);
-        tokio::spawn(crate::hunts::run(app.clone()));
-        let (now, owner) = (app.clock.now(), PlayerId(1));
-        let (party, until) = (vec![owner], now.after(Duration::from_secs(600)));
-        let id = TicketId::new(now, random_bytes());
-        let ticket = Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until };
-        let seen = crate::hunts::enter(&app, ticket).await.unwrap().unwrap();
-        let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
-        assert!(matchmaker.cancel(id, owner, now).is_some());
-        let is_known_after = |time: Duration| {
-            matchmaker.step(now.after(time), now);
-            matchmaker.look(id, owner).is_some()
-        };
-        assert!(is_known_after(TICKET_KEPT.saturating_sub(Duration::from_millis(1))));
-        assert!(!is_known_after(TICKET_KEPT));
-        assert!(matchmaker.took(id), "it is forgotten, and was not lost");
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@ pub use make::{Wanted, hunt, settings_of};
 pub use matchmaker::{Matchmaker, NotTaken, Standing, TicketSeen, TicketState};
 
 use crate::app::App;
+use crate::config::Config;
 use crate::metrics::Metrics;
 use engine::ids::{PlayerId, WorldId};
 use engine::rows::{Admission, WorldRow};
@@ -35,10 +36,10 @@ pub struct Hunts {
 impl Hunts {
     /// Handles of a process that begins now; nothing is counted and nobody matched before [`run`].
     #[must_use]
-    pub fn new(metrics: Arc<Metrics>) -> Self {
+    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
         Self {
             aggregation: Aggregation::new(Arc::clone(&metrics)),
-            matchmaker: Matchmaker::new(metrics),
+            matchmaker: Matchmaker::new(config.quotas_tickets_per_address_max, metrics),
             keeping: Keeping::default(),
         }
     }

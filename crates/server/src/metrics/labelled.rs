@@ -2,6 +2,7 @@
 
 use super::kinds::Counter;
 use super::text::{Exposed, Page};
+use crate::quotas::Kind;
 use engine::matches::entry::Class;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -25,6 +26,27 @@ impl Exposed for ByClass {
             if !matches!(class, Class::Valid | Class::Late) {
                 page.sample(name, &[("class", class.name())], counter.get());
             }
+        }
+    }
+}
+
+/// Refusals of quotas by what there was too much of.
+#[derive(Debug, Default)]
+pub(super) struct ByKind([Counter; Kind::ALL.len()]);
+
+impl ByKind {
+    pub(super) fn inc(&self, kind: Kind) {
+        if let Some(at) = Kind::ALL.into_iter().position(|known| known == kind) {
+            self.0[at].inc();
+        }
+    }
+}
+
+impl Exposed for ByKind {
+    fn expose(&self, page: &mut Page, name: &str, help: &str) {
+        page.head(name, help, "counter");
+        for (kind, counter) in Kind::ALL.into_iter().zip(&self.0) {
+            page.sample(name, &[("kind", kind.name())], counter.get());
         }
     }
 }

@@ -6,6 +6,7 @@
 mod allocator;
 mod answers;
 mod decisions;
+mod hunts;
 mod kinds;
 mod labelled;
 mod lines;
@@ -30,9 +31,8 @@ pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
 pub use worlds::WorldFigures;
 
-use crate::hunts::TicketState;
 use engine::matches::entry::Class;
-use labelled::{ByClass, ByRoute};
+use labelled::{ByClass, ByKind, ByRoute};
 use recent::Recent;
 use shed::ByOverload;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,6 +104,8 @@ figures! {
     table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables that somebody asked for, or that had to be read again.";
     tables_taken_over: Counter = "gauntlet_tables_taken_over_total", "Card tables that this process took over because nobody owned them.";
     tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
+    quota_exceeded: ByKind = "gauntlet_quota_exceeded_total",
+        "Requests that were refused because the clients of their address had as much as one address may have, by kind.";
     lines: Lines = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
     hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of logs of claims that this process has counted.";
     hunt_claims_behind: Gauge = "gauntlet_hunt_claims_behind",
@@ -453,40 +455,6 @@ impl Metrics {
     /// A table left memory because nobody was there.
     pub fn table_retired(&self) {
         self.figures.tables_retired.inc();
-    }
-}
-
-/// What happens around hunts.
-impl Metrics {
-    /// Entries of a log of claims were counted.
-    pub fn hunt_claims_counted(&self, entries: usize) {
-        self.figures.hunt_claims_counted.add(entries as u64);
-    }
-
-    /// So many entries of logs of claims are not counted yet.
-    pub fn hunt_claims_behind(&self, entries: u64) {
-        self.figures.hunt_claims_behind.set(entries);
-    }
-
-    /// The aggregator's queue was full.
-    pub fn hunt_notice_lost(&self) {
-        self.figures.hunt_notices_lost.inc();
-    }
-
-    /// A party waits.
-    pub fn hunt_ticket_came(&self) {
-        self.figures.hunt_tickets_waiting.inc();
-    }
-
-    /// A party waits no more.
-    pub fn hunt_ticket_ended(&self, state: &TicketState) {
-        self.figures.hunt_tickets_waiting.dec();
-        match state {
-            TicketState::Waiting => {}
-            TicketState::Matched(_) => self.figures.hunt_tickets_matched.inc(),
-            TicketState::TimedOut => self.figures.hunt_tickets_timed_out.inc(),
-            TicketState::Cancelled => self.figures.hunt_tickets_cancelled.inc(),
-        }
     }
 }
 

@@ -13,6 +13,7 @@ use super::{Seen, Shared, TableError, Whose};
 use crate::lease::Lease;
 use engine::commands::{ClaimedTable, Command};
 use engine::ids::{PlayerId, TableId, WorkerId};
+use engine::limits::TABLES_RESERVED_SHARE;
 use engine::time::UnixMs;
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -162,8 +163,9 @@ impl<O: Outside> Keeper<O> {
             }
             Message::Open { opening, reply } => {
                 let table = opening.id;
-                let opener = self.ways.shared.openers.open(opening.opener.id);
-                let opener = match opener.and_then(|opener| self.room_for_one_more(table).map(|()| opener)) {
+                let opener = self.ways.shared.openers.open(opening.opener.id, opening.address);
+                let reserved = if opening.is_operator { 0 } else { self.reserved_for_operators() };
+                let opener = match opener.and_then(|opener| self.room_for_one_more(table, reserved).map(|()| opener)) {
                     Ok(opener) => opener,
                     Err(why) => return drop(reply.send(Err(why))),
                 };
@@ -184,15 +186,20 @@ impl<O: Outside> Keeper<O> {
         if self.tables.contains_key(&table) {
             return Ok(());
         }
-        self.room_for_one_more(table)?;
+        self.room_for_one_more(table, 0)?;
         let mut slot = Slot::new(table);
         slot.load(&mut self.ways, true);
         self.tables.insert(table, slot);
         Ok(())
     }
 
-    /// Counts one more table, if there may be one more.
-    fn room_for_one_more(&self, table: TableId) -> Result<(), TableError> {
+    /// Tables that players cannot open, so that operators can, and that tables which exist can be loaded.
+    fn reserved_for_operators(&self) -> usize {
+        self.ways.shared.settings.tables_max / TABLES_RESERVED_SHARE
+    }
+
+    /// Counts one more table, if there may be one more beside those that are reserved.
+    fn room_for_one_more(&self, table: TableId, reserved: usize) -> Result<(), TableError> {
         let shared = &self.ways.shared;
         if self.ways.is_leaving {
             return Err(TableError::Draining);
@@ -200,7 +207,7 @@ impl<O: Outside> Keeper<O> {
         if self.tables.contains_key(&table) {
             return Err(TableError::Busy);
         }
-        let max = shared.settings.tables_max;
+        let max = shared.settings.tables_max - reserved;
         if shared.loaded.fetch_add(1, Ordering::Relaxed) >= max {
             shared.loaded.fetch_sub(1, Ordering::Relaxed);
             return Err(TableError::TooManyTables { max, whose: Whose::All });

@@ -88,6 +88,10 @@ pub struct Opening {
     pub id: TableId,
     /// Who opens it and tells the first story.
     pub opener: Newcomer,
+    /// The client address that it is counted by as well. `None` is counted nowhere.
+    pub address: Option<AddressKey>,
+    /// Whether it may take one of the tables that are reserved for operators.
+    pub is_operator: bool,
     /// What is played.
     pub settings: engine::tables::Settings,
     /// Whether bots may sit down.
@@ -236,7 +240,7 @@ pub enum TableError {
         whose: Whose,
     },
     /// As many tables are in memory as may be.
-    #[error("{} as many tables as may be: {max}", if *whose == Whose::All { "this node holds" } else { "you have opened" })]
+    #[error("{} as many tables as may be in memory: {max}; {}", holders(*whose), remedy(*whose))]
     TooManyTables {
         /// How many.
         max: usize,
@@ -246,6 +250,21 @@ pub enum TableError {
     /// The table breaks an invariant of ours. It is kept on disk as it is, for study.
     #[error("this table is broken, by a defect of this program: its log says more")]
     Broken,
+}
+
+fn holders(whose: Whose) -> &'static str {
+    match whose {
+        Whose::Player => "you have opened",
+        Whose::Address => "clients of your address have opened",
+        Whose::All => "this node holds",
+    }
+}
+
+fn remedy(whose: Whose) -> &'static str {
+    match whose {
+        Whose::Player | Whose::Address => "end a game or leave its table, and try again half a minute later",
+        Whose::All => "try again later",
+    }
 }
 
 fn of(whose: Whose) -> &'static str {
@@ -281,13 +300,14 @@ impl Tables {
             Desk { sender, inbox: Arc::new(Mutex::new(inbox)), hall }
         };
         let desks = (0..settings.keepers.max(1)).map(|_| desk()).collect();
+        let openers = Arc::new(Openers::new(&settings, metrics.clone()));
         let shared = Shared {
             settings,
             desks,
             tally,
             metrics,
             loaded: AtomicUsize::new(0),
-            openers: Arc::new(Openers::new(settings.tables_per_player_max)),
+            openers,
             is_serving: AtomicBool::new(false),
             seat: Seat::default(),
             is_leaving: AtomicBool::new(false),

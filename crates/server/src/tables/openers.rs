@@ -2,19 +2,25 @@
 //! it is loaded, and given back when it leaves memory, in whatever way. An opening of which nobody knows whether it was saved is
 //! nobody's, and counted apart.
 
-use super::{TableError, Whose};
-use crate::shares::Shares;
+use super::{Settings, TableError, Whose};
+use crate::address_key::AddressKey;
+use crate::metrics::Metrics;
+use crate::quotas::Kind;
+use crate::shares::{Share, Shares};
 use engine::ids::PlayerId;
 use engine::limits::TABLE_UNSURE_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::StoreError;
 
-/// The tables of each player.
+/// The tables of each player, and of each address from which somebody opened them.
 #[derive(Debug)]
 pub(super) struct Openers {
     max: usize,
     players: Shares<PlayerId>,
+    per_address_max: usize,
+    addresses: Arc<Shares<AddressKey>>,
+    metrics: Arc<Metrics>,
     /// Openings that may have been saved, or not.
     unsure: AtomicUsize,
 }
@@ -24,6 +30,8 @@ pub(super) struct Openers {
 pub(super) struct Opener {
     openers: Arc<Openers>,
     player: PlayerId,
+    /// Of a table that was opened here. Who loads one does not know from where it was opened.
+    _address: Option<Share<AddressKey>>,
 }
 
 /// An opening that may have been saved, or not, until it is dropped.
@@ -31,8 +39,15 @@ pub(super) struct Opener {
 pub(super) struct Unsure(Arc<Openers>);
 
 impl Openers {
-    pub(super) fn new(max: usize) -> Self {
-        Self { max, players: Shares::default(), unsure: AtomicUsize::new(0) }
+    pub(super) fn new(settings: &Settings, metrics: Arc<Metrics>) -> Self {
+        Self {
+            max: settings.tables_per_player_max,
+            players: Shares::default(),
+            per_address_max: settings.tables_per_address_max,
+            addresses: Arc::default(),
+            metrics,
+            unsure: AtomicUsize::new(0),
+        }
     }
 
     /// Counts an opening of which nobody knows whether it was saved.
@@ -41,22 +56,28 @@ impl Openers {
         Unsure(self.clone())
     }
 
-    /// Counts a table that is to be opened, if he may have one more.
-    pub(super) fn open(self: &Arc<Self>, player: PlayerId) -> Result<Opener, TableError> {
+    /// Counts a table that is to be opened, if he may have one more, and his address, too.
+    pub(super) fn open(self: &Arc<Self>, player: PlayerId, address: Option<AddressKey>) -> Result<Opener, TableError> {
         if self.unsure.load(Ordering::Relaxed) >= TABLE_UNSURE_MAX {
             let why = format!("of {TABLE_UNSURE_MAX} openings of tables nobody knows whether they were saved");
             return Err(TableError::Store(StoreError::Unavailable { why }));
         }
+        let max = self.per_address_max;
+        let address = address.map(|address| Share::take(&self.addresses, address, max).ok_or(())).transpose();
+        let address = address.map_err(|()| {
+            self.metrics.quota_exceeded(Kind::Tables);
+            TableError::TooManyTables { max, whose: Whose::Address }
+        })?;
         if !self.players.take(player, self.max) {
             return Err(TableError::TooManyTables { max: self.max, whose: Whose::Player });
         }
-        Ok(Opener { openers: self.clone(), player })
+        Ok(Opener { openers: self.clone(), player, _address: address })
     }
 
     /// Counts a table that is there already, be they too many or not.
     pub(super) fn load(self: &Arc<Self>, player: PlayerId) -> Opener {
         self.players.count(player);
-        Opener { openers: self.clone(), player }
+        Opener { openers: self.clone(), player, _address: None }
     }
 }
 

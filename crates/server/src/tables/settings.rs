@@ -12,6 +12,8 @@ pub struct Settings {
     pub tables_max: usize,
     /// Of those, tables that one player opened.
     pub tables_per_player_max: usize,
+    /// Of those, tables that the clients of one address opened.
+    pub tables_per_address_max: usize,
     /// Waits for news at once.
     pub waiters_max: usize,
     /// Waits of one player at once.
@@ -21,6 +23,8 @@ pub struct Settings {
     /// How long somebody counts as present once his last wait has ended, and how long a table without a game stays in memory
     /// when nobody is there.
     pub presence_grace: Duration,
+    /// How long a game stays in which nobody but its storyteller sits, and nobody is there.
+    pub unjoined: Duration,
     /// How often tables are looked for that nobody owns.
     pub claim_period: Duration,
 }
@@ -33,10 +37,12 @@ impl Settings {
             keepers: config.stories_keepers,
             tables_max: config.stories_tables_max,
             tables_per_player_max: config.stories_tables_per_player_max,
+            tables_per_address_max: config.quotas_tables_per_address_max,
             waiters_max: config.stories_waiters_max,
             waiters_per_player_max: config.stories_waiters_per_player_max,
             waiters_per_address_max: config.stories_waiters_per_address_max,
             presence_grace: config.stories_presence_grace,
+            unjoined: config.quotas_unjoined,
             claim_period: config.stories_claim_period,
         }
     }

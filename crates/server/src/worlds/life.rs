@@ -7,6 +7,7 @@ use super::door::{Door, Facts, Inside, Mailbox, Order};
 use super::outlet::Ending;
 use super::outside::Outside;
 use super::pictures::Pictures;
+use super::room::Owned;
 use super::writer::{Charge, Writer};
 use super::{Shared, VisitError, Worlds, lending};
 use crate::app::Drain;
@@ -83,8 +84,8 @@ struct Life<O: Outside> {
     tenure: Tenure,
     /// Worlds to be claimed once there is a lease.
     waiting: Vec<WorldRow>,
-    /// Worlds that are claimed, coming in, here, or going, with the fencing token of the claim; 0 of one that is under way.
-    owned: BTreeMap<WorldName, u32>,
+    /// Worlds that are claimed, coming in, here, or going, with the fencing token of the claim (0 of one that is under way).
+    owned: BTreeMap<WorldName, (u32, Owned)>,
     flights: FuturesUnordered<Flight>,
 }
 
@@ -180,10 +181,11 @@ impl<O: Outside> Life<O> {
     fn take_in(&mut self, row: WorldRow) {
         if self.is_leaving() {
             self.shared.settle(&row.name, Err(VisitError::Draining));
-        } else if !self.has_room(&row) {
-            self.shared.settle(&row.name, Err(VisitError::Busy));
-        } else {
-            self.claim(row);
+            return;
+        }
+        match self.has_room(&row) {
+            Ok(()) => self.claim(row),
+            Err(refused) => self.shared.settle(&row.name, Err(refused)),
         }
     }
 
@@ -197,18 +199,21 @@ impl<O: Outside> Life<O> {
         }
     }
 
-    /// Worlds that never end are the house's, few, and everybody's: those of guests cannot keep them out.
-    fn has_room(&self, row: &WorldRow) -> bool {
-        row.ends_at.is_none() || self.owned.len() < self.shared.settings.loaded_max
+    fn has_room(&self, row: &WorldRow) -> Result<(), VisitError> {
+        let owned = Owned::of(row);
+        if owned.needs_share() && self.shared.is_beyond_share(&row.name) {
+            return Err(VisitError::TooMany { max: self.shared.settings.per_address_max });
+        }
+        owned.may_join(self.owned.values().map(|(_, other)| *other), &self.shared.settings)
     }
 
     /// Claims a world, once there is a lease.
     fn claim(&mut self, row: WorldRow) {
         match &self.tenure {
             Tenure::Held { worker, .. } => {
-                let (outside, worker, name) = (self.outside.clone(), *worker, row.name);
+                let (outside, worker, name) = (self.outside.clone(), *worker, row.name.clone());
                 let claim = WorldCommand::Claim { id: row.id, worker, now: outside.now() };
-                self.owned.insert(name.clone(), 0);
+                self.owned.insert(name.clone(), (0, Owned::of(&row)));
                 self.flights.push(Box::pin(async move {
                     let claimed = outside.commit(Command::World(claim)).await;
                     Landed::Claimed { name, worker, claimed }
@@ -256,7 +261,7 @@ impl<O: Outside> Life<O> {
         let name = claimed.row.name.clone();
         let (outside, shared, runtime) = (self.outside.clone(), self.shared.clone(), Handle::current());
         let (id, epoch) = (claimed.row.id, claimed.epoch);
-        self.owned.insert(name.clone(), epoch);
+        self.owned.insert(name.clone(), (epoch, Owned::of(&claimed.row)));
         let thread = std::thread::Builder::new().name(format!("world-{name}"));
         let started = self.shared.tellers().and_then(|tellers| {
             thread.spawn(move || match make(&outside, &claimed, &shared, lease, tellers) {
@@ -289,7 +294,7 @@ impl<O: Outside> Life<O> {
     /// Keeps what a writer left, and gives the world up: both only if it is still ours, as the store knows.
     fn ended(&mut self, ended: Ended) {
         // A writer of an earlier life: its world may be here again.
-        if self.owned.get(&ended.name) != Some(&ended.epoch) {
+        if self.owned.get(&ended.name).is_none_or(|(epoch, _)| *epoch != ended.epoch) {
             return;
         }
         self.shared.going(&ended.name);

@@ -16,6 +16,7 @@ mod pictures;
 mod posts;
 mod real;
 mod ring;
+mod room;
 mod settings;
 mod teller;
 #[cfg(test)]
@@ -30,13 +31,18 @@ pub use outlet::{Ending, Outlet, Tiding};
 pub use outside::Outside;
 pub use settings::Settings;
 
+use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::lease::Seat;
 use crate::metrics::Metrics;
+use crate::quotas::Kind;
+use crate::shares::{Share, Shares};
+use door::Order;
 use engine::ids::{WorldId, WorldName};
 use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
 use engine::rows::WorldRow;
 use life::Message;
+use room::Owned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -77,15 +83,27 @@ struct Shared {
     seat: Seat,
     /// Whether this process is leaving: no world is brought in any more.
     is_leaving: AtomicBool,
+    /// Worlds by the address that brought them in.
+    shares: Arc<Shares<AddressKey>>,
 }
 
 /// A world that is here, or on its way in or out.
 enum Entry {
     /// Somebody visits it, and it is being brought in.
-    Opening(watch::Sender<Option<Result<Door, VisitError>>>),
-    Here(Door),
+    Opening(watch::Sender<Option<Result<Door, VisitError>>>, Paid),
+    /// It takes a share of whoever brought it in, if it is one that needs a share.
+    Here(Door, #[expect(dead_code, reason = "it is given back when it is dropped")] Option<Share<AddressKey>>),
     /// It goes: whoever visits it waits until it has gone.
     Going(watch::Sender<()>),
+}
+
+/// What a visitor has of the share of his address.
+enum Paid {
+    /// He is not counted.
+    Nothing,
+    Share(Share<AddressKey>),
+    /// His address has as many as it may have.
+    Beyond,
 }
 
 /// Why a world cannot be had.
@@ -109,6 +127,14 @@ pub enum VisitError {
     /// Too many worlds are in memory, or it took too long to bring it in.
     #[error("this node cannot take this world in at the moment: ask again")]
     Busy,
+    /// Clients of this address have brought in as many as they may.
+    #[error(
+        "clients of your address have brought as many worlds into this server's memory as one address may ({max}): leave one of them, or come in a minute later"
+    )]
+    TooMany {
+        /// How many.
+        max: usize,
+    },
     /// The store did not answer as it should.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -133,6 +159,7 @@ impl Worlds {
             actors: actors::Register::default(),
             seat: Seat::default(),
             is_leaving: AtomicBool::new(false),
+            shares: Arc::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -142,7 +169,23 @@ impl Worlds {
     /// # Errors
     /// See [`VisitError`].
     pub async fn visit(&self, name: &WorldName) -> Result<Door, VisitError> {
-        timeout(WORLD_VISIT_MAX, self.visit_patiently(name)).await.unwrap_or(Err(VisitError::Busy))
+        self.visit_from(name, None).await
+    }
+
+    /// The same, by a client of this address: what it brings into memory counts against its quota as long as it is there.
+    ///
+    /// # Errors
+    /// See [`VisitError`].
+    pub async fn visit_from(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Door, VisitError> {
+        timeout(WORLD_VISIT_MAX, self.visit_patiently(name, address)).await.unwrap_or(Err(VisitError::Busy))
+    }
+
+    /// Drops a world that is in this process's memory, and that the store has fenced: whoever is in it is told to connect again.
+    pub fn drop_world(&self, name: &WorldName) {
+        if let Some(door) = self.here(name) {
+            // A writer that has ended is on its way out already.
+            let _ = door.inside.mailbox.tray.order(Order::Drop(Ending::WorldMoved));
+        }
     }
 
     /// Has a world that is over brought into memory, where its last round ends, unless that was done or another node does it.
@@ -167,7 +210,7 @@ impl Worlds {
     #[must_use]
     pub fn here(&self, name: &WorldName) -> Option<Door> {
         match self.shared.entries().get(name) {
-            Some(Entry::Here(door)) => Some(door.clone()),
+            Some(Entry::Here(door, _)) => Some(door.clone()),
             Some(Entry::Opening(..) | Entry::Going(..)) | None => None,
         }
     }
@@ -178,7 +221,7 @@ impl Worlds {
         let entries = self.shared.entries();
         entries
             .values()
-            .filter_map(|entry| if let Entry::Here(door) = entry { Some(door.clone()) } else { None })
+            .filter_map(|entry| if let Entry::Here(door, _) = entry { Some(door.clone()) } else { None })
             .collect()
     }
 
@@ -188,11 +231,11 @@ impl Worlds {
         &self.shared.settings
     }
 
-    async fn visit_patiently(&self, name: &WorldName) -> Result<Door, VisitError> {
+    async fn visit_patiently(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Door, VisitError> {
         loop {
-            let mut opening = match self.shared.look(name)? {
+            let (mut opening, is_own) = match self.shared.look(name, address)? {
                 Look::Here(door) => return Ok(door),
-                Look::Opening(opening) => opening,
+                Look::Opening { opening, is_own } => (opening, is_own),
                 Look::Going(mut gone) => {
                     // An error says that it has gone.
                     let _ = gone.changed().await;
@@ -201,6 +244,16 @@ impl Worlds {
             };
             // The sender lives until it has said something: an error is a life that ended by a defect of ours.
             let settled = opening.wait_for(Option::is_some).await;
+            if let Ok(settled) = &settled
+                && matches!(**settled, Some(Err(VisitError::TooMany { .. })))
+            {
+                if is_own {
+                    self.shared.metrics.quota_exceeded(Kind::Worlds);
+                } else {
+                    // Another address has no share left: this one may have.
+                    continue;
+                }
+            }
             return settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)));
         }
     }
@@ -212,23 +265,29 @@ type Opened = watch::Receiver<Option<Result<Door, VisitError>>>;
 /// What a visitor finds.
 enum Look {
     Here(Door),
-    Opening(Opened),
+    Opening {
+        opening: Opened,
+        /// Whether it is this visitor who has it brought in.
+        is_own: bool,
+    },
     Going(watch::Receiver<()>),
 }
 
 impl Shared {
     /// What there is of a world; the life is told to bring it in if there is nothing.
-    fn look(&self, name: &WorldName) -> Result<Look, VisitError> {
+    fn look(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Look, VisitError> {
         let mut entries = self.entries();
         match entries.get(name) {
-            Some(Entry::Here(door)) if door.inside.mailbox.is_refusing() => {
+            Some(Entry::Here(door, _)) if door.inside.mailbox.is_refusing() => {
                 // Its writer ends, and the life has not heard of it yet.
                 let (sender, gone) = watch::channel(());
                 entries.insert(name.clone(), Entry::Going(sender));
                 return Ok(Look::Going(gone));
             }
-            Some(Entry::Here(door)) => return Ok(Look::Here(door.clone())),
-            Some(Entry::Opening(opening)) => return Ok(Look::Opening(opening.subscribe())),
+            Some(Entry::Here(door, _)) => return Ok(Look::Here(door.clone())),
+            Some(Entry::Opening(opening, _)) => {
+                return Ok(Look::Opening { opening: opening.subscribe(), is_own: false });
+            }
             Some(Entry::Going(gone)) => return Ok(Look::Going(gone.subscribe())),
             None => {}
         }
@@ -239,10 +298,17 @@ impl Shared {
             return Err(VisitError::Busy);
         }
         let (sender, opening) = watch::channel(None);
-        entries.insert(name.clone(), Entry::Opening(sender));
+        let share = address.map(|address| Share::take(&self.shares, address, self.settings.per_address_max));
+        let paid = share.map_or(Paid::Nothing, |share| share.map_or(Paid::Beyond, Paid::Share));
+        entries.insert(name.clone(), Entry::Opening(sender, paid));
         // The receiver lives as long as this.
         let _ = self.to_life.send(Message::Visit(name.clone()));
-        Ok(Look::Opening(opening))
+        Ok(Look::Opening { opening, is_own: true })
+    }
+
+    /// Whether the address that has this world brought in has no share left.
+    fn is_beyond_share(&self, name: &WorldName) -> bool {
+        matches!(self.entries().get(name), Some(Entry::Opening(_, Paid::Beyond)))
     }
 
     /// Tells the life to bring a world in that is over; nothing to be done when it is here, on its way, or known to be unreadable.
@@ -253,7 +319,7 @@ impl Shared {
             return None;
         }
         let (sender, opening) = watch::channel(None);
-        entries.insert(row.name.clone(), Entry::Opening(sender));
+        entries.insert(row.name.clone(), Entry::Opening(sender, Paid::Nothing));
         // The receiver lives as long as this.
         let _ = self.to_life.send(Message::Finish(row));
         Some(opening)
@@ -266,20 +332,26 @@ impl Shared {
     /// Says what came of bringing a world in.
     fn settle(&self, name: &WorldName, settled: Result<Door, VisitError>) {
         let mut entries = self.entries();
-        let entry = match &settled {
-            Ok(door) => entries.insert(name.clone(), Entry::Here(door.clone())),
-            Err(_) => entries.remove(name),
+        let before = entries.remove(name);
+        let (opening, share) = match before {
+            Some(Entry::Opening(sender, Paid::Share(share))) => (Some(sender), Some(share)),
+            Some(Entry::Opening(sender, Paid::Nothing | Paid::Beyond)) => (Some(sender), None),
+            Some(Entry::Here(..) | Entry::Going(..)) | None => (None, None),
         };
+        if let Ok(door) = &settled {
+            let share = share.filter(|_| Owned::of(&door.inside.facts.row).needs_share());
+            entries.insert(name.clone(), Entry::Here(door.clone(), share));
+        }
         drop(entries);
-        if let Some(Entry::Opening(sender)) = entry {
-            sender.send_replace(Some(settled));
+        if let Some(opening) = opening {
+            opening.send_replace(Some(settled));
         }
     }
 
     /// Lets a world go if nobody holds a door but this list and `others`; from then on nobody finds it.
     fn retire(&self, name: &WorldName, others: usize) -> bool {
         let mut entries = self.entries();
-        let Some(Entry::Here(door)) = entries.get(name) else { return false };
+        let Some(Entry::Here(door, _)) = entries.get(name) else { return false };
         if Arc::strong_count(&door.inside) > 1 + others {
             return false;
         }
@@ -290,7 +362,7 @@ impl Shared {
     /// A world goes, whoever is in it: who visits it now waits until it has gone.
     fn going(&self, name: &WorldName) {
         let mut entries = self.entries();
-        if let Some(Entry::Here(_)) = entries.get(name) {
+        if let Some(Entry::Here(..)) = entries.get(name) {
             entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
         }
     }

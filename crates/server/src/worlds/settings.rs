@@ -9,6 +9,10 @@ use std::time::Duration;
 pub struct Settings {
     /// Worlds in memory at once: a thread each.
     pub loaded_max: usize,
+    /// Of those that end, worlds that the clients of one address brought in.
+    pub per_address_max: usize,
+    /// Cells of worlds that players made.
+    pub players_cells_max: u64,
     /// Inputs that wait for one world's writer.
     pub mailbox_max: usize,
     /// Threads that encode what movers are told, and send it.
@@ -29,6 +33,8 @@ impl Settings {
     pub fn of(config: &Config) -> Self {
         Self {
             loaded_max: config.worlds_loaded_max,
+            per_address_max: config.quotas_worlds_per_address_max,
+            players_cells_max: config.worlds_players_cells_max as u64,
             mailbox_max: config.worlds_mailbox_max,
             tellers: config.worlds_tellers,
             snapshot_every: config.worlds_snapshot_every,

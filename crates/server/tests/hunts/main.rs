@@ -11,6 +11,7 @@ mod counting;
 mod desk;
 mod gate;
 mod lobby;
+mod quotas;
 mod tickets;
 
 use house::House;

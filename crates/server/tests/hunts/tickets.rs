@@ -241,7 +241,7 @@ async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
         if is_given_up {
             let id = ticket["id"].as_str().unwrap().parse().unwrap();
             let member = ticket["party"][0].as_str().unwrap().parse().unwrap();
-            assert!(house.app.hunts.matchmaker.cancel(id, member, house.app.clock.steady()).is_some());
+            assert!(house.app.hunts.matchmaker.cancel(id, Some(member), house.app.clock.steady()).is_some());
         }
         gate.deafen();
         tokio::time::timeout(Duration::from_secs(60), async {

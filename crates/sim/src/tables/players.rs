@@ -54,7 +54,15 @@ impl Player {
         let Some(id) = self.id else { return };
         let (settings, bots) = (self.world.story.plan.settings, self.world.story.plan.bots);
         loop {
-            let opening = Opening { id: table, opener: self.newcomer(id), settings, bots, idempotency: None };
+            let opening = Opening {
+                id: table,
+                opener: self.newcomer(id),
+                address: None,
+                is_operator: false,
+                settings,
+                bots,
+                idempotency: None,
+            };
             match self.ask(table, async |door| door.tables.open(opening).await).await {
                 Asked::Answered(Ok(Opened::New { .. })) => return,
                 // It may have been opened by an earlier attempt.

@@ -130,10 +130,12 @@ fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
         keepers: plan.keepers,
         tables_max: 100,
         tables_per_player_max: 100,
+        tables_per_address_max: 100,
         waiters_max: 1_000,
         waiters_per_player_max: 16,
         waiters_per_address_max: 1_000,
         presence_grace: plan.presence_grace,
+        unjoined: Duration::from_secs(7 * 86_400),
         claim_period: Duration::from_millis(500),
     };
     let tables = Tables::new(settings, node.metrics.clone());

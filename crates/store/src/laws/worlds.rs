@@ -2,7 +2,9 @@
 
 use engine::commands::{Aggregate, HunterDelta, Outcome, WorldAppend};
 use engine::ids::PlayerId;
-use engine::limits::{WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
+use engine::limits::{
+    WORLDS_MAX, WORLDS_OVER_MAX, WORLDS_PER_PLAYER_MAX, WORLDS_RESERVED, WORLDS_RESERVED_FOR_OPERATORS,
+};
 use engine::rows::{Admission, HunterRow, WorldRow};
 use engine::time::UnixMs;
 
@@ -46,10 +48,30 @@ pub(crate) fn may_aggregate(aggregate: &Aggregate, held: Versions) -> Result<(),
     }
 }
 
-/// Whether another world may be made, with so many in the house and so many of its creator that are not over.
-pub(crate) fn may_make(row: &WorldRow, in_house: usize, of_creator: usize) -> Result<(), Outcome> {
-    let is_too_many_of_his = row.creator.is_some() && of_creator >= WORLDS_PER_PLAYER_MAX;
-    if in_house >= WORLDS_MAX || is_too_many_of_his { Err(Outcome::TooMany) } else { Ok(()) }
+/// Worlds that there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Existing {
+    /// Those that are not over. Nobody needs to count further than [`WORLDS_MAX`].
+    pub(crate) live: usize,
+    /// Those that are over, too. Nobody needs to count further than [`WORLDS_MAX`] and [`WORLDS_OVER_MAX`] together.
+    pub(crate) all: usize,
+    /// Those of the creator that are not over.
+    pub(crate) of_creator: usize,
+}
+
+/// Whether another world may be made.
+pub(crate) fn may_make(row: &WorldRow, existing: Existing) -> Result<(), Outcome> {
+    if row.creator.is_some() && existing.of_creator >= WORLDS_PER_PLAYER_MAX {
+        return Err(Outcome::TooMany);
+    }
+    let reserved_for_others = match (row.creator, row.admission) {
+        (Some(_), _) => WORLDS_RESERVED,
+        (None, Admission::Matched) => WORLDS_RESERVED_FOR_OPERATORS,
+        (None, _) => 0,
+    };
+    let live_max = WORLDS_MAX - reserved_for_others;
+    let is_full = existing.live >= live_max || existing.all >= live_max + WORLDS_OVER_MAX;
+    if is_full { Err(Outcome::Full) } else { Ok(()) }
 }
 
 /// Whether somebody may join a world by himself.
@@ -113,6 +135,40 @@ mod tests {
         check_snapshot(4, false);
         check_snapshot(9, false);
         check_snapshot(10, true);
+    }
+
+    #[track_caller]
+    fn check_making(creator: Option<u128>, admission: Admission, live: usize, over: usize, want: Result<(), Outcome>) {
+        let row = WorldRow {
+            id: WorldId(1),
+            name: "pond".parse().unwrap(),
+            kind: engine::rows::WorldKind::Hunt,
+            settings: vec![],
+            seed: rules::chance::Seed(1),
+            creator: creator.map(PlayerId),
+            created_at: UnixMs(0),
+            ends_at: Some(UnixMs(1)),
+            admission,
+            players_max: 2,
+        };
+        let existing = Existing { live, all: live + over, of_creator: 0 };
+        assert_eq!(may_make(&row, existing), want, "{creator:?} {admission:?}: {live} live, {over} over");
+    }
+
+    #[test]
+    fn what_players_make_leaves_room_for_others_and_what_is_over_for_what_lives() {
+        use Admission::{Everybody, Joined, Matched};
+        let full = || Err(Outcome::Full);
+        let (players, matchmaker) = (WORLDS_MAX - WORLDS_RESERVED, WORLDS_MAX - WORLDS_RESERVED_FOR_OPERATORS);
+        check_making(Some(1), Joined, players - 1, 0, Ok(()));
+        check_making(Some(1), Joined, players, 0, full());
+        check_making(None, Matched, players, 0, Ok(()));
+        check_making(None, Matched, matchmaker, 0, full());
+        check_making(None, Everybody, matchmaker, 0, Ok(()));
+        check_making(None, Everybody, WORLDS_MAX, 0, full());
+        check_making(Some(1), Joined, 0, WORLDS_MAX, Ok(()));
+        check_making(Some(1), Joined, 0, players + WORLDS_OVER_MAX, full());
+        check_making(None, Matched, 0, players + WORLDS_OVER_MAX, Ok(()));
     }
 
     #[track_caller]

@@ -92,8 +92,13 @@ impl Worlds {
         if self.worlds.contains_key(&row.id) {
             return Err(Outcome::Duplicate);
         }
-        let is_his = |entry: &&Entry| entry.row.creator == row.creator && !entry.row.is_over(row.created_at);
-        laws::worlds::may_make(row, self.worlds.len(), self.worlds.values().filter(is_his).count())?;
+        let live = || self.worlds.values().filter(|entry| !entry.row.is_over(row.created_at));
+        let existing = laws::worlds::Existing {
+            live: live().count(),
+            all: self.worlds.len(),
+            of_creator: live().filter(|entry| entry.row.creator == row.creator).count(),
+        };
+        laws::worlds::may_make(row, existing)?;
         self.worlds.insert(row.id, Entry::new(row, members));
         Ok(Outcome::WorldIs(Box::new(row.clone())))
     }
@@ -114,6 +119,30 @@ impl Worlds {
             entry.tickets.extend(still.copied());
         }
         Ok(made)
+    }
+
+    fn end(&mut self, id: WorldId, now: UnixMs) -> Result<Outcome, Outcome> {
+        let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        if !entry.row.is_over(now) {
+            entry.row.ends_at = Some(now);
+            (entry.worker, entry.epoch) = (None, entry.epoch + 1);
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn end_unjoined(&mut self, now: UnixMs, made_before: UnixMs, max: usize) -> Result<Outcome, Outcome> {
+        let is_unjoined = |entry: &&Entry| {
+            let is_players = entry.row.creator.is_some() && !entry.row.is_over(now);
+            is_players && entry.epoch == 0 && entry.players() <= 1 && entry.row.created_at < made_before
+        };
+        let mut unjoined: Vec<_> =
+            self.worlds.values().filter(is_unjoined).map(|entry| HuntCursor::of(&entry.row)).collect();
+        unjoined.sort_unstable();
+        unjoined.truncate(max);
+        for at in &unjoined {
+            self.end(at.id, now)?;
+        }
+        Ok(Outcome::Retired(unjoined.len()))
     }
 
     fn append(&mut self, append: &WorldAppend) -> Result<Outcome, Outcome> {
@@ -251,7 +280,11 @@ impl Tables {
             WorldCommand::Join { id, player, now } => worlds.join(*id, *player, *now),
             WorldCommand::Leave { id, player } => worlds.leave(*id, *player),
             WorldCommand::Aggregate(aggregate) => worlds.aggregate(aggregate),
-            WorldCommand::Retire { now, keep_for, max } => Ok(self.retire_worlds(*now, *keep_for, *max)),
+            WorldCommand::End { id, now } => worlds.end(*id, *now),
+            WorldCommand::EndUnjoined { now, made_before, max } => worlds.end_unjoined(*now, *made_before, *max),
+            WorldCommand::Retire { now, keep_for, keep_max, max } => {
+                Ok(self.retire_worlds(*now, *keep_for, *keep_max, *max))
+            }
         };
         outcome.unwrap_or_else(|refusal| refusal)
     }
@@ -284,11 +317,16 @@ impl Tables {
         Some(WorldOwner { worker, address: self.lease_address(worker, now)? })
     }
 
-    fn retire_worlds(&mut self, now: UnixMs, keep_for: Duration, max: usize) -> Outcome {
+    fn retire_worlds(&mut self, now: UnixMs, keep_for: Duration, keep_max: usize, max: usize) -> Outcome {
+        let mut over: Vec<_> = self.worlds.worlds.values().filter_map(|entry| entry.row.ends_at).collect();
+        over.retain(|ends_at| *ends_at <= now);
+        over.sort_unstable_by_key(|ends_at| std::cmp::Reverse(*ends_at));
+        let last = over.get(keep_max).map(|ends_at| UnixMs(ends_at.0.saturating_add(1)));
+        let ended_before = last.map_or(now.before(keep_for), |last| last.max(now.before(keep_for)));
         let is_old = |entry: &&Entry| {
             let is_counted = entry.versions.aggregated == entry.versions.log;
             let is_owned = entry.worker.is_some_and(|worker| self.lease_holds(worker, now));
-            entry.row.ends_at.is_some_and(|ends_at| ends_at < now.before(keep_for)) && is_counted && !is_owned
+            entry.row.ends_at.is_some_and(|ends_at| ends_at < ended_before) && is_counted && !is_owned
         };
         let mut old: Vec<_> =
             self.worlds.worlds.values().filter(is_old).map(|entry| HuntCursor::of(&entry.row)).collect();

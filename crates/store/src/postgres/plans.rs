@@ -98,7 +98,9 @@ fn worlds_are_written_by_key() {
     check("load of a world", &["worlds_pkey", "world_snapshots_pkey"]);
     check("load of claims", &["Index Scan using world_log_pkey"]);
     check("worlds of a creator", &["worlds_by_creator"]);
-    check("worlds in the house", &["worlds_by_end"]);
+    check("live worlds", &["worlds_by_end"]);
+    check("the last world to be kept", &["worlds_by_end"]);
+    check("unjoined worlds", &["worlds_by_end"]);
     check("hunter", &["hunters_pkey"]);
     check("totals", &["hunt_totals_pkey"]);
     check("desk", &["hunt_desk_pkey", "workers_pkey"]);

@@ -192,7 +192,9 @@ fn writes_to_worlds_find_their_rows_by_key() {
         &["SEARCH worlds USING COVERING INDEX worlds_by_creator (creator=? AND ends_at>?)"],
     );
     // As far as the limit.
-    check_world("worlds in the house", &["SCAN worlds USING COVERING INDEX worlds_by_end"]);
+    check_world("live worlds", &["SEARCH worlds USING COVERING INDEX worlds_by_end (ends_at>?)"]);
+    check_world("the last world to be kept", &["SEARCH worlds USING COVERING INDEX worlds_by_end (ends_at<?)"]);
+    check_world("unjoined worlds", &["SEARCH worlds USING INDEX worlds_by_end (ends_at>?)"]);
     check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
     check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
     check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);

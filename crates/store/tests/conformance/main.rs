@@ -150,6 +150,9 @@ laws! {
     worlds {
         a_world_is_made_once
         a_creator_has_so_many_worlds
+        a_world_ends_early_and_its_owner_is_fenced
+        what_nobody_joined_is_ended
+        so_many_ended_worlds_are_kept
         a_world_is_claimed_when_it_is_free
         the_desk_is_kept_by_one
         claims_are_fenced_and_versioned

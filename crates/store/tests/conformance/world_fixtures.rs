@@ -123,7 +123,20 @@ pub(crate) fn round(number: u32, winner: Option<u128>) -> RoundRow {
 }
 
 pub(crate) fn retire_worlds(now: UnixMs, keep_ms: u64, max: usize) -> Command {
-    Command::World(WorldCommand::Retire { now, keep_for: Duration::from_millis(keep_ms), max })
+    retire_worlds_but(now, keep_ms, usize::MAX >> 1, max)
+}
+
+/// The same, but keeps no more than so many.
+pub(crate) fn retire_worlds_but(now: UnixMs, keep_ms: u64, keep_max: usize, max: usize) -> Command {
+    Command::World(WorldCommand::Retire { now, keep_for: Duration::from_millis(keep_ms), keep_max, max })
+}
+
+pub(crate) fn end_world(n: u128, now: UnixMs) -> Command {
+    Command::World(WorldCommand::End { id: world_id(n), now })
+}
+
+pub(crate) fn end_unjoined(now: UnixMs, made_before: UnixMs, max: usize) -> Command {
+    Command::World(WorldCommand::EndUnjoined { now, made_before, max })
 }
 
 impl Held {

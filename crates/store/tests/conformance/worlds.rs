@@ -41,6 +41,62 @@ pub(crate) fn a_creator_has_so_many_worlds(database: &dyn Database) {
     held.did(ensure(&later, &[]), world_is(&later));
 }
 
+pub(crate) fn a_world_ends_early_and_its_owner_is_fenced(database: &dyn Database) {
+    let mut held = Held::new(database);
+    held.did(end_world(1, at(10)), Outcome::Missing);
+    for n in 1..=WORLDS_PER_PLAYER_MAX as u128 {
+        held.did(ensure(&hunt(n, Some(at(60_000))), &[]), world_is(&hunt(n, Some(at(60_000)))));
+    }
+    held.own_world(1, 1);
+    held.did(claims(1, 1, 0, 1), Outcome::Done);
+    held.did(end_world(1, at(10)), Outcome::Done);
+    held.did(claims(1, 1, 1, 1), Outcome::Fenced);
+    held.did(end_world(1, at(20)), Outcome::Done);
+    let ended = held.reader.world(world_id(1), at(10)).unwrap().unwrap();
+    assert_eq!((ended.row.ends_at, ended.owner), (Some(at(10)), None), "the first end counts");
+    // Its maker may make another one; one that stays can be ended, too.
+    let next = WorldRow { created_at: at(10), ..hunt(50, Some(at(60_000))) };
+    held.did(ensure(&next, &[]), world_is(&next));
+    held.did(ensure(&plaza(51), &[]), world_is(&plaza(51)));
+    held.did(end_world(51, at(10)), Outcome::Done);
+    assert!(held.reader.world(world_id(51), at(10)).unwrap().unwrap().row.is_over(at(10)));
+}
+
+pub(crate) fn what_nobody_joined_is_ended(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let of = |n: u128, creator: u128, created_at| WorldRow {
+        creator: Some(player_id(creator)),
+        created_at: at(created_at),
+        ..hunt(n, Some(at(60_000)))
+    };
+    // Alone; joined by another; entered; just made; nobody's.
+    let rows = [of(1, 1, 0), of(2, 2, 0), of(3, 3, 0), of(4, 4, 90)];
+    held.did(ensure(&rows[0], &[1]), world_is(&rows[0]));
+    held.did(ensure(&rows[1], &[2, 9]), world_is(&rows[1]));
+    held.did(ensure(&rows[2], &[3]), world_is(&rows[2]));
+    held.own_world(1, 3);
+    held.did(ensure(&rows[3], &[4]), world_is(&rows[3]));
+    held.did(ensure(&plaza(5), &[]), world_is(&plaza(5)));
+    held.did(end_unjoined(at(100), at(50), 9), Outcome::Retired(1));
+    held.did(end_unjoined(at(100), at(50), 9), Outcome::Retired(0));
+    let mut is_over = |n| held.reader.world(world_id(n), at(100)).unwrap().unwrap().row.is_over(at(100));
+    assert_eq!([1, 2, 3, 4, 5].map(&mut is_over), [true, false, false, false, false]);
+}
+
+pub(crate) fn so_many_ended_worlds_are_kept(database: &dyn Database) {
+    let mut held = Held::new(database);
+    for n in 1..=5 {
+        let row = WorldRow { creator: Some(player_id(n)), ..hunt(n, Some(at(10 * n as i64))) };
+        held.did(ensure(&row, &[]), world_is(&row));
+    }
+    held.did(retire_worlds_but(at(45), 1_000, 4, 9), Outcome::Retired(0));
+    held.did(retire_worlds_but(at(45), 1_000, 2, 1), Outcome::Retired(1));
+    held.did(retire_worlds_but(at(45), 1_000, 2, 9), Outcome::Retired(1));
+    held.did(retire_worlds_but(at(45), 1_000, 2, 9), Outcome::Retired(0));
+    let mut is_kept = |n| held.reader.world(world_id(n), at(45)).unwrap().is_some();
+    assert_eq!([1, 2, 3, 4, 5].map(&mut is_kept), [false, false, true, true, true]);
+}
+
 pub(crate) fn a_world_is_claimed_when_it_is_free(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));

@@ -93,6 +93,7 @@ fn entries_are_golden() {
         "01 0201000000000000 0b 010000000000000000000000000000000401070001ac020100",
     );
     check(Entry::Canceled { because: Because::StorytellerLate }, "01 0201000000000000 0c 04");
+    check(Entry::Canceled { because: Because::Closed }, "01 0201000000000000 0c 05");
     check(
         Entry::Said { player: PlayerId(4), text: "hi".into() },
         "01 0201000000000000 0d 00000000000000000000000000000004026869",

@@ -1,20 +1,23 @@
 //! The lobby: hunts that can be played, made, joined and left.
 
+use super::end::end;
 use super::refusal::HuntRefusal;
 use super::{create, show};
 use crate::app::App;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::quota::Counted;
 use crate::gateway::stories::who::{Looking, Sitter};
 use crate::hunts;
+use crate::quotas::{Exceeded, LiveHunt};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::PAGE_DEFAULT;
-use engine::rows::{HuntCursor, WorldEntry, WorldKind};
+use engine::rows::{Admission, HuntCursor, WorldEntry, WorldKind, WorldRow};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateHunt, HuntState, HuntView};
@@ -46,28 +49,66 @@ async fn list_hunts(
 
 /// Make a hunt
 ///
-/// **Who:** anybody with a player's or a guest's token; at most eight that are not over. The maker has joined it. It is a world of its
-/// own: `/api/worlds/{name}/socket` leads into it.
+/// **Who:** anybody with a player's or a guest's token; at most eight that are not over, and so many by the clients of one address. The
+/// maker has joined it. It is a world of its own: `/api/worlds/{name}/socket` leads into it. It ends early when nobody else has joined and
+/// its maker leaves, or nobody was in it for half an hour (`quotas.unjoined_ms`).
 #[utoipa::path(post, path = "/api/hunts", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateHunt, responses(
     (status = 201, description = "The hunt.", body = HuntState, headers(("Location" = String, description = "Where the hunt is"))),
-    (status = 409, description = "`duplicate_name`; `too_many`: of the caller's, or of the house's", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as one may have", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`server_full`: there are as many hunts as this server takes on", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_hunt(
     State(app): State<App>,
     sitter: Sitter,
+    counted: Counted,
     Json(asked): Json<CreateHunt>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<HuntState>)> {
     let (now, creator) = (app.clock.now(), sitter.player());
-    let row = hunts::hunt(create::wanted(&asked, creator, now)?, now);
-    let ensure = WorldCommand::Ensure { row: row.clone(), members: vec![creator] };
-    match app.store.commit(Command::World(ensure)).await? {
-        Outcome::WorldIs(known) if known.id == row.id => {}
-        Outcome::WorldIs(_) => return Err(ApiError::DuplicateName(Thing::Hunt)),
-        refusal => return Err(ApiError::refused(&refusal, Thing::Hunt)),
-    }
+    let wanted = create::wanted(&asked, creator, now)?;
+    let cells = wanted.settings.size.cells();
+    let row = hunts::hunt(wanted, now);
+    count(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
+    let made = make(&app, &row, creator).await;
+    // Should nobody know whether it was saved, it does not count; its maker's own limit is the store's.
+    made.inspect_err(|_| app.quotas.forget_hunt(row.id))?;
     let place = format!("/api/hunts/{}", row.name);
     let state = state(&app, WorldEntry { row, owner: None, players: 1 }, Some(creator)).await?;
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(state)))
+}
+
+async fn make(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
+    let ensure = WorldCommand::Ensure { row: row.clone(), members: vec![creator] };
+    match app.store.commit(Command::World(ensure)).await? {
+        Outcome::WorldIs(known) if known.id == row.id => Ok(()),
+        Outcome::WorldIs(_) => Err(ApiError::DuplicateName(Thing::Hunt)),
+        Outcome::TooMany => Err(HuntRefusal::TooManyOfMaker.into()),
+        refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
+    }
+}
+
+/// Counts a hunt that is to be made. Before somebody is refused, it is looked whether hunts of his address have ended early.
+async fn count(app: &App, counted: Counted, hunt: LiveHunt) -> ApiResult<()> {
+    let try_again = || app.quotas.make_hunt(counted.address, hunt, app.clock.now(), app.limits.now());
+    match (try_again(), counted.address) {
+        (Err(Exceeded { is_hourly: false, .. }), Some(address)) => {
+            let (ids, now) = (app.quotas.hunts_of(address), app.clock.now());
+            let over = app.store.read(move |reader| {
+                let mut over = Vec::new();
+                for id in ids {
+                    // One that is not there is still being saved.
+                    if reader.world(id, now)?.is_some_and(|entry| entry.row.is_over(now)) {
+                        over.push(id);
+                    }
+                }
+                Ok(over)
+            });
+            over.await?.into_iter().for_each(|id| app.quotas.forget_hunt(id));
+            let counted = try_again();
+            Ok(counted.inspect_err(|exceeded| app.quotas.note(exceeded.kind))?)
+        }
+        (counted, _) => Ok(counted?),
+    }
 }
 
 /// Look at a hunt
@@ -105,7 +146,8 @@ async fn join_hunt(State(app): State<App>, sitter: Sitter, Id(name): Id<WorldNam
 
 /// Leave a hunt
 ///
-/// **Who:** those who joined. What they did there stays theirs; who is in the world now stays until the connection ends.
+/// **Who:** those who joined. What they did there stays theirs; who is in the world now stays until the connection ends. A hunt that its
+/// maker leaves, that nobody else has joined and in which nobody is, is over.
 #[utoipa::path(post, path = "/api/hunts/{name}/leave", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("name" = String, Path)), responses(
     (status = 200, description = "The hunt, left.", body = HuntState),
     (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
@@ -115,7 +157,14 @@ async fn leave_hunt(State(app): State<App>, sitter: Sitter, Id(name): Id<WorldNa
     let entry = named(&app, name.clone()).await?;
     let leave = WorldCommand::Leave { id: entry.row.id, player: sitter.player() };
     match app.store.commit(Command::World(leave)).await? {
-        Outcome::Done => state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer),
+        Outcome::Done => {
+            let left = named(&app, name.clone()).await?;
+            let is_nobodys = left.players == 0 && left.owner.is_none();
+            if is_nobodys && left.row.creator == Some(sitter.player()) && left.row.admission == Admission::Joined {
+                end(&app, &left.row, Thing::Hunt).await?;
+            }
+            state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer)
+        }
         Outcome::Missing => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
         refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
     }

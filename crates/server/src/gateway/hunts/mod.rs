@@ -2,11 +2,13 @@
 
 mod counted;
 mod create;
+mod end;
 mod lobby;
 mod refusal;
 mod show;
 mod tickets;
 
+pub(super) use end::end;
 pub(super) use refusal::HuntRefusal;
 pub(super) use tickets::TICKET;
 
@@ -14,5 +16,5 @@ use crate::app::App;
 use utoipa_axum::router::OpenApiRouter;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().merge(lobby::routes()).merge(tickets::routes()).merge(counted::routes())
+    OpenApiRouter::new().merge(lobby::routes()).merge(end::routes()).merge(tickets::routes()).merge(counted::routes())
 }

@@ -2,6 +2,7 @@
 
 use crate::hunts::NotTaken;
 use axum::http::StatusCode;
+use engine::limits::WORLDS_PER_PLAYER_MAX;
 use engine::matchmaking::TicketRefusal;
 
 /// Why something about a hunt does not happen.
@@ -28,6 +29,17 @@ pub enum HuntRefusal {
         /// Where.
         address: String,
     },
+    /// The caller has not made it.
+    #[error("only whoever made this hunt may end it, or an operator: leave it instead")]
+    NotMaker,
+    /// The server has it by itself.
+    #[error("this world is built in: it cannot be ended")]
+    BuiltIn,
+    /// The caller has as many as one may have.
+    #[error(
+        "you have made as many hunts that are not over as one may have ({WORLDS_PER_PLAYER_MAX}): end one with DELETE /api/hunts/{{name}}, or wait until one is over"
+    )]
+    TooManyOfMaker,
     /// A ticket was given up whose hunt is being saved, which takes long.
     #[error("the hunt of this ticket is still being saved; the ticket ends with that, matched or cancelled: ask again")]
     TicketSettling,
@@ -53,6 +65,10 @@ impl HuntRefusal {
             Self::Ticket(NotTaken::InHunt(_)) => (StatusCode::CONFLICT, "in_hunt"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::PartyFull)) => (StatusCode::CONFLICT, "party_full"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::NotWaiting)) => (StatusCode::CONFLICT, "ticket_not_waiting"),
+            Self::Ticket(NotTaken::Quota(_)) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
+            Self::NotMaker => (StatusCode::FORBIDDEN, "not_maker"),
+            Self::BuiltIn => (StatusCode::CONFLICT, "built_in"),
+            Self::TooManyOfMaker => (StatusCode::CONFLICT, "too_many"),
             Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Waiting(_))) => (StatusCode::CONFLICT, "already_waiting"),
             Self::Ticket(NotTaken::Refused(TicketRefusal::Full)) => {
@@ -77,6 +93,9 @@ impl HuntRefusal {
             | Self::NotJoined
             | Self::TicketLost
             | Self::TicketSettling
+            | Self::NotMaker
+            | Self::BuiltIn
+            | Self::TooManyOfMaker
             | Self::TicketElsewhere { .. }
             | Self::Ticket(_) => None,
         }

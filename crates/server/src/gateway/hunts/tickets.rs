@@ -8,6 +8,7 @@ use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::granted::Granted;
 use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::quota::Counted;
 use crate::gateway::stories::feed::wait;
 use crate::gateway::stories::who::Sitter;
 use crate::hunts::{NotTaken, Standing, TicketSeen, Whereabouts, enter, join, whereabouts};
@@ -55,16 +56,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[utoipa::path(post, path = "/api/hunts/tickets", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateTicket, responses(
     (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
     (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`too_many_waiting`, `draining`, `desk_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_ticket(
     State(app): State<App>,
     sitter: Sitter,
+    counted: Counted,
     Json(asked): Json<CreateTicket>,
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<TicketView>)> {
     let id = TicketId::new(app.clock.now(), random_bytes());
     let ticket = ticket(&asked, sitter.player(), id, app.clock.steady())?;
-    let seen = enter(&app, ticket).await?.map_err(HuntRefusal::from)?;
+    let seen = enter(&app, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
     let view = show::ticket(&seen.borrow());
     let place = format!("/api/hunts/tickets/{}", view.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(view)))
@@ -128,7 +131,7 @@ async fn get_ticket(
 
 /// Take a ticket back
 ///
-/// **Who:** its party: without one of them it is not the party that was to play. It ends as `cancelled`, unless it has ended; one whose
+/// **Who:** its party, or an operator: without one of them it is not the party that was to play. It ends as `cancelled`, unless it has ended; one whose
 /// hunt is made at this moment may still be `matched`. The answer has its end: once it is there, the caller may take another one.
 #[utoipa::path(delete, path = "/api/hunts/tickets/{id}", tag = "hunts", security(("bearer" = []), ("cookie" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The ticket, ended.", body = TicketView),
@@ -136,8 +139,14 @@ async fn get_ticket(
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn cancel_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
-    let seen = app.hunts.matchmaker.cancel(id, sitter.player(), app.clock.steady());
+async fn cancel_ticket(
+    State(app): State<App>,
+    sitter: Sitter,
+    counted: Counted,
+    Id(id): Id<TicketId>,
+) -> ApiResult<Answer<TicketView>> {
+    let member = (!counted.is_operator).then(|| sitter.player());
+    let seen = app.hunts.matchmaker.cancel(id, member, app.clock.steady());
     let ended = match seen {
         Some(seen) => ended(seen).await?,
         None => None,

@@ -5,6 +5,7 @@ use crate::gateway::auth::Identity;
 use crate::gateway::extract::Json;
 use crate::gateway::guests::Guest;
 use crate::gateway::problem::ApiResult;
+use crate::gateway::quota::Counted;
 use crate::gateway::text;
 use axum::Json as Answer;
 use axum::extract::{FromRequestParts, State};
@@ -13,6 +14,7 @@ use axum::http::request::Parts;
 use engine::limits::GUEST_NAME_CHARS_MAX;
 use engine::rows::Purpose;
 use wire::api::{CreateGuest, GuestCreated};
+use wire::problem::Problem;
 use wire::time::Timestamp;
 
 /// Come in as a guest
@@ -21,13 +23,16 @@ use wire::time::Timestamp;
 /// what the guest does by guest and by address.
 #[utoipa::path(post, path = "/api/stories/guests", tag = "stories", request_body = CreateGuest, responses(
     (status = 201, description = "The guest, and the token for the only time.", body = GuestCreated),
+    (status = 429, description = "`address_quota`: clients of this address have made as many guests as one address may make in an hour; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn create_guest(
     State(app): State<App>,
     Sponsor(purpose): Sponsor,
+    counted: Counted,
     Json(wanted): Json<CreateGuest>,
 ) -> ApiResult<(StatusCode, Answer<GuestCreated>)> {
     let name = text::line("/name", "name", &wanted.name, GUEST_NAME_CHARS_MAX)?;
+    app.quotas.make_guest(counted.address, app.limits.now())?;
     let guest = Guest::new(name, purpose, app.clock.now());
     let token = app.guests.token(&app.store, &guest).await?;
     let created = GuestCreated {

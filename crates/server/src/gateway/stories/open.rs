@@ -7,6 +7,7 @@ use crate::clock::random_bytes;
 use crate::gateway::extract::RawJson;
 use crate::gateway::idempotency::Key;
 use crate::gateway::problem::{ApiError, ApiResult};
+use crate::gateway::quota::Counted;
 use crate::tables::{Opened, Opening, TableError};
 use axum::Json as Answer;
 use axum::extract::State;
@@ -36,27 +37,41 @@ type Created = (StatusCode, [(HeaderName, String); 1], Answer<StoryState>);
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "`game_live`: the table's game goes on; `not_your_turn`: the table waits for another player to tell the next story.", body = Problem, content_type = "application/problem+json"),
         (status = 422, description = "`idempotency_key_reused`: the key came with another request before; or the body is JSON of another shape: a member is missing or has another type.", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_tables`: the caller has opened as many as may be in memory, and some game must end first; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_tables`: the caller, or the clients of this address, have opened as many as may be in memory, and some game must end first; `address_quota`: as many as one address may make in an hour; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn create_game(State(app): State<App>, sitter: Sitter, request: RawJson) -> ApiResult<Created> {
+pub(super) async fn create_game(
+    State(app): State<App>,
+    sitter: Sitter,
+    counted: Counted,
+    request: RawJson,
+) -> ApiResult<Created> {
     let key = Key::of(&request)?;
     let wanted: CreateStory = request.parse()?;
     let state = match wanted.table {
-        None => open_table(&app, &sitter, &wanted, key).await,
+        None => open_table(&app, &sitter, counted, &wanted, key).await,
         Some(ref table) => next_game(&app, &sitter, table, &wanted, key.is_some()).await,
     }?;
     let place = state.game.as_ref().map(|game| format!("/api/stories/games/{}", game.id)).unwrap_or_default();
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(state)))
 }
 
-async fn open_table(app: &App, sitter: &Sitter, wanted: &CreateStory, key: Option<Key>) -> ApiResult<StoryState> {
+async fn open_table(
+    app: &App,
+    sitter: &Sitter,
+    counted: Counted,
+    wanted: &CreateStory,
+    key: Option<Key>,
+) -> ApiResult<StoryState> {
     let settings = settings::settings(settings::defaults(&app.config), &wanted.settings.clone().unwrap_or_default())?;
+    app.quotas.make_table(counted.address, app.limits.now())?;
     let id = TableId::new(app.clock.now(), random_bytes());
     let game = GameId { table: id, number: FIRST };
     let opening = Opening {
         id,
         opener: sitter.newcomer(app).await?,
+        address: counted.address,
+        is_operator: counted.is_operator,
         settings,
         bots: wanted.bots.unwrap_or(false),
         idempotency: key.map(|key| key.with_answer(game.to_string().into_bytes())),

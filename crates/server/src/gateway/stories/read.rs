@@ -6,13 +6,15 @@
 use super::who::Looking;
 use super::{show, tell};
 use crate::app::App;
+use crate::gateway::auth::Operator;
 use crate::gateway::extract::Id;
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use axum::Json as Answer;
 use axum::extract::State;
+use axum::http::StatusCode;
 use engine::ids::{GameId, PlayerId, TableId};
 use engine::rows::GameRow;
-use engine::tables::GameRecord;
+use engine::tables::{Action, GameRecord};
 use std::fmt::Display;
 use store::StoreError;
 use utoipa_axum::router::OpenApiRouter;
@@ -21,7 +23,7 @@ use wire::api::{StoryHistory, StoryState};
 use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(get_game)).routes(routes!(game_history)).routes(routes!(get_table))
+    OpenApiRouter::new().routes(routes!(get_game)).routes(routes!(game_history)).routes(routes!(get_table, close_table))
 }
 
 /// Look at a game
@@ -74,6 +76,19 @@ async fn get_table(
 ) -> ApiResult<Answer<StoryState>> {
     let seen = app.tables.view(table, viewer).await?;
     Ok(Answer(show::state(&seen.view, &seen.online, None)))
+}
+
+/// End the game of a table
+///
+/// **Who:** operators. A game that is played is canceled (`closed`), and the table leaves memory once nobody is there. Without a game
+/// nothing changes.
+#[utoipa::path(delete, path = "/api/stories/tables/{table}", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("table" = String, Path)), responses(
+    (status = 204, description = "No game is played there."),
+    (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
+))]
+async fn close_table(State(app): State<App>, operator: Operator, Id(table): Id<TableId>) -> ApiResult<StatusCode> {
+    app.tables.act(table, None, PlayerId::from(operator.0.account), Action::Close).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// A game, as this viewer sees it.

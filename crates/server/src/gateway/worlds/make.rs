@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::chosen::{chosen, chosen_ms, laid_out, open};
 use crate::gateway::extract::{Id, Json};
+use crate::gateway::hunts::end;
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::worlds::{self, SowError, VisitError};
 use axum::Json as Answer;
@@ -22,7 +23,7 @@ use wire::api::{CreateLife, CreateWorld, SowLife, SownLife, WorldView};
 use wire::problem::Problem;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(create_world)).routes(routes!(sow_life))
+    OpenApiRouter::new().routes(routes!(create_world)).routes(routes!(end_world)).routes(routes!(sow_life))
 }
 
 /// Make a world
@@ -30,7 +31,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// A grid to walk on, for everybody: `/api/worlds/{name}/socket` leads into it. It stays, unless it is said how long it is open.
 #[utoipa::path(post, path = "/api/worlds", tag = "worlds", security(("bearer" = []), ("cookie" = [])), request_body = CreateWorld, responses(
     (status = 201, description = "The world.", body = WorldView, headers(("Location" = String, description = "Where the world is"))),
-    (status = 409, description = "`duplicate_name`; `too_many`: of the house's", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`duplicate_name`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`server_full`: there are as many worlds as there may be", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_world(
     State(app): State<App>,
@@ -47,6 +49,18 @@ async fn create_world(
     let place = format!("/api/worlds/{}", row.name);
     let view = show::world(&app, named(&app, row.name).await?)?;
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(view)))
+}
+
+/// End a world
+///
+/// It is over from now on, for everybody in it. Ending one that is over changes nothing.
+#[utoipa::path(delete, path = "/api/worlds/{world}", tag = "worlds", security(("bearer" = []), ("cookie" = [])), params(("world" = String, Path)), responses(
+    (status = 204, description = "It is over."),
+    (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`built_in`: the server has it by itself", body = Problem, content_type = "application/problem+json"),
+))]
+async fn end_world(State(app): State<App>, _: Operator, Id(name): Id<WorldName>) -> ApiResult<StatusCode> {
+    end(&app, &named(&app, name).await?.row, Thing::World).await
 }
 
 /// Put bacteria into a world

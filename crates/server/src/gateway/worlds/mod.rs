@@ -51,5 +51,6 @@ pub(super) fn meet(app: App, line: listener::Line) {
         tokio::spawn(linger(line));
         return;
     }
-    tokio::spawn(open(Opening { app, line, ears, connected: None, world: None, grants: Grants::default() }));
+    let (address, grants) = (app.quotas.counted(address), Grants::default());
+    tokio::spawn(open(Opening { app, line, ears, connected: None, address, world: None, grants }));
 }

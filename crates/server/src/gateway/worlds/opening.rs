@@ -7,6 +7,7 @@ use super::linger::linger;
 use super::live::Live;
 use super::parting::{Farewell, Parting};
 use super::register::{self, NotSo, in_force};
+use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::gateway::auth::Anybody;
 use crate::gateway::granted;
@@ -28,6 +29,8 @@ pub(super) struct Opening {
     pub(super) ears: Ears,
     /// Whoever the request was from that became this connection.
     pub(super) connected: Option<Anybody>,
+    /// What the client's address is counted as, if it is counted.
+    pub(super) address: Option<AddressKey>,
     /// The world that the address names.
     pub(super) world: Option<WorldName>,
     pub(super) grants: Grants,
@@ -146,7 +149,7 @@ impl Opening {
         let line: Weak<Line> = Arc::downgrade(&self.line);
         self.grants.registered = named.and_then(|who| granted::open(&self.app, who, line));
         let who = register::identified(&self.app, who).await?;
-        let door = self.app.worlds.visit(&name).await.map_err(Farewell::from)?;
+        let door = self.app.worlds.visit_from(&name, self.address).await.map_err(Farewell::from)?;
         if !register::may_enter(&self.app, &door.facts().row, &who).await? {
             return Ok(Err(NotSo::NotJoined));
         }

@@ -181,6 +181,7 @@ impl From<VisitError> for Farewell {
             VisitError::Elsewhere { address } => Self { address, ..Self::new("elsewhere", RESTART, reason) },
             VisitError::Draining => Self::new("draining", RESTART, reason),
             VisitError::Busy => Self::new("busy", LATER, reason),
+            VisitError::TooMany { .. } => Self::new("too_many_worlds", LATER, reason),
             // Only operators may read why a database was unreachable.
             VisitError::Store(_) => Self::new("unavailable", LATER, "this server cannot read the world now: try again"),
             VisitError::Broken => Self::new("broken", DEFECT, reason),

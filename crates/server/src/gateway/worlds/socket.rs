@@ -9,6 +9,7 @@ use crate::gateway::auth::Identity;
 use crate::gateway::extract::Id;
 use crate::gateway::listener::reclaim;
 use crate::gateway::problem::{ApiError, ApiResult};
+use crate::gateway::quota::Counted;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -46,6 +47,7 @@ pub(super) async fn open_socket(
 ) -> ApiResult<Response> {
     let (mut parts, _) = request.into_parts();
     let connected = Identity::of(&parts, &app).await.anybody()?;
+    let address = Counted::of(&parts, &app).await.address;
     let accept = accepted(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(ApiError::UpgradeRequired)?;
     tokio::spawn(async move {
@@ -54,7 +56,7 @@ pub(super) async fn open_socket(
         let ears = Ears::new(&line.ahead);
         let line = Arc::new(Line::new(line.stream, line.seat, Framing::Binary));
         let grants = Grants::connected(&app, &line, connected.as_ref());
-        open(Opening { app, line, ears, connected, world: Some(world), grants }).await;
+        open(Opening { app, line, ears, connected, address, world: Some(world), grants }).await;
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -5,6 +5,7 @@ use crate::tables::TableError;
 use crate::tables::keeper::Ways;
 use crate::tables::outside::Outside;
 use engine::commands::Command;
+use engine::tables::Action;
 use engine::time::UnixMs;
 use tokio::time::Instant;
 
@@ -27,7 +28,11 @@ impl Slot {
         if self.retires_at(ways).is_some_and(|at| at <= now) {
             return self.retire(ways);
         }
-        if is_due {
+        let is_abandoned = self.abandoned_at(ways).is_some_and(|at| at <= now);
+        if is_abandoned && self.close(ways, now)? {
+            return Ok(());
+        }
+        if is_due || is_abandoned {
             // Due and nothing to do: it must not spin.
             self.not_before = now.after(TIMER_PAUSE);
         }
@@ -42,6 +47,18 @@ impl Slot {
         };
         let change = guarded(self.id, || table.tick(now, &|player| self.is_present(player)))?;
         let Some(change) = change else { return Ok(false) };
+        ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
+        self.doing = Some(Box::new(Doing::Ticking { change }));
+        Ok(true)
+    }
+
+    /// Ends a game that nobody joined, and for which nobody waits. Whether there was anything to do.
+    fn close<O: Outside>(&mut self, ways: &mut Ways<O>, now: UnixMs) -> Result<bool, TableError> {
+        let Some(table) = self.table.as_ref().filter(|_| !ways.is_leaving && ways.lease.holds()) else {
+            return Ok(false);
+        };
+        let closed = guarded(self.id, || table.decide(table.opener(), None, &Action::Close, now, &|_| false))?;
+        let Some(change) = closed.ok().filter(|change| !change.is_empty()) else { return Ok(false) };
         ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
         self.doing = Some(Box::new(Doing::Ticking { change }));
         Ok(true)
@@ -80,7 +97,10 @@ impl Slot {
         self.leave_empty_room();
         let absence = self.room.as_ref().and_then(|room| room.next_absence());
         let absence = absence.map(|at| ways.outside.steady().after(at.saturating_duration_since(Instant::now())));
-        let due = [self.next_due(), absence, self.assumed_until, self.retires_at(ways)].into_iter().flatten().min();
+        let due = [self.next_due(), absence, self.assumed_until, self.retires_at(ways), self.abandoned_at(ways)]
+            .into_iter()
+            .flatten()
+            .min();
         let due = due.map(|due| due.max(self.not_before));
         if due == self.timer.map(|(due, _)| due) {
             return;
@@ -103,6 +123,12 @@ impl Slot {
 
     fn next_due(&self) -> Option<UnixMs> {
         self.table.as_ref().and_then(|table| table.next_due())
+    }
+
+    /// When a game is closed that nobody joined, should nobody come; `None` while somebody is here.
+    fn abandoned_at<O: Outside>(&self, ways: &Ways<O>) -> Option<UnixMs> {
+        let is_abandoned = self.room.is_none() && self.table.as_ref().is_some_and(|table| table.is_alone());
+        is_abandoned.then(|| self.asked_at.after(ways.shared.settings.unjoined))
     }
 
     /// When the table may leave memory, should nobody come; `None` while somebody plays or is here.

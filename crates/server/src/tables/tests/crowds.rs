@@ -3,6 +3,7 @@
 use super::super::*;
 use super::world::*;
 use engine::limits::{TABLE_PRESENT_MAX, TABLE_QUEUE_PER_PLAYER_MAX, TABLE_UNSURE_MAX};
+use engine::tables::{Because, Phase};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -53,6 +54,35 @@ async fn a_player_opens_so_many_tables_and_no_more() {
     // His tables are there for everybody, however many they are.
     node.tables.view(first, None).await.unwrap();
     assert_eq!(open(1).await, refusal);
+}
+
+/// A game that nobody joined and for which nobody waits is closed after a while; with somebody else in it, or there, it goes on.
+#[tokio::test(start_paused = true)]
+async fn a_game_that_nobody_joined_is_closed() {
+    let node = Node::start(&World::new(), "a").await;
+    let (alone, joined, watched) = (node.open().await, node.open().await, node.open().await);
+    node.join(joined, 2).await.unwrap();
+    let seq = node.tables.view(watched, Some(player(1))).await.unwrap().view.seq;
+    let waiting = node.tables.wait(watched, Some(player(1)), seq).await.unwrap();
+    let phase = async |table| node.tables.view(table, None).await.unwrap().view.game.unwrap().phase;
+    sleep(settings().unjoined - Duration::from_secs(60)).await;
+    assert_eq!(node.tables.totals().tables, 3);
+    sleep(Duration::from_secs(120)).await;
+    assert_eq!(node.tables.totals().tables, 2, "it has left memory, too");
+    assert_eq!(phase(alone).await, Phase::Canceled);
+    assert_eq!((phase(joined).await, phase(watched).await), (Phase::Create, Phase::Create));
+    drop(waiting);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_closes_a_game() {
+    let node = Node::start(&World::new(), "a").await;
+    let table = node.open().await;
+    node.join(table, 2).await.unwrap();
+    node.act(table, 99, Action::Close).await.unwrap();
+    let game = node.tables.view(table, None).await.unwrap().view.game.unwrap();
+    assert_eq!((game.phase, game.because), (Phase::Canceled, Some(Because::Closed)));
+    assert!(node.act(table, 99, Action::Close).await.is_ok(), "closed twice is closed");
 }
 
 /// Nobody knows whether it was saved, and its keeper goes on asking; that is the keeper's business, and no place of the player's.

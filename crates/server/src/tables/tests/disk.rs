@@ -53,7 +53,15 @@ async fn a_restart_keeps_games_and_timers() {
     let process = start(&place).await;
     let id = TableId::new(UnixMs(1_700_000_000_000), [7; 10]);
     let settings = TableSettings { game_timeout: Duration::from_millis(1_500), ..TableSettings::default() };
-    let opening = Opening { id, opener: newcomer(1), settings, bots: false, idempotency: None };
+    let opening = Opening {
+        id,
+        opener: newcomer(1),
+        address: None,
+        is_operator: false,
+        settings,
+        bots: false,
+        idempotency: None,
+    };
     let opened = process.app.tables.open(opening).await.unwrap();
     assert!(matches!(opened, Opened::New { .. }));
     let join = Action::Join(newcomer(2));

@@ -193,10 +193,12 @@ pub(super) fn settings() -> Settings {
         keepers: 2,
         tables_max: 100,
         tables_per_player_max: 100,
+        tables_per_address_max: 100,
         waiters_max: 1_000,
         waiters_per_player_max: 8,
         waiters_per_address_max: 1_000,
         presence_grace: Duration::from_secs(15),
+        unjoined: Duration::from_secs(1_800),
         claim_period: Duration::from_secs(1),
     }
 }
@@ -247,6 +249,8 @@ impl Node {
         Opening {
             id: TableId::new(touch.now(), touch.random()),
             opener: newcomer(opener),
+            address: None,
+            is_operator: false,
             settings: engine::tables::Settings::default(),
             bots: false,
             idempotency: None,

@@ -304,6 +304,8 @@ pub(super) fn settings() -> Settings {
     let hour = Duration::from_secs(3_600);
     Settings {
         loaded_max: 4,
+        per_address_max: 4,
+        players_cells_max: 64_000_000,
         mailbox_max: 64,
         tellers: 2,
         snapshot_every: hour,

@@ -2,6 +2,7 @@
 
 use super::ear::Heard;
 use super::house::{House, Node, Player, name, settings, until, walker};
+use crate::address_key::AddressKey;
 use crate::worlds::actors::Plan;
 use crate::worlds::{Ending, RegisterError, Settings, VisitError};
 use engine::ids::WorldId;
@@ -40,6 +41,26 @@ async fn worlds_that_somebody_made_cannot_keep_those_of_the_house_out() {
     let one = node.worlds.visit(&passing[0]).await.unwrap();
     assert_eq!(node.worlds.visit(&passing[1]).await.err(), Some(VisitError::Busy));
     assert!(node.visit().await.is_ok());
+    drop(one);
+}
+
+/// What an address brings in counts against it as long as it is in memory; who comes into what is there already takes nothing.
+#[tokio::test]
+async fn an_address_brings_so_many_worlds_in() {
+    let house = House::with_world(false);
+    let passing = ["one", "other"].map(|name| name.parse().unwrap());
+    for (id, name) in [8, 9].into_iter().zip(&passing) {
+        house.make_passing(id, name);
+    }
+    let node = Node::start_with(&house, "a", Settings { per_address_max: 1, ..settings() });
+    let [here, there] = [7, 8].map(|host| Some(AddressKey::of([192, 0, 2, host].into())));
+    let one = node.worlds.visit_from(&passing[0], here).await.unwrap();
+    let refused = node.worlds.visit_from(&passing[1], here).await.err();
+    assert_eq!(refused, Some(VisitError::TooMany { max: 1 }));
+    assert!(node.worlds.visit_from(&name(), here).await.is_ok(), "what lasts is everybody's");
+    assert!(node.worlds.visit_from(&passing[0], here).await.is_ok(), "it is there");
+    assert!(node.worlds.visit_from(&passing[1], there).await.is_ok(), "another address");
+    assert_eq!(node.worlds.shared.shares.remembered(), 2);
     drop(one);
 }
 

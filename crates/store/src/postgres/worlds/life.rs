@@ -8,7 +8,7 @@ use crate::postgres::batch::Batch;
 use crate::postgres::session::{PgId, Trouble};
 use engine::commands::Outcome;
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
-use engine::limits::{WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
+use engine::limits::{WORLDS_MAX, WORLDS_OVER_MAX, WORLDS_PER_PLAYER_MAX};
 use engine::rows::{WorldOwner, WorldRow};
 use engine::time::UnixMs;
 use std::time::Duration;
@@ -16,9 +16,19 @@ use std::time::Duration;
 /// At most as many as are too many.
 pub(super) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = $1 AND ends_at > $2 LIMIT $3) AS his";
-pub(super) const IN_HOUSE: &str = "SELECT count(*) FROM (SELECT 1 FROM worlds ORDER BY ends_at LIMIT $1) AS known";
 /// Whether $1 took the desk last.
 pub(super) const HAS_DESK: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = $1";
+/// Worlds that end after $1; the same.
+pub(super) const LIVE: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > $1 ORDER BY ends_at LIMIT $2) AS known";
+/// When the world ended that was over last but $2, at $1.
+pub(super) const LAST_BUT: &str =
+    "SELECT ends_at FROM worlds WHERE ends_at <= $1 ORDER BY ends_at DESC LIMIT 1 OFFSET $2";
+/// Worlds of players that nobody was ever in (they were never claimed), and nobody else joined. What another node decides about is
+/// left for the next call.
+pub(super) const UNJOINED: &str = "
+    SELECT id FROM worlds WHERE ends_at > $1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < $2
+    ORDER BY ends_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED";
 pub(super) const LOAD_ROWS: &str = "
     SELECT version, data FROM world_log WHERE world_id = $1 AND version >= $2 ORDER BY version";
 /// Worlds that were over before $1, are counted to the end and owned by nobody at $2. What another node holds is left for the
@@ -46,7 +56,7 @@ impl Batch<'_> {
         if reads::world(self.session, row.id, row.created_at)?.is_some() {
             return Ok(Outcome::Duplicate);
         }
-        if let Err(refusal) = laws::worlds::may_make(row, self.worlds_in_house()?, self.worlds_of_creator(row)?) {
+        if let Err(refusal) = laws::worlds::may_make(row, self.existing(row)?) {
             return Ok(refusal);
         }
         if !self.insert_world(row)? {
@@ -81,8 +91,16 @@ impl Batch<'_> {
         Ok(made)
     }
 
-    fn worlds_in_house(&mut self) -> Result<usize, Trouble> {
-        let count = self.session.first(IN_HOUSE, &[&(WORLDS_MAX as i64)], |row| row.number())?;
+    fn existing(&mut self, row: &WorldRow) -> Result<laws::worlds::Existing, Trouble> {
+        Ok(laws::worlds::Existing {
+            live: self.ending_after(row.created_at.0, WORLDS_MAX)?,
+            all: self.ending_after(i64::MIN, WORLDS_MAX + WORLDS_OVER_MAX)?,
+            of_creator: self.worlds_of_creator(row)?,
+        })
+    }
+
+    fn ending_after(&mut self, at: i64, max: usize) -> Result<usize, Trouble> {
+        let count = self.session.first(LIVE, &[&at, &(max as i64)], |row| row.number())?;
         Ok(count.unwrap_or_default())
     }
 
@@ -182,8 +200,41 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    pub(super) fn retire_worlds(&mut self, now: UnixMs, keep_for: Duration, max: usize) -> Result<Outcome, Trouble> {
-        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&now.before(keep_for).0, &now.0, &(max as i64)];
+    /// The world's row is locked before.
+    pub(super) fn end_world(&mut self, id: WorldId, now: UnixMs) -> Result<Outcome, Trouble> {
+        if reads::world(self.session, id, now)?.is_none() {
+            return Ok(Outcome::Missing);
+        }
+        self.end_worlds(&[PgId(id.0)], now)?;
+        Ok(Outcome::Done)
+    }
+
+    fn end_worlds(&mut self, ids: &[PgId], now: UnixMs) -> Result<(), Trouble> {
+        let end =
+            "UPDATE worlds SET ends_at = $2, worker = NULL, epoch = epoch + 1 WHERE id = ANY ($1) AND ends_at > $2";
+        self.session.run(end, &[&ids, &now.0])?;
+        Ok(())
+    }
+
+    pub(super) fn end_unjoined(&mut self, now: UnixMs, made_before: UnixMs, max: usize) -> Result<Outcome, Trouble> {
+        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&now.0, &made_before.0, &(max as i64)];
+        let unjoined = self.session.all(UNJOINED, &asked, |row| row.id().map(PgId))?;
+        if !unjoined.is_empty() {
+            self.end_worlds(&unjoined, now)?;
+        }
+        Ok(Outcome::Retired(unjoined.len()))
+    }
+
+    pub(super) fn retire_worlds(
+        &mut self,
+        now: UnixMs,
+        keep_for: Duration,
+        keep_max: usize,
+        max: usize,
+    ) -> Result<Outcome, Trouble> {
+        let last: Option<i64> = self.session.first(LAST_BUT, &[&now.0, &(keep_max as i64)], |row| row.number())?;
+        let ended_before = last.map_or(i64::MIN, |at| at.saturating_add(1)).max(now.before(keep_for).0);
+        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&ended_before, &now.0, &(max as i64)];
         let old = self.session.all(OLD, &asked, |row| row.id().map(PgId))?;
         if !old.is_empty() {
             for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {

@@ -7,7 +7,7 @@ use crate::laws::{self, worlds::kept_end};
 use crate::sqlite::batch::Batch;
 use engine::commands::Outcome;
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
-use engine::limits::{WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
+use engine::limits::{WORLDS_MAX, WORLDS_OVER_MAX, WORLDS_PER_PLAYER_MAX};
 use engine::rows::{WorldOwner, WorldRow};
 use engine::time::UnixMs;
 use rusqlite::params;
@@ -16,9 +16,20 @@ use std::time::Duration;
 /// At most as many as are too many.
 pub(super) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3)";
-pub(super) const IN_HOUSE: &str = "SELECT count(*) FROM (SELECT 1 FROM worlds ORDER BY ends_at LIMIT ?1)";
 /// Whether ?1 took the desk last.
 pub(super) const HAS_DESK: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = ?1";
+/// Worlds that end after ?1; the same.
+pub(super) const LIVE: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > ?1 ORDER BY ends_at LIMIT ?2)";
+/// When the world ended that was over last but ?2, at ?1.
+pub(super) const LAST_BUT: &str =
+    "SELECT ends_at FROM worlds WHERE ends_at <= ?1 ORDER BY ends_at DESC LIMIT 1 OFFSET ?2";
+const END: &str = "
+    UPDATE worlds SET ends_at = ?2, worker = NULL, epoch = epoch + 1 WHERE id = ?1 AND ends_at > ?2";
+/// Worlds of players that nobody was ever in (they were never claimed), and nobody else joined.
+pub(super) const UNJOINED: &str = "
+    SELECT id FROM worlds WHERE ends_at > ?1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < ?2
+    ORDER BY ends_at LIMIT ?3";
 pub(super) const LOAD_ROWS: &str = "
     SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
 /// Worlds that were over before ?1, are counted to the end and owned by nobody at ?2.
@@ -45,7 +56,7 @@ impl Batch<'_> {
         if reads::world(self.session, row.id, row.created_at)?.is_some() {
             return Ok(Outcome::Duplicate);
         }
-        if let Err(refusal) = laws::worlds::may_make(row, self.worlds_in_house()?, self.worlds_of_creator(row)?) {
+        if let Err(refusal) = laws::worlds::may_make(row, self.existing(row)?) {
             return Ok(refusal);
         }
         self.insert_world(row)?;
@@ -75,15 +86,15 @@ impl Batch<'_> {
         Ok(made)
     }
 
-    fn worlds_in_house(&self) -> Result<usize, StoreError> {
-        let count = self.session.first(IN_HOUSE, [WORLDS_MAX as i64], |row| row.number())?;
-        Ok(count.unwrap_or_default())
-    }
-
-    fn worlds_of_creator(&self, row: &WorldRow) -> Result<usize, StoreError> {
-        let asked = (row.creator.map(PlayerId::to_bytes), row.created_at.0, WORLDS_PER_PLAYER_MAX as i64);
-        let count = self.session.first(OF_CREATOR, asked, |row| row.number())?;
-        Ok(count.unwrap_or_default())
+    fn existing(&self, row: &WorldRow) -> Result<laws::worlds::Existing, StoreError> {
+        let ending_after = |at: i64, max: usize| self.session.first(LIVE, (at, max as i64), |row| row.number());
+        let of_creator = (row.creator.map(PlayerId::to_bytes), row.created_at.0, WORLDS_PER_PLAYER_MAX as i64);
+        let of_creator = self.session.first(OF_CREATOR, of_creator, |row| row.number())?;
+        Ok(laws::worlds::Existing {
+            live: ending_after(row.created_at.0, WORLDS_MAX)?.unwrap_or_default(),
+            all: ending_after(i64::MIN, WORLDS_MAX + WORLDS_OVER_MAX)?.unwrap_or_default(),
+            of_creator: of_creator.unwrap_or_default(),
+        })
     }
 
     fn insert_world(&self, row: &WorldRow) -> Result<(), StoreError> {
@@ -169,8 +180,31 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    pub(super) fn retire_worlds(&mut self, now: UnixMs, keep_for: Duration, max: usize) -> Result<Outcome, StoreError> {
-        let old = self.session.all(OLD, (now.before(keep_for).0, now.0, max as i64), |row| row.id())?;
+    pub(super) fn end_world(&mut self, id: WorldId, now: UnixMs) -> Result<Outcome, StoreError> {
+        if self.session.run(END, (id.to_bytes(), now.0))? == 1 || reads::world(self.session, id, now)?.is_some() {
+            return Ok(Outcome::Done);
+        }
+        Ok(Outcome::Missing)
+    }
+
+    pub(super) fn end_unjoined(&mut self, now: UnixMs, made_before: UnixMs, max: usize) -> Result<Outcome, StoreError> {
+        let unjoined = self.session.all(UNJOINED, (now.0, made_before.0, max as i64), |row| row.id())?;
+        for id in &unjoined {
+            self.session.run(END, (id.to_be_bytes(), now.0))?;
+        }
+        Ok(Outcome::Retired(unjoined.len()))
+    }
+
+    pub(super) fn retire_worlds(
+        &mut self,
+        now: UnixMs,
+        keep_for: Duration,
+        keep_max: usize,
+        max: usize,
+    ) -> Result<Outcome, StoreError> {
+        let last: Option<i64> = self.session.first(LAST_BUT, (now.0, keep_max as i64), |row| row.number())?;
+        let ended_before = last.map_or(i64::MIN, |at| at.saturating_add(1)).max(now.before(keep_for).0);
+        let old = self.session.all(OLD, (ended_before, now.0, max as i64), |row| row.id())?;
         for id in &old {
             let id = id.to_be_bytes();
             for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {

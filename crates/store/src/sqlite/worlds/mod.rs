@@ -29,7 +29,11 @@ impl Batch<'_> {
             WorldCommand::Join { id, player, now } => self.join_world(*id, *player, *now),
             WorldCommand::Leave { id, player } => self.leave_world(*id, *player),
             WorldCommand::Aggregate(aggregate) => self.aggregate_world(aggregate),
-            WorldCommand::Retire { now, keep_for, max } => self.retire_worlds(*now, *keep_for, *max),
+            WorldCommand::End { id, now } => self.end_world(*id, *now),
+            WorldCommand::EndUnjoined { now, made_before, max } => self.end_unjoined(*now, *made_before, *max),
+            WorldCommand::Retire { now, keep_for, keep_max, max } => {
+                self.retire_worlds(*now, *keep_for, *keep_max, *max)
+            }
         }
     }
 }
@@ -42,7 +46,9 @@ pub(super) fn questions() -> Vec<(&'static str, String)> {
         ("forgotten entries", log::FORGET),
         ("load of claims", life::LOAD_ROWS),
         ("worlds of a creator", life::OF_CREATOR),
-        ("worlds in the house", life::IN_HOUSE),
+        ("live worlds", life::LIVE),
+        ("the last world to be kept", life::LAST_BUT),
+        ("unjoined worlds", life::UNJOINED),
         ("old worlds", life::OLD),
         ("log", reads::LOG),
         ("worlds behind", reads::BEHIND),

@@ -168,7 +168,7 @@ pub enum StoryEventKind {
     },
     /// The game ended without a result.
     Canceled {
-        /// Why: `inactivity`, `countdown`, `storyteller_left` or `storyteller_late`.
+        /// Why: `inactivity`, `countdown`, `storyteller_left`, `storyteller_late` or `closed`.
         because: String,
     },
     /// Somebody said something; only those who sit at the table get this.

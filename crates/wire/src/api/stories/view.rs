@@ -93,7 +93,7 @@ pub struct StoryGame {
     /// The phase in which it was canceled: what may be seen of it is what could be seen then.
     #[schema(required)]
     pub canceled_in: Option<String>,
-    /// Why it ended: `storyteller`, `countdown`, `inactivity`, `storyteller_left` or `storyteller_late`.
+    /// Why it ended: `storyteller`, `countdown`, `inactivity`, `storyteller_left`, `storyteller_late` or `closed`.
     #[schema(required)]
     pub because: Option<String>,
     /// The storyteller's id.

@@ -1,0 +1,82 @@
+use super::*;
+use crate::clock::random_bytes;
+use crate::config::Config;
+use store::memory::MemoryDatabase;
+use store::{Store, StoreConfig};
+
+/// A ticket of a party of one.
+fn ticket(owner: u128, now: UnixMs) -> Ticket {
+    let (owner, until) = (PlayerId(owner), now.after(Duration::from_secs(600)));
+    let id = TicketId::new(now, random_bytes());
+    let party = vec![owner];
+    Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until }
+}
+
+/// Tickets that are taken and given back in a loop keep nobody out, and do not pile up.
+#[tokio::test]
+async fn ended_tickets_take_no_place() {
+    let matchmaker = Matchmaker::new(1, Arc::default());
+    matchmaker.open(WorkerId(1), Lease::for_ever());
+    let now = UnixMs(1_700_000_000_000);
+    let first = matchmaker.enter(ticket(1, now), None, None).unwrap().borrow().ticket.id;
+    assert!(matchmaker.cancel(first, Some(PlayerId(1)), now).is_some());
+    for number in 0..=TICKETS_KNOWN_MAX as u128 {
+        let owner = PlayerId(number % 48);
+        let seen =
+            matchmaker.enter(ticket(number % 48, now), None, None).unwrap_or_else(|why| panic!("{number}: {why}"));
+        let id = seen.borrow().ticket.id;
+        assert!(matchmaker.cancel(id, Some(owner), now).is_some());
+    }
+    assert_eq!(matchmaker.desk().known.len(), TICKETS_KNOWN_MAX - TICKETS_MAX);
+    assert!(matchmaker.look(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
+}
+
+/// A ticket that is matched counts until its hunt is over, another one until it ends.
+#[tokio::test]
+async fn an_address_has_so_many_tickets() {
+    let matchmaker = Matchmaker::new(2, Arc::default());
+    matchmaker.open(WorkerId(1), Lease::for_ever());
+    let now = UnixMs(1_700_000_000_000);
+    let key = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
+    let enter = |owner, host, now| {
+        let entered = matchmaker.enter(ticket(owner, now), None, key(host));
+        entered.map(|seen| seen.borrow().ticket.clone())
+    };
+    let refusal = Err(NotTaken::Quota(Exceeded::at_once(Kind::Tickets, 2)));
+    let pair = [enter(1, 1, now).unwrap(), enter(2, 1, now).unwrap()];
+    assert_eq!(enter(3, 1, now), refusal);
+    assert_eq!(enter(1, 1, now), Err(TicketRefusal::Waiting(pair[0].id).into()), "the nearer reason");
+    let other = enter(3, 2, now).unwrap();
+    assert!(matchmaker.cancel(other.id, Some(PlayerId(3)), now).is_some());
+    assert!(enter(3, 2, now).is_ok() && enter(4, 2, now).is_ok(), "what is taken back is no more");
+    let matches = matchmaker.step(now, now);
+    assert_eq!(matches.len(), 2);
+    matches.into_iter().for_each(|made| matchmaker.settle(made, Saved::Yes, now));
+    let over = now.after(make::matched_open());
+    assert_eq!(enter(5, 1, over.before(Duration::from_millis(1))), refusal, "they play");
+    assert!(enter(5, 1, over).is_ok());
+    matchmaker.close(over);
+    assert_eq!(matchmaker.shares.remembered(), 0, "nobody is remembered for ever");
+}
+
+#[tokio::test]
+async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
+    let metrics = Arc::<Metrics>::default();
+    let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
+    let app = App::new(store, Arc::new(Config::default()), metrics, None);
+    tokio::spawn(crate::hunts::run(app.clone()));
+    let (now, owner) = (app.clock.now(), PlayerId(1));
+    let (party, until) = (vec![owner], now.after(Duration::from_secs(600)));
+    let id = TicketId::new(now, random_bytes());
+    let ticket = Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until };
+    let seen = crate::hunts::enter(&app, ticket, None).await.unwrap().unwrap();
+    let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
+    assert!(matchmaker.cancel(id, Some(owner), now).is_some());
+    let is_known_after = |time: Duration| {
+        matchmaker.step(now.after(time), now);
+        matchmaker.look(id, owner).is_some()
+    };
+    assert!(is_known_after(TICKET_KEPT.saturating_sub(Duration::from_millis(1))));
+    assert!(!is_known_after(TICKET_KEPT));
+    assert!(matchmaker.took(id), "it is forgotten, and was not lost");
+}

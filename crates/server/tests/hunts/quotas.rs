@@ -1,0 +1,183 @@
+//! What one address may have, what a class of sixty needs, and how a hunt ends early.
+
+use crate::house::House;
+use crate::{Guest, column, open_on};
+use engine::commands::{Command, WorldCommand};
+use serde_json::{Value, json};
+use server::config::Config;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+
+/// A school: one address for everybody.
+const SCHOOL: &str = "192.0.2.7";
+/// Somebody else.
+const ELSEWHERE: &str = "198.51.100.4";
+
+async fn open_with(configure: fn(&mut Config)) -> House {
+    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    tokio::spawn(server::hunts::run(house.app.clone()));
+    house
+}
+
+async fn come(house: &House, address: &str, want: &str) -> Value {
+    let name = json!({ "name": "Somebody" });
+    house.call("POST /api/stories/guests").by("").from(address).json(&name).check(want).await.body
+}
+
+async fn token(house: &House, address: &str) -> String {
+    come(house, address, "201").await["token"].as_str().unwrap().to_owned()
+}
+
+async fn post(house: &House, line: &str, token: &str, address: &str, body: Value, want: &str) -> Value {
+    house.call(&format!("POST {line}")).by(token).from(address).json(&body).check(want).await.body
+}
+
+/// Sixty guests behind one address, with the default quotas: ten card tables with six players each, a game after the other; a hunt
+/// that all of them join; and everybody takes a ticket four times. Nothing is refused, and neither is a second class elsewhere.
+#[tokio::test]
+async fn a_class_of_sixty_is_no_attack() {
+    let house = open_with(|_| {}).await;
+    let mut class = Vec::new();
+    for _ in 0..60 {
+        class.push(token(&house, SCHOOL).await);
+    }
+    for table in class.chunks(6) {
+        let game = post(&house, "/api/stories/games", &table[0], SCHOOL, json!({}), "201").await;
+        let game = game["game"]["id"].as_str().unwrap().to_owned();
+        for player in &table[1..] {
+            let join = format!("POST /api/stories/games/{game}/join");
+            house.call(&join).by(player).from(SCHOOL).check("200").await;
+        }
+    }
+    let hunt = json!({ "name": "harbour", "players_max": 60 });
+    post(&house, "/api/hunts", &class[0], SCHOOL, hunt, "201").await;
+    for player in &class {
+        house.call("POST /api/hunts/harbour/join").by(player).from(SCHOOL).check("200").await;
+    }
+    for _ in 0..4 {
+        for player in &class {
+            let ticket = post(&house, "/api/hunts/tickets", player, SCHOOL, json!({ "players": 16 }), "201").await;
+            let delete = format!("DELETE /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
+            house.call(&delete).by(player).from(SCHOOL).check("200").await;
+        }
+    }
+    for kind in ["guests", "tables", "hunts", "cells", "tickets", "worlds"] {
+        assert_eq!(house.sample(&format!(r#"gauntlet_quota_exceeded_total{{kind="{kind}"}}"#)), 0, "{kind}");
+    }
+}
+
+/// Many guests of one address are one; another address, loopback and an operator are not.
+async fn check_bounded(configure: fn(&mut Config), line: &str, body: Value, most: usize, want: &str, kind: &str) {
+    let house = open_with(configure).await;
+    let guest = token(&house, SCHOOL).await;
+    for number in 0..=most {
+        let guest = if number == 0 { guest.clone() } else { token(&house, SCHOOL).await };
+        let want = if number < most { "201" } else { want };
+        let reply = house.call(&format!("POST {line}")).by(&guest).from(SCHOOL).json(&body).check(want).await;
+        assert_eq!(reply.headers.contains_key("retry-after"), number == most, "{line}");
+    }
+    assert_eq!(house.sample(&format!(r#"gauntlet_quota_exceeded_total{{kind="{kind}"}}"#)), 1, "{line}");
+    let stranger = token(&house, ELSEWHERE).await;
+    post(&house, line, &stranger, ELSEWHERE, body.clone(), "201").await;
+    post(&house, line, "operator", SCHOOL, body.clone(), "201").await;
+    post(&house, line, &guest_of(&house).await, "127.0.0.1", body, "201").await;
+}
+
+async fn guest_of(house: &House) -> String {
+    Guest::come(house, "Local").await.token
+}
+
+#[tokio::test]
+async fn guests_are_free_and_what_they_take_is_counted_by_address() {
+    let hunt = || json!({ "width": 50, "height": 20, "chests": 4, "power_ups": 0 });
+    let hunts = |config: &mut Config| config.quotas_hunts_per_address_max = 3;
+    check_bounded(hunts, "/api/hunts", hunt(), 3, "429 address_quota", "hunts").await;
+    let cells = |config: &mut Config| config.quotas_cells_per_address_max = 2_999;
+    check_bounded(cells, "/api/hunts", hunt(), 2, "429 address_quota", "cells").await;
+    let hourly = |config: &mut Config| config.quotas_hunts_per_hour = 2;
+    check_bounded(hourly, "/api/hunts", hunt(), 2, "429 address_quota", "hunts").await;
+    let tables = |config: &mut Config| config.quotas_tables_per_address_max = 2;
+    check_bounded(tables, "/api/stories/games", json!({}), 2, "429 too_many_tables", "tables").await;
+    let hourly = |config: &mut Config| config.quotas_tables_per_hour = 2;
+    check_bounded(hourly, "/api/stories/games", json!({}), 2, "429 address_quota", "tables").await;
+    let tickets = |config: &mut Config| config.quotas_tickets_per_address_max = 2;
+    let ticket = json!({ "players": 16, "region": "eu" });
+    check_bounded(tickets, "/api/hunts/tickets", ticket, 2, "429 address_quota", "tickets").await;
+}
+
+#[tokio::test]
+async fn guests_themselves_are_made_at_a_rate() {
+    let house = open_with(|config| config.quotas_guests_per_hour = 3).await;
+    for _ in 0..3 {
+        come(&house, "2001:db8::1", "201").await;
+    }
+    come(&house, "2001:db8::ffff", "429 address_quota").await;
+    come(&house, "2001:db8:0:1::1", "201").await;
+    for _ in 0..5 {
+        come(&house, "127.0.0.1", "201").await;
+    }
+}
+
+#[tokio::test]
+async fn a_hunt_is_ended_by_its_maker_or_an_operator() {
+    let house = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
+    let (ann, ben) = (token(&house, SCHOOL).await, token(&house, SCHOOL).await);
+    post(&house, "/api/hunts", &ann, SCHOOL, json!({ "name": "harbour" }), "201").await;
+    let end = |token: &str| house.call("DELETE /api/hunts/harbour").by(token).from(SCHOOL);
+    end("").check("401 token_missing").await;
+    end(&ben).check("403 not_maker").await;
+    post(&house, "/api/hunts", &ben, SCHOOL, json!({ "name": "bay" }), "429 address_quota").await;
+    end(&ann).check("204").await;
+    end(&ann).check("204").await;
+    house.call("POST /api/hunts/harbour/join").by(&ben).check("409 hunt_not_open").await;
+    assert_eq!(column(&house.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
+    post(&house, "/api/hunts", &ben, SCHOOL, json!({ "name": "bay" }), "201").await;
+    house.call("DELETE /api/hunts/bay").by("operator").check("204").await;
+    house.call("DELETE /api/hunts/nowhere").by("operator").check("404 no_such_hunt").await;
+    let world = json!({ "name": "pond", "width": 20, "height": 20 });
+    post(&house, "/api/worlds", "operator", SCHOOL, world, "201").await;
+    house.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
+    house.call("DELETE /api/worlds/pond").by("operator").check("204").await;
+    server::worlds::ensure(&house.app).await.unwrap();
+    house.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
+    house.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
+    house.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
+}
+
+/// A hunt that its maker leaves, and that nobody else joined, is over; so is one that nobody was ever in, after a while, and its
+/// address hears of it when it makes the next.
+#[tokio::test]
+async fn what_nobody_joined_ends_early() {
+    let house = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
+    let (ann, ben) = (token(&house, SCHOOL).await, token(&house, SCHOOL).await);
+    let make = async |name: &str, want: &str| {
+        post(&house, "/api/hunts", &ann, SCHOOL, json!({ "name": name }), want).await;
+    };
+    let call = async |line: &str, token: &str| {
+        house.call(line).by(token).from(SCHOOL).check("200").await;
+    };
+    make("left", "201").await;
+    call("POST /api/hunts/left/leave", &ann).await;
+    make("joined", "201").await;
+    call("POST /api/hunts/joined/join", &ben).await;
+    call("POST /api/hunts/joined/leave", &ann).await;
+    make("next", "429 address_quota").await;
+    call("POST /api/hunts/joined/leave", &ben).await;
+    make("next", "429 address_quota").await;
+    // The store is told so, as the chore does after half an hour.
+    let now = house.app.clock.now();
+    let end = WorldCommand::EndUnjoined { now, made_before: now.after(Duration::from_secs(1)), max: 9 };
+    house.commit(Command::World(end)).await;
+    make("next", "201").await;
+}
+
+#[tokio::test]
+async fn an_operator_takes_a_ticket_back() {
+    let house = open_on(Arc::new(MemoryDatabase::new())).await;
+    let guest = Guest::come(&house, "Ann").await;
+    let ticket = post(&house, "/api/hunts/tickets", &guest.token, SCHOOL, json!({}), "201").await;
+    let delete = format!("DELETE /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
+    house.call(&delete).by("player").check("404 no_such_ticket").await;
+    assert_eq!(house.call(&delete).by("operator").check("200").await.body["state"], "cancelled");
+}
