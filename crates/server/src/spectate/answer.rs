@@ -65,7 +65,7 @@ impl Wanted {
         let replay = match turns.is_empty() {
             true => None,
             false => {
-                let begun = self.app.replays.begin(self.address, row.spec.clone(), turns, encode);
+                let begun = self.app.replays.begin(self.address, row.spec.clone(), turns, |frame| encode(&frame));
                 Some(begun.map_err(|why| corrupt(id, &why.to_string()))?)
             }
         };
@@ -125,8 +125,8 @@ pub(super) fn frames_of(row: &MatchRow) -> u32 {
     if row.status.version == 0 { 0 } else { row.status.turns + 1 }
 }
 
-fn encode(frame: Frame) -> String {
-    serde_json::to_string(&frame).expect("plain shapes always become JSON in memory")
+fn encode(frame: &Frame) -> String {
+    serde_json::to_string(frame).expect("plain shapes always become JSON in memory")
 }
 
 fn corrupt(id: MatchId, why: &str) -> StoreError {

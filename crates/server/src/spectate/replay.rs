@@ -226,7 +226,12 @@ mod tests {
             yield_now().await;
             let (replays, order) = (replays.clone(), order.clone());
             waiting.push(tokio::spawn(async move {
-                replays.read(address(last), move |_| Ok(order.lock().unwrap().push(last))).await
+                replays
+                    .read(address(last), move |_| {
+                        order.lock().unwrap().push(last);
+                        Ok(())
+                    })
+                    .await
             }));
         }
         yield_now().await;
