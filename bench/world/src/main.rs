@@ -188,7 +188,7 @@ fn snapshot(world: &mut World, of: &str) {
 
 fn world(life: Option<LifeSettings>) -> World {
     let settings = Settings { life, ..Settings::default() };
-    let opening = Opening { id: WorldId(1), settings, seed: Seed(7), epoch: 1 };
+    let opening = Opening { id: WorldId(1), settings, seed: Seed(7), epoch: 1, ends_at: None };
     World::open(opening, None, &[], START_US).expect("the usual settings make a world")
 }
 
