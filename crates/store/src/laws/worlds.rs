@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_making(creator: Option<u128>, admission: Admission, live: usize, over: usize, want: Result<(), Outcome>) {
+    fn check_making(creator: Option<u128>, admission: Admission, live: usize, over: usize, want: &Result<(), Outcome>) {
         let row = WorldRow {
             id: WorldId(1),
             name: "pond".parse().unwrap(),
@@ -152,7 +152,7 @@ mod tests {
             players_max: 2,
         };
         let existing = Existing { live, all: live + over, of_creator: 0 };
-        assert_eq!(may_make(&row, existing), want, "{creator:?} {admission:?}: {live} live, {over} over");
+        assert_eq!(&may_make(&row, existing), want, "{creator:?} {admission:?}: {live} live, {over} over");
     }
 
     #[test]
@@ -160,15 +160,15 @@ mod tests {
         use Admission::{Everybody, Joined, Matched};
         let full = || Err(Outcome::Full);
         let (players, matchmaker) = (WORLDS_MAX - WORLDS_RESERVED, WORLDS_MAX - WORLDS_RESERVED_FOR_OPERATORS);
-        check_making(Some(1), Joined, players - 1, 0, Ok(()));
-        check_making(Some(1), Joined, players, 0, full());
-        check_making(None, Matched, players, 0, Ok(()));
-        check_making(None, Matched, matchmaker, 0, full());
-        check_making(None, Everybody, matchmaker, 0, Ok(()));
-        check_making(None, Everybody, WORLDS_MAX, 0, full());
-        check_making(Some(1), Joined, 0, WORLDS_MAX, Ok(()));
-        check_making(Some(1), Joined, 0, players + WORLDS_OVER_MAX, full());
-        check_making(None, Matched, 0, players + WORLDS_OVER_MAX, Ok(()));
+        check_making(Some(1), Joined, players - 1, 0, &Ok(()));
+        check_making(Some(1), Joined, players, 0, &full());
+        check_making(None, Matched, players, 0, &Ok(()));
+        check_making(None, Matched, matchmaker, 0, &full());
+        check_making(None, Everybody, matchmaker, 0, &Ok(()));
+        check_making(None, Everybody, WORLDS_MAX, 0, &full());
+        check_making(Some(1), Joined, 0, WORLDS_MAX, &Ok(()));
+        check_making(Some(1), Joined, 0, players + WORLDS_OVER_MAX, &full());
+        check_making(None, Matched, 0, players + WORLDS_OVER_MAX, &Ok(()));
     }
 
     #[track_caller]
