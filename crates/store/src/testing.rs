@@ -1,6 +1,8 @@
 //! What tests and benchmarks borrow: a directory that goes away, and a PostgreSQL cluster of their own, from Debian's package,
 //! that cannot outlive the process which started it.
 
+pub mod sent;
+
 use crate::postgres::PostgresDatabase;
 use std::io;
 use std::os::unix::fs::{PermissionsExt, chown};

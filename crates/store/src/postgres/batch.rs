@@ -80,7 +80,8 @@ impl Batch<'_> {
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
-            let sql = "SELECT 1 FROM matches WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE";
+            let sql =
+                "SELECT 1 FROM matches WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) ORDER BY id FOR NO KEY UPDATE";
             self.session.run(sql, &[&matches])?;
         }
         self.lock_tables(commands)?;

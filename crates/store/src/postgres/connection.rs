@@ -12,12 +12,17 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Limits of one session, and durability: whoever turned it down for the whole server gets it back here.
-const SETTINGS: &str = "
+/// Limits of one session; durability, for whoever turned it down for the whole server gets it back here; and plans.
+///
+/// A plan that is kept from when a table was empty looks through it from end to end while it fills, until the database analyses it.
+/// So none is kept, neither of a statement nor of a check of references: each is made for the tables as they are
+/// (docs/decisions/0041).
+pub(crate) const SETTINGS: &str = "
     SET statement_timeout = '30s';
     SET lock_timeout = '10s';
     SET idle_in_transaction_session_timeout = '10s';
     SET client_min_messages = warning;
+    SET plan_cache_mode = force_custom_plan;
     SELECT set_config('synchronous_commit', 'on', false)
     WHERE current_setting('synchronous_commit') IN ('off', 'local');";
 

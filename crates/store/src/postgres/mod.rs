@@ -24,6 +24,9 @@ mod session;
 mod stories;
 mod worlds;
 
+#[cfg(feature = "testing")]
+pub(crate) use connection::SETTINGS;
+
 use crate::contract::{Backend, Database, Reader, StoreError};
 use ::postgres::Config;
 

@@ -78,11 +78,17 @@ impl Session {
     }
 
     /// Several statements without values.
+    #[cfg_attr(feature = "testing", track_caller)]
     pub(super) fn script(&mut self, sql: &str) -> Result<(), Trouble> {
+        #[cfg(feature = "testing")]
+        crate::testing::sent::note(sql);
         self.client.batch_execute(sql).map_err(|error| Trouble::from(&error))
     }
 
+    #[cfg_attr(feature = "testing", track_caller)]
     fn prepared(&mut self, sql: &str) -> Result<Statement, Trouble> {
+        #[cfg(feature = "testing")]
+        crate::testing::sent::note(sql);
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
         }
@@ -92,12 +98,14 @@ impl Session {
     }
 
     /// Runs a statement; how many rows it changed.
+    #[cfg_attr(feature = "testing", track_caller)]
     pub(super) fn run(&mut self, sql: &str, params: Params<'_>) -> Result<u64, Trouble> {
         let statement = self.prepared(sql)?;
         self.client.execute(&statement, params).map_err(|error| Trouble::from(&error))
     }
 
     /// All rows of a query.
+    #[cfg_attr(feature = "testing", track_caller)]
     pub(super) fn all<T>(
         &mut self,
         sql: &str,
@@ -111,6 +119,7 @@ impl Session {
     }
 
     /// The first row of a query, if there is one.
+    #[cfg_attr(feature = "testing", track_caller)]
     pub(super) fn first<T>(
         &mut self,
         sql: &str,
@@ -121,6 +130,7 @@ impl Session {
     }
 
     /// Whether a query has any row.
+    #[cfg_attr(feature = "testing", track_caller)]
     pub(super) fn exists(&mut self, sql: &str, params: Params<'_>) -> Result<bool, Trouble> {
         Ok(self.first(sql, params, |_| Ok(()))?.is_some())
     }

@@ -13,6 +13,7 @@ mod life;
 mod limit_rules;
 mod logs;
 mod model;
+mod plans;
 mod reads;
 mod retire;
 mod stats;
@@ -37,6 +38,10 @@ macro_rules! laws {
         mod postgres { $(mod $theme { $(#[test] fn $law() {
             crate::$theme::$law(&crate::Cluster::shared().new_database());
         })* })* }
+        /// All of them, one after the other, on databases of this cluster.
+        fn all_laws(cluster: &crate::Cluster) {
+            $($(crate::$theme::$law(&cluster.new_database());)*)*
+        }
     };
 }
 
@@ -104,6 +109,7 @@ laws! {
         a_log_is_paged
         addresses_are_those_of_living_leases
         a_probe_leaves_nothing
+        the_clock_of_the_database_goes_forward
     }
     stats {
         counters_follow_every_life

@@ -94,3 +94,10 @@ pub(crate) fn a_probe_leaves_nothing(database: &dyn Database) {
     assert_eq!(held.stats(at(0)), before);
     held.did(create(1, [2], at(0)), Outcome::Done);
 }
+
+pub(crate) fn the_clock_of_the_database_goes_forward(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let (first, second) = (held.reader.clock().unwrap(), held.reader.clock().unwrap());
+    assert_eq!(first.is_some(), database.is_shared(), "who is alone needs no clock but his own");
+    assert!(first <= second);
+}

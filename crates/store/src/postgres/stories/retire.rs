@@ -14,18 +14,18 @@ use std::time::Duration;
 pub(super) const OLDEST: &str = "
     SELECT g.table_id, g.number FROM story_games g JOIN story_tables t ON t.id = g.table_id
     WHERE g.ended_at < $1 ORDER BY g.ended_at, g.table_id, g.number LIMIT $2 FOR UPDATE SKIP LOCKED";
-/// Bare tables that are not live, that nobody owns, and that were not used again.
+/// Bare tables that are not live, that nobody owns, and that were not used again. `EXISTS` could become a join that reads all games.
 pub(super) const BARE: &str = "
     SELECT t.id FROM story_tables t
     LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > $1 AND NOT w.is_given_up
     WHERE t.is_bare AND NOT t.is_live AND w.id IS NULL
-      AND NOT EXISTS (SELECT 1 FROM story_games g WHERE g.table_id = t.id)
+      AND (SELECT true FROM story_games g WHERE g.table_id = t.id ORDER BY g.number LIMIT 1) IS NULL
     ORDER BY t.id LIMIT $2 FOR UPDATE OF t SKIP LOCKED";
-/// Tables that were bare and are used again.
+/// Tables that were bare and are used again. Without a value PostgreSQL would keep its plan, whatever a session says.
 pub(super) const USED_AGAIN: &str = "
     SELECT id FROM story_tables t
-    WHERE is_bare AND EXISTS (SELECT 1 FROM story_games g WHERE g.table_id = t.id)
-    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED";
+    WHERE is_bare AND (SELECT true FROM story_games g WHERE g.table_id = t.id ORDER BY g.number LIMIT 1)
+    ORDER BY id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED";
 
 impl Batch<'_> {
     pub(in crate::postgres) fn retire_games(
@@ -70,7 +70,7 @@ impl Batch<'_> {
     }
 
     fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), Trouble> {
-        let used = self.session.all(USED_AGAIN, &[], |row| row.id().map(PgId))?;
+        let used = self.session.all(USED_AGAIN, &[&(max as i64)], |row| row.id().map(PgId))?;
         if !used.is_empty() {
             self.session.run("UPDATE story_tables SET is_bare = false WHERE id = ANY ($1)", &[&used])?;
         }

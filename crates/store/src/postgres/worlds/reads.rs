@@ -50,10 +50,11 @@ pub(super) fn by_name() -> String {
     entries("WHERE w.name = $2")
 }
 
+/// `EXISTS` could become a table of everything that the player is a member of, for which all members are read.
 pub(super) fn page() -> String {
     entries(
-        "WHERE w.id > $2 AND w.ends_at > $1 AND (w.admission = 'everybody' OR EXISTS (
-             SELECT 1 FROM world_members m WHERE m.world_id = w.id AND m.player = $4))
+        "WHERE w.id > $2 AND w.ends_at > $1 AND (w.admission = 'everybody' OR (
+             SELECT true FROM world_members m WHERE m.world_id = w.id AND m.player = $4))
          ORDER BY w.id LIMIT $3",
     )
 }
