@@ -60,6 +60,8 @@ struct Rows {
     held: BTreeMap<u32, HeldCell>,
     /// The last counts of every kind of work.
     work: BTreeMap<String, Point>,
+    /// The end of the last second of each part that is recorded: what came behind it, nobody knows.
+    recorded_s: BTreeMap<u32, f64>,
     end_s: f64,
 }
 
@@ -72,6 +74,8 @@ impl Rows {
                 sum.ok += row.ok;
                 sum.denied += row.denied;
                 sum.errors += row.errors;
+                let recorded_s = self.recorded_s.entry(row.part).or_default();
+                *recorded_s = recorded_s.max(row.t_s + 1.0);
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
             Row::Work(row) => {
@@ -119,7 +123,8 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
         }
     }
     for span in &rows.timeline.parts {
-        book.over(span.part, 1, seconds(span.end_s.unwrap_or(rows.end_s)), 0);
+        let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.part).copied()).unwrap_or(rows.end_s);
+        book.over(span.part, 1, seconds(end_s), 0);
     }
     let parts = book.all();
     let results = results(&scenario, &fold, &parts, rows, book.asked(Basis::Measured));

@@ -483,3 +483,26 @@ async fn a_verdict_speaks_for_the_whole_run() {
     // What the scenario calls a refusal is none of the errors.
     check_total(&TWO.replace("denied = 429", "denied = 404"), "", &[]).await;
 }
+
+/// A lab that is killed has looked at its target a moment longer than it has written seconds of the load: rates are those of
+/// the seconds that there are.
+#[tokio::test]
+async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
+    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let finished = run(WORK, &[], &stub, &out.0).await;
+    let path = finished.dir.join("timeline.jsonl");
+    let rows = std::fs::read_to_string(&path).unwrap();
+    let of = |row: &str| -> Value { serde_json::from_str(row).unwrap() };
+    let last_s = rows.lines().map(of).filter(|row| row["kind"] == "op").filter_map(|row| row["t_s"].as_f64());
+    let recorded_s = last_s.fold(0.0, f64::max) + 1.0;
+    let is_end = |row: &&str| of(row)["kind"] == "part" && of(row)["over"] == true;
+    let mut kept: String = rows.lines().filter(|row| !is_end(row)).map(|row| format!("{row}\n")).collect();
+    let mut look = of(rows.lines().find(|row| of(row)["kind"] == "pulse").unwrap());
+    look["t_s"] = Value::from(100.0);
+    kept.push_str(&format!("{look}\n"));
+    std::fs::write(&path, kept).unwrap();
+    std::fs::remove_file(finished.dir.join("run.json")).unwrap();
+    let again = lab::report::recorded(&finished.dir).unwrap().run;
+    let part = &again.parts[0];
+    assert!((part.start_s + part.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {part:?}");
+}

@@ -31,8 +31,13 @@ fn row(gate: &Judged) -> Vec<Cell> {
         Some(value) => format!("{sign} {}", number(Some(value))),
         None => gate.limit.clone(),
     };
-    let used = gate.used.map_or_else(|| "-".to_owned(), |used| format!("{:.0} %", used * 100.0));
+    let used = gate.used.map_or_else(|| "-".to_owned(), share_used);
     vec![state, gate.name.as_str().into(), limit.into(), found(gate).into(), used.into(), gate.without_lab.into()]
+}
+
+/// How much of a limit was used: as a share up to twice the limit, beyond that as how many times it.
+fn share_used(used: f64) -> String {
+    if used < 2.0 { format!("{:.0} %", used * 100.0) } else { format!("{} times", number(Some(used))) }
 }
 
 /// The gates that do not hold, each with its limit and what was found: the first of them, and how many more there are.
@@ -49,5 +54,16 @@ fn found(gate: &Judged) -> String {
         (_, Some(value)) => number(Some(value)),
         (serde_json::Value::String(text), None) => clean(text),
         (_, None) => "no figure".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn much_more_than_a_limit_is_told_in_times() {
+        let told = [0.0, 0.204, 1.0, 1.99, 2.0, 36.23].map(share_used);
+        assert_eq!(told, ["0 %", "20 %", "100 %", "199 %", "2 times", "36.2 times"]);
     }
 }
