@@ -330,6 +330,13 @@ pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
+/// Refused connections that are told so at the same time, each for [`CONNECTION_REFUSAL_MAX`] at most; further ones are told without
+/// being waited for.
+pub const CONNECTION_REFUSALS_AT_ONCE: usize = 64;
+/// Time for a refused connection to hear that it is.
+pub const CONNECTION_REFUSAL_MAX: Duration = Duration::from_secs(1);
+/// Connections to the port for operators.
+pub const OPS_CONNECTIONS_MAX: usize = 64;
 /// Files that a server must be allowed to hold open at least: its own, and a few for whoever talks to it.
 pub const OPEN_FILES_MIN: usize = 64;
 /// Worlds that one process may hold in memory at once: a thread each.
@@ -418,7 +425,8 @@ pub const WORLD_OUTBOX_BYTES_MAX: usize = 512 * 1024;
 pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
 /// See [`WORLD_FRAMES_PER_S_MAX`].
 pub const WORLD_FRAMES_BURST: u32 = 400;
-/// Time for a connection to say hello and to register: until then it holds a timer.
+/// Time in which a connection is in a world, our part of it included: until then it holds a timer. For what the client has to say
+/// it has `http.header_timeout_ms`.
 pub const WORLD_OPENING_MAX: Duration = Duration::from_secs(30);
 /// Time for the last words to be taken.
 pub const WORLD_LINGER_MAX: Duration = Duration::from_secs(1);

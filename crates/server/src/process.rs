@@ -24,7 +24,7 @@ use crate::worlds::FurnishError;
 use crate::{chores, hunts, runner, tables, worlds};
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
-use engine::limits::{DRAIN_MAX, WORLD_LEAVE_MAX};
+use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_LEAVE_MAX};
 use engine::rows::Account;
 use place::DataLock;
 use std::io;
@@ -139,6 +139,7 @@ pub async fn serve(
     // What was asked for may be "any free port"; what is in force is the one that was got.
     config.address = address_of(&listener, config.address)?;
     let grpc = bind_grpc(&mut config)?;
+    let ops = bind_ops(&mut config)?;
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
@@ -157,7 +158,7 @@ pub async fn serve(
         worlds::ensure(&app).await?;
     }
     let keeper = keeper(&app).await?;
-    let left = stay(&app, (listener, grpc), keeper, reloads, shutdown).await;
+    let left = stay(&app, (listener, ops, grpc), keeper, reloads, shutdown).await;
     let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs(STORE));
     // Only now may another process open the file.
     drop(lock);
@@ -180,6 +181,25 @@ fn bind_grpc(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     Ok(Some(listener))
 }
 
+/// Listens on `address`, for operators. Call it on a runtime.
+///
+/// # Errors
+/// [`ServeError::Bind`], with what to do.
+pub fn listen_for_operators(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    bind_for(address, "ops-port")
+}
+
+/// The port for operators, if there is one of their own.
+fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
+    let Some(port) = config.ops_port else { return Ok(None) };
+    let address = SocketAddr::new(config.ops_address.ip(), port);
+    let listener = listen_for_operators(address)?;
+    let address = address_of(&listener, address)?;
+    config.ops_port = Some(address.port());
+    tracing::info!(%address, "operators are answered on a port of their own");
+    Ok(Some(listener))
+}
+
 async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
     let now = crate::clock::Clock::default().now();
     let account =
@@ -199,12 +219,12 @@ async fn keeper(app: &App) -> Result<Keeper, BeginError> {
 /// Runs everything side by side until the signal, then waits for everybody to leave.
 async fn stay(
     app: &App,
-    (listener, grpc): (TcpListener, Option<TcpListener>),
+    (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
     keeper: Keeper,
     reloads: mpsc::Receiver<()>,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let mut gateway = tokio::spawn(let_in(app.clone(), listener));
+    let mut gateway = tokio::spawn(let_in(app.clone(), listener, ops));
     let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let tables = tokio::spawn(keep_tables(app.clone()));
@@ -252,10 +272,23 @@ async fn leave(
     gateway.map_err(|_| ServeError::Hangs("the gateway"))
 }
 
-async fn let_in(app: App, listener: TcpListener) {
+/// Serves the API, and beside it operators, where they have a port of their own.
+async fn let_in(app: App, listener: TcpListener, ops: Option<TcpListener>) {
     let limits = listener::Limits::of(&app.config, DOOR_MAX);
-    let (shared, drain) = ((app.metrics.clone(), app.sockets.clone()), app.drain.clone());
-    listener::serve_sharing(listener, Front::new(app), limits, shared, async move { drain.begun().await }).await;
+    let shares = listener::Shares {
+        metrics: app.metrics.clone(),
+        sockets: Some(app.sockets.clone()),
+        address_limit: Some(listener::AddressLimit::of(&app.config)),
+    };
+    let drain = app.drain.clone();
+    let operators = async {
+        if let Some(ops) = ops {
+            let limits = listener::Limits { connections_max: OPS_CONNECTIONS_MAX, ..limits };
+            listener::serve(ops, Front::for_operators(app.clone()), limits, app.metrics.clone(), drain.begun()).await;
+        }
+    };
+    let everybody = listener::serve(listener, Front::new(app.clone()), limits, shares, drain.begun());
+    tokio::join!(everybody, operators);
 }
 
 /// Answers over gRPC, where somebody may ask there.

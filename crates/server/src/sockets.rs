@@ -7,7 +7,7 @@
 
 use crate::config::Config;
 use std::sync::Arc;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// What one process has.
 #[derive(Debug)]
@@ -50,6 +50,15 @@ impl Sockets {
         if let Ok(permit) = self.stock.acquire().await {
             permit.forget();
         }
+    }
+
+    /// Takes one for a client if one is left; rings where none is.
+    pub(crate) fn client_may_come(&self) -> bool {
+        let taken = self.stock.try_acquire().map(SemaphorePermit::forget).is_ok();
+        if !taken {
+            self.wanted.notify_one();
+        }
+        taken
     }
 
     /// Gives one back that a client had.

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use lab::machine::{pss_bytes, usage};
 use serde_json::{Value, json};
-use server::gateway::listener::{Answer, RequestBody};
+use server::gateway::listener::{Answer, Peer, RequestBody};
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -28,6 +28,7 @@ const PROBLEM: &str = "application/problem+json";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Whoever answers at the supervisor's port.
+#[derive(Clone)]
 pub(super) struct Door(Router);
 
 impl Door {
@@ -49,7 +50,7 @@ impl Answer for Door {
     type Body = axum::body::Body;
     type Answering<B: RequestBody> = Pin<Box<dyn Future<Output = Response> + Send>>;
 
-    fn answer<B: RequestBody>(&self, _client: SocketAddr, request: axum::http::Request<B>) -> Self::Answering<B> {
+    fn answer<B: RequestBody>(&self, _client: Peer<'_>, request: axum::http::Request<B>) -> Self::Answering<B> {
         let routes = self.0.clone();
         Box::pin(async move {
             let request = request.map(axum::body::Body::new);
@@ -62,9 +63,9 @@ impl Answer for Door {
 const ASKED_AT_ONCE: usize = 4;
 
 /// Every shard that serves, asked for the same thing; what did not answer well is `None`.
-async fn ask_all<T>(house: &House, ask: impl AsyncFn(SocketAddr) -> Option<T>) -> Vec<(Shard, Option<T>)> {
+async fn ask_all<T>(house: &House, ask: impl AsyncFn(Shard) -> Option<T>) -> Vec<(Shard, Option<T>)> {
     let ask = async |shard: Shard| match shard.pid {
-        Some(_) => (shard, ask(shard.address).await),
+        Some(_) => (shard, ask(shard).await),
         None => (shard, None),
     };
     let asking = stream::iter(house.shards().into_iter().map(ask)).buffer_unordered(ASKED_AT_ONCE);
@@ -75,7 +76,8 @@ async fn ask_all<T>(house: &House, ask: impl AsyncFn(SocketAddr) -> Option<T>) -
 
 /// Ready is who can take in everybody that is sent here: all shards.
 async fn get_readiness(State(house): State<Arc<House>>) -> Response {
-    let silent: Vec<usize> = silent(&ask_all(&house, async |shard| ask::get(shard, "/readyz").await).await);
+    let silent: Vec<usize> =
+        silent(&ask_all(&house, async |shard| ask::get(shard.answers_operators_at(), "/readyz").await).await);
     let status = if silent.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let body = json!({ "ready": silent.is_empty(), "shards": house.shards().len(), "shards_not_ready": silent });
     (status, axum::Json(body)).into_response()
@@ -87,7 +89,7 @@ fn silent<T>(answers: &[(Shard, Option<T>)]) -> Vec<usize> {
 
 /// The worlds of all shards, each with the address of its own. A list that lacks those of a shard says so in a header.
 async fn get_worlds(State(house): State<Arc<House>>, headers: HeaderMap) -> Response {
-    let answers = ask_all(&house, async |shard| ask::get_pages(shard, WORLDS).await).await;
+    let answers = ask_all(&house, async |shard| ask::get_pages(shard.address, WORLDS).await).await;
     let worlds: Vec<Value> =
         answers.iter().flat_map(|(shard, pages)| worlds_of(shard, pages.iter().flatten(), &headers)).collect();
     let silent: Vec<String> = silent(&answers).iter().map(ToString::to_string).collect();
@@ -137,7 +139,7 @@ async fn say_who_plays() -> Response {
 
 /// The shards' own figures added up, and what only the supervisor knows of each.
 async fn get_metrics(State(house): State<Arc<House>>) -> Response {
-    let answers = ask_all(&house, async |shard| ask::get(shard, "/metrics").await).await;
+    let answers = ask_all(&house, async |shard| ask::get(shard.answers_operators_at(), "/metrics").await).await;
     let memory = measured(answers.iter().map(|(shard, answer)| (*shard, answer.is_some())).collect()).await;
     let texts = answers.iter().filter_map(|(_, body)| std::str::from_utf8(body.as_ref()?).ok());
     ([(header::CONTENT_TYPE, TEXT)], format!("{}{}", own_figures(&memory), added(texts))).into_response()
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
 
     fn shard(address: &str) -> Shard {
-        Shard { number: 2, address: address.parse().unwrap(), pid: Some(7), restarts: 1 }
+        Shard { number: 2, address: address.parse().unwrap(), ops: None, pid: Some(7), restarts: 1 }
     }
 
     #[track_caller]

@@ -37,10 +37,19 @@ pub(super) struct Shard {
     pub(super) number: usize,
     /// Where it serves, or served last.
     pub(super) address: SocketAddr,
+    /// Where it answers operators, if they have a port of their own.
+    pub(super) ops: Option<SocketAddr>,
     /// Its process, while it serves.
     pub(super) pid: Option<u32>,
     /// How often it was started again.
     pub(super) restarts: u64,
+}
+
+impl Shard {
+    /// Where to ask how it is: a port that has room when the other has none, if there is one.
+    pub(super) fn answers_operators_at(&self) -> SocketAddr {
+        self.ops.unwrap_or(self.address)
+    }
 }
 
 /// All of them.
@@ -50,7 +59,8 @@ pub(super) struct House {
 
 impl House {
     pub(super) fn new(plans: &[Plan]) -> Self {
-        let shard = |plan: &Plan| Shard { number: plan.number, address: plan.address, pid: None, restarts: 0 };
+        let shard =
+            |plan: &Plan| Shard { number: plan.number, address: plan.address, ops: plan.ops, pid: None, restarts: 0 };
         Self { shards: Mutex::new(plans.iter().map(shard).collect()) }
     }
 

@@ -17,12 +17,14 @@ use crate::leaving::{leaving, reloads};
 use crate::output::{Failure, say};
 use crate::settings::Typed;
 use door::Door;
+use engine::limits::OPS_CONNECTIONS_MAX;
 use house::{House, News, Orders};
 use plan::Plan;
 use server::config::Config;
-use server::gateway::listener;
+use server::gateway::listener::{self, AddressLimit};
 use server::metrics::Metrics;
 use server::process;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -47,6 +49,10 @@ async fn supervise(config: &Config, plans: Vec<Plan>) -> Result<(), Failure> {
     tokio::pin!(shutdown);
     let listener = process::bind(config.address)?;
     let address = listener.local_addr()?;
+    let ops = config
+        .ops_port
+        .map(|port| process::listen_for_operators(SocketAddr::new(config.ops_address.ip(), port)))
+        .transpose()?;
     let house = Arc::new(House::new(&plans));
     let (orders, _) = watch::channel(Orders::default());
     let (mut tending, mut news) = tend_all(&house, plans, &orders);
@@ -63,8 +69,17 @@ async fn supervise(config: &Config, plans: Vec<Plan>) -> Result<(), Failure> {
                 orders.send_modify(|orders| orders.reloads += 1);
             }
         };
+        let (door, metrics) = (Door::new(house), Arc::new(Metrics::default()));
+        let address_limit = Some(AddressLimit::of(config));
+        let shares = listener::Shares { address_limit, ..listener::Shares::from(metrics.clone()) };
+        let operators = async {
+            let Some(ops) = ops else { return pending().await };
+            let limits = listener::Limits { connections_max: OPS_CONNECTIONS_MAX, ..limits };
+            listener::serve(ops, door.clone(), limits, metrics, pending()).await;
+        };
         tokio::select! {
-            () = listener::serve(listener, Door::new(house), limits, Arc::new(Metrics::default()), shutdown) => {}
+            () = listener::serve(listener, door.clone(), limits, shares, shutdown) => {}
+            () = operators => {}
             () = pass_reloads_on => {}
         }
     }

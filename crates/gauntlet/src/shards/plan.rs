@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Settings that differ from shard to shard, or that make a process the supervisor.
-const OWN: [&str; 3] = ["port", "data", "shards"];
+const OWN: [&str; 4] = ["port", "ops-port", "data", "shards"];
 
 /// One shard, before it has ever run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) struct Plan {
     pub(super) number: usize,
     /// Where it listens; port 0 is any free one, and once it has one it keeps that.
     pub(super) address: SocketAddr,
+    /// Where it answers the supervisor, if operators have a port of their own.
+    pub(super) ops: Option<SocketAddr>,
     data: PathBuf,
     words: Vec<OsString>,
 }
@@ -29,6 +31,7 @@ impl Plan {
         let plan = |number: usize| Self {
             number,
             address: SocketAddr::new(config.address.ip(), port(config.address.port(), number)),
+            ops: config.ops_port.map(|ops| SocketAddr::new(config.ops_address.ip(), port(ops, number))),
             data: beside(&config.data, number),
             words: words.clone(),
         };
@@ -38,7 +41,8 @@ impl Plan {
     /// The words behind the program's name.
     pub(super) fn words(&self) -> Vec<OsString> {
         let own = ["serve".into(), "--shards=1".into(), format!("--port={}", self.address.port()).into()];
-        own.into_iter().chain([with("--data=", &self.data)]).chain(self.words.iter().cloned()).collect()
+        let ops = self.ops.map(|ops| format!("--ops-port={}", ops.port()).into());
+        own.into_iter().chain(ops).chain([with("--data=", &self.data)]).chain(self.words.iter().cloned()).collect()
     }
 }
 
@@ -92,6 +96,18 @@ mod tests {
             ],
         );
         check(0, "games", &[], None, &["serve --shards=1 --port=0 --data=games-shard-1"]);
+    }
+
+    #[test]
+    fn each_shard_has_its_own_port_for_operators() {
+        let mut config = Config::default();
+        (config.ops_port, config.shards) = (Some(4100), 2);
+        let plans = Plan::of(&config, None, &[("ops-port", "4100".to_owned()), ("ops-interface", "::1".to_owned())]);
+        assert_eq!(plans[1].ops, Some("127.0.0.1:4102".parse().unwrap()));
+        let words: Vec<_> = plans[1].words().into_iter().map(|word| word.into_string().unwrap()).collect();
+        let want =
+            ["--port=4002", "--ops-port=4102", "--data=gauntlet-data/gauntlet-shard-2.db", "--ops-interface=::1"];
+        assert_eq!(words[2..], want);
     }
 
     #[test]

@@ -31,6 +31,10 @@ pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";
 pub struct Config {
     /// Where the API is served (`server.interface` and `server.port`).
     pub address: SocketAddr,
+    /// Where operators are answered, with [`Config::ops_port`] for its port.
+    pub ops_address: SocketAddr,
+    /// The port on which they are, if there is one of their own.
+    pub ops_port: Option<u16>,
     /// Which part of the house is open.
     pub serves: Serves,
     /// Threads that run tasks.
@@ -69,6 +73,10 @@ pub struct Config {
     pub http_idle_timeout: Duration,
     /// Connections served at once.
     pub http_connections_max: usize,
+    /// Connections of one client address served at once.
+    pub http_connections_per_address_max: usize,
+    /// Whether that is for loopback addresses, too.
+    pub http_limit_loopback: bool,
     /// Bytes of large answers that may be under way at once.
     pub http_answer_bytes_max: usize,
     /// The same to one client address.
@@ -286,6 +294,8 @@ impl Config {
     fn blank() -> Self {
         Self {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            ops_address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            ops_port: None,
             serves: Serves::All,
             threads: 0,
             open_files_max: 0,
@@ -305,6 +315,8 @@ impl Config {
             http_body_timeout: Duration::ZERO,
             http_idle_timeout: Duration::ZERO,
             http_connections_max: 0,
+            http_connections_per_address_max: 0,
+            http_limit_loopback: false,
             http_answer_bytes_max: 0,
             http_answer_bytes_per_address_max: 0,
             http_answer_stall: Duration::ZERO,

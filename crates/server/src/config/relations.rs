@@ -78,7 +78,7 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
 
 /// Sockets of clients, bots and other nodes together.
 pub(super) fn sockets_max(config: &Config) -> usize {
-    let kept_back = FILES_RESERVED + grpc_connections(config);
+    let kept_back = FILES_RESERVED + grpc_connections(config) + ops_connections(config);
     config.open_files_max.saturating_sub(kept_back).max(2 * CONNECTIONS_MIN)
 }
 
@@ -99,6 +99,10 @@ pub(super) fn connections_max(config: &Config) -> usize {
 
 fn grpc_connections(config: &Config) -> usize {
     config.limiter_grpc_port.map_or(0, |_| engine::limits::RLS_CONNECTIONS_MAX)
+}
+
+fn ops_connections(config: &Config) -> usize {
+    config.ops_port.map_or(0, |_| engine::limits::OPS_CONNECTIONS_MAX)
 }
 
 /// What several servers under one supervisor cannot share.
@@ -122,6 +126,15 @@ fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
     let port = config.address.port();
     if port > 0 && usize::from(port) + config.shards > usize::from(u16::MAX) {
         refuse(&format!("server.port is {port}"), "a lower port: each shard takes one of those behind it");
+    }
+    if let Some(ops_port) = config.ops_port {
+        let is_free = ops_port > 0 && usize::from(ops_port) + config.shards <= usize::from(u16::MAX);
+        if !is_free || port > 0 && usize::from(ops_port.abs_diff(port)) <= config.shards {
+            refuse(
+                &format!("server.ops_port is {ops_port}"),
+                "a port that has, as server.port has, one for each shard behind it, and none of them twice",
+            );
+        }
     }
 }
 

@@ -167,6 +167,7 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[("open-files-max", "64")], "http.connections_max", "16 (default)");
     check("", "", &[("only", "limiter")], "http.connections_max", "19744 (default)");
     check("", "", &[("only", "limiter"), ("grpc-port", "0")], "http.connections_max", "18720 (default)");
+    check("", "", &[("ops-port", "0")], "http.connections_max", "19373 (default)");
     check("", "", &[], "spectators.max", "9718 (default)");
     check("", "", &[], "spectators.per_address_max", "2429 (default)");
     check("", "", &[], "replays.threads", "2 (default)");
@@ -229,6 +230,15 @@ fn values_that_contradict_each_other_are_refused() {
            spectator holds a connection",
         ],
     );
+    let expected =
+        "expected: a port that has, as server.port has, one for each shard behind it, and none of them twice";
+    for ops_port in ["0", "3998", "4000", "4002", "65534"] {
+        let want = format!("server.shards is 2 and server.ops_port is {ops_port}; {expected}");
+        refused("", "", &[("shards", "2"), ("ops-port", ops_port)], &[&want]);
+    }
+    for ops_port in ["3997", "4003", "65533"] {
+        load("", "", &[("shards", "2"), ("ops-port", ops_port)]).unwrap();
+    }
 }
 
 #[test]

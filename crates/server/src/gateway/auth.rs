@@ -75,6 +75,11 @@ impl Identity {
         }
     }
 
+    /// Whether it is known who it is.
+    pub(super) fn is_somebody(&self) -> bool {
+        matches!(self, Self::Known(_) | Self::Guest(_))
+    }
+
     /// Whoever it is: an account's caller or a guest. `None` came without a token; a bad one is refused.
     pub(super) fn anybody(self) -> ApiResult<Option<Anybody>> {
         match self {

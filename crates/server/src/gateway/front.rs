@@ -6,9 +6,10 @@
 use super::coding::refuse_other_than_chunked;
 use super::host::mark_unnamed;
 use super::limits::{Answering as AtDesk, Desk};
-use super::listener::{Answer, BUFFER_BYTES_MAX, Line, RequestBody};
+use super::listener::{Answer, BUFFER_BYTES_MAX, Line, Peer, RequestBody};
+use super::problem::ApiError;
 use super::site::mark_foreign_change;
-use super::{router, worlds};
+use super::{ops_router, router, worlds};
 use crate::app::App;
 use crate::config::{Config, Serves};
 use axum::Router;
@@ -18,7 +19,6 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -43,10 +43,17 @@ impl Front {
         Self { config: app.config.clone(), router: router(app), desk, frames }
     }
 
+    /// The same for operators alone.
+    #[must_use]
+    pub fn for_operators(app: App) -> Self {
+        Self { config: app.config.clone(), router: ops_router(app), desk: None, frames: None }
+    }
+
     /// Answers one request.
-    pub fn call<B: RequestBody>(&self, client: SocketAddr, mut request: Request<B>) -> Answering<B> {
+    pub fn call<'a, B: RequestBody>(&self, client: impl Into<Peer<'a>>, mut request: Request<B>) -> Answering<B> {
+        let client = client.into();
         // Refused by the router as well, and here for all routes: none can forget it.
-        let is_foreign_change = mark_foreign_change(&mut request, client, &self.config);
+        let is_foreign_change = mark_foreign_change(&mut request, client.address, &self.config);
         if !is_foreign_change
             && let Some(desk) = &self.desk
             && let Some(route) = Desk::route(request.uri().path())
@@ -86,7 +93,7 @@ impl Answer for Front {
     type Body = AnswerBody;
     type Answering<B: RequestBody> = Answering<B>;
 
-    fn answer<B: RequestBody>(&self, client: SocketAddr, mut request: Request<B>) -> Answering<B> {
+    fn answer<B: RequestBody>(&self, client: Peer<'_>, mut request: Request<B>) -> Answering<B> {
         // The router refuses it, in one way for all.
         if mark_unnamed(&mut request) {
             return Answering::Routed(Answer::answer(&self.router, client, request));
@@ -107,15 +114,20 @@ impl Answer for Front {
     fn takes_over(&self) -> bool {
         self.frames.is_some()
     }
+
+    fn refusal_frame(&self, why: &ApiError) -> Vec<u8> {
+        worlds::refusal_frame(why)
+    }
 }
 
 impl Answer for Router {
     type Body = Body;
     type Answering<B: RequestBody> = BoxFuture<'static, Response<Body>>;
 
-    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> BoxFuture<'static, Response<Body>> {
+    fn answer<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> BoxFuture<'static, Response<Body>> {
         let (mut parts, body) = request.into_parts();
-        parts.extensions.insert(ConnectInfo(client));
+        parts.extensions.insert(ConnectInfo(client.address));
+        client.connection.map(|connection| parts.extensions.insert(connection.handle()));
         let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
         // A router is always ready, and never fails.
         let answer = self.clone().call(Request::from_parts(parts, body));

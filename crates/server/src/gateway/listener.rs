@@ -3,30 +3,38 @@
 //!
 //! Takes the listener, whoever answers, and the signal to leave as arguments. Knows nothing of routes, tokens or matches.
 
+mod accept;
+mod connection;
 mod head;
 mod held;
+mod idle;
 pub mod park;
+mod permits;
 mod place;
 mod pulse;
 mod reading;
-mod seats;
+mod refusal;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod unreadable;
 mod watch;
 
+use super::problem::ApiError;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::sockets::Sockets;
 use bytes::Bytes;
+pub use connection::Connection;
+pub(in crate::gateway) use connection::ConnectionHandle;
 pub use held::Line;
+pub use permits::AddressLimit;
+pub(in crate::gateway) use permits::{Permits, Share};
 pub use reading::ReadingLimits;
-pub use seats::Seat;
-pub(in crate::gateway) use seats::Seats;
 
+use accept::{Accept, accept_all};
 use held::Terms;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::server::conn::http1::UpgradeableConnection;
@@ -35,7 +43,6 @@ use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use park::Persistence;
 use place::{Shared, Ticket};
-use rustix::io::Errno;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
@@ -46,9 +53,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use stream::{TimedBody, Tracked};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch as channel;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use watch::{Seen, Watch};
 
 /// What clients may take.
@@ -88,12 +95,6 @@ impl Limits {
 
 /// Longest head of a request, and most that is buffered of a body or an answer, in bytes.
 pub(super) const BUFFER_BYTES_MAX: usize = 16 * 1024;
-/// First and longest pause after a connection could not be accepted for want of files or memory.
-const BACK_OFF_MIN: Duration = Duration::from_millis(10);
-const BACK_OFF_MAX: Duration = Duration::from_secs(1);
-/// How often at most it is logged that nobody can be let in, however often that is found out.
-const SAID_EVERY: Duration = Duration::from_secs(10);
-
 /// How far the house is on its way out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
@@ -103,18 +104,6 @@ enum Stage {
     Draining,
     /// Whoever is still here is put out.
     Closed,
-}
-
-/// Where connections come from.
-pub(super) trait Accept {
-    /// The next connection.
-    fn accept(&mut self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
-}
-
-impl Accept for TcpListener {
-    async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
-        TcpListener::accept(self).await
-    }
 }
 
 /// The body of a request.
@@ -130,7 +119,7 @@ pub trait Answer: Send + Sync + 'static {
     type Answering<B: RequestBody>: Future<Output = Response<Self::Body>> + Send + Unpin + 'static;
 
     /// Answers a client's request. It cannot fail: what goes wrong is an answer, too.
-    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Self::Answering<B>;
+    fn answer<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> Self::Answering<B>;
 
     /// Takes a connection over that does not begin with a request of HTTP; gives it back if nobody here speaks anything else.
     fn take_over(&self, line: Line) -> Option<Line> {
@@ -141,120 +130,83 @@ pub trait Answer: Send + Sync + 'static {
     fn takes_over(&self) -> bool {
         false
     }
+
+    /// What a connection of those is told that is refused.
+    fn refusal_frame(&self, _why: &ApiError) -> Vec<u8> {
+        Vec::new()
+    }
+}
+
+/// Where a request comes from.
+#[derive(Clone, Copy)]
+pub struct Peer<'a> {
+    /// The address at the other end of the connection.
+    pub address: SocketAddr,
+    /// The connection; `None` in tests that have none.
+    pub connection: Option<&'a Arc<Connection>>,
+}
+
+impl From<SocketAddr> for Peer<'_> {
+    fn from(address: SocketAddr) -> Self {
+        Self { address, connection: None }
+    }
 }
 
 /// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice). Who begins with a byte that
 /// no text has is not meant to be spoken to in HTTP either.
 const METHOD_BYTES: RangeInclusive<u8> = b'A'..=0x7f;
 
+/// What the connections of a listener take, beside time.
+pub struct Shares {
+    /// The figures of the process.
+    pub metrics: Arc<Metrics>,
+    /// Where each takes its socket from, if others need some, too.
+    pub sockets: Option<Arc<Sockets>>,
+    /// How many there may be of one client address, if that is bounded.
+    pub address_limit: Option<AddressLimit>,
+}
+
+/// Nothing is shared, and one address may have all connections.
+impl From<Arc<Metrics>> for Shares {
+    fn from(metrics: Arc<Metrics>) -> Self {
+        Self { metrics, sockets: None, address_limit: None }
+    }
+}
+
 /// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
 pub async fn serve(
     listener: TcpListener,
     answers: impl Answer,
     limits: Limits,
-    metrics: Arc<Metrics>,
+    shares: impl Into<Shares>,
     shutdown: impl Future<Output = ()>,
 ) {
-    serve_from(listener, answers, limits, (metrics, None), shutdown).await;
-}
-
-/// The same where others need sockets, too: each connection takes its own out of `sockets`.
-pub async fn serve_sharing(
-    listener: TcpListener,
-    answers: impl Answer,
-    limits: Limits,
-    (metrics, sockets): (Arc<Metrics>, Arc<Sockets>),
-    shutdown: impl Future<Output = ()>,
-) {
-    serve_from(listener, answers, limits, (metrics, Some(sockets)), shutdown).await;
+    serve_from(listener, answers, limits, shares.into(), shutdown).await;
 }
 
 async fn serve_from(
-    door: impl Accept,
+    listener: impl Accept,
     answers: impl Answer,
     limits: Limits,
-    (metrics, sockets): (Arc<Metrics>, Option<Arc<Sockets>>),
+    shares: Shares,
     shutdown: impl Future<Output = ()>,
 ) {
-    let seats = Seats::new(limits.connections_max, sockets, metrics.clone());
+    let Shares { metrics, sockets, address_limit } = shares;
+    let permits = Permits::new(limits.connections_max, sockets, address_limit, metrics.clone());
     let (stage, watched) = channel::channel(Stage::Open);
     let house = Arc::new(House { answers, limits, metrics, stage: watched });
     tokio::select! {
         () = shutdown => {}
-        () = let_in(door, &house, &seats) => {}
+        () = accept_all(listener, &house, &permits) => {}
+        () = permits.keep_time() => {}
     }
-    // The door is dropped: who comes now is refused by the kernel and can go elsewhere.
+    // The listener is dropped: who comes now is refused by the kernel and can go elsewhere.
     stage.send_replace(Stage::Draining);
-    if timeout(limits.drain_max, seats.empty()).await.is_err() {
-        let left = seats.taken();
+    if timeout(limits.drain_max, permits.empty()).await.is_err() {
+        let left = permits.taken();
         tracing::warn!(connections = left, "clients are put out: the time to finish their requests is over");
     }
     stage.send_replace(Stage::Closed);
-}
-
-/// Accepts as long as there is a seat. A seat is taken first: a connection that cannot be served waits in the kernel.
-async fn let_in(mut door: impl Accept, house: &Arc<House<impl Answer>>, seats: &Arc<Seats>) {
-    let (mut back_off, mut full) = (BackOff::default(), Seldom::default());
-    loop {
-        if seats.is_full() && full.may_be_said(Instant::now()) {
-            tracing::warn!(
-                "as many connections are open as may be (http.connections_max): further clients wait until one leaves"
-            );
-        }
-        let place = seats.place().await;
-        match door.accept().await {
-            Ok((stream, client)) => {
-                back_off.last = None;
-                let seat = Seat::new(place);
-                tokio::spawn(house.clone().receive(stream, client, seat));
-            }
-            Err(error) if is_want_of_room(&error) => {
-                house.metrics.accept_failed();
-                sleep(back_off.next(&error)).await;
-            }
-            // The client was gone before it was let in.
-            Err(error) => tracing::debug!(%error, "a connection was not accepted"),
-        }
-    }
-}
-
-/// Whether accepting failed for want of something that will be there again when connections close.
-fn is_want_of_room(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
-}
-
-/// What is so again and again while a house is full, and is logged now and then.
-#[derive(Default)]
-struct Seldom {
-    said: Option<Instant>,
-}
-
-impl Seldom {
-    fn may_be_said(&mut self, now: Instant) -> bool {
-        let may = self.said.is_none_or(|said| now.duration_since(said) >= SAID_EVERY);
-        if may {
-            self.said = Some(now);
-        }
-        may
-    }
-}
-
-/// Pauses that double as long as an episode of failures lasts.
-#[derive(Default)]
-struct BackOff {
-    last: Option<Duration>,
-    wanting: Seldom,
-}
-
-impl BackOff {
-    fn next(&mut self, error: &io::Error) -> Duration {
-        if self.wanting.may_be_said(Instant::now()) {
-            tracing::warn!(%error, "connections cannot be accepted; trying again with growing pauses (is the file limit too low?)");
-        }
-        let pause = self.last.map_or(BACK_OFF_MIN, |last| (last * 2).min(BACK_OFF_MAX));
-        self.last = Some(pause);
-        pause
-    }
 }
 
 /// What every connection needs.
@@ -278,18 +230,19 @@ enum End {
 impl<A: Answer> House<A> {
     /// One connection, from its first byte to its last: talks and holds in turn. While it is silent or held, what talking
     /// needs is not there. A block, not a function: a function's future keeps what it is given twice.
-    fn receive(self: Arc<Self>, stream: TcpStream, client: SocketAddr, seat: Seat) -> impl Future<Output = ()> + Send {
+    fn receive(self: Arc<Self>, connection: Arc<Connection>, client: SocketAddr) -> impl Future<Output = ()> + Send {
         // Answers are small and whole: waiting to fill a packet would only delay them. Failing costs nothing but that.
-        let _ = stream.set_nodelay(true);
-        let mut line = Line { stream, seat, ahead: Vec::new() };
+        let _ = connection.stream().set_nodelay(true);
+        let mut line = Line { connection, ahead: Vec::new() };
         async move {
             let end = 'end: {
                 // Looked at, not waited for: of a new socket the runtime says at once that it may be read.
                 let mut first = [0; 3];
-                let seen = match self.silent(self.limits.header_timeout, line.stream.peek(&mut first)).await {
-                    Ok(seen) => seen,
-                    Err(end) => break 'end end,
-                };
+                let seen =
+                    match self.silent(self.limits.header_timeout, line.connection.stream().peek(&mut first)).await {
+                        Ok(seen) => seen,
+                        Err(end) => break 'end end,
+                    };
                 if self.answers.takes_over() && is_other(&first[..seen]) {
                     match self.answers.take_over(line) {
                         None => break 'end End::Done,
@@ -309,7 +262,8 @@ impl<A: Answer> House<A> {
                         break end;
                     }
                     if line.ahead.is_empty()
-                        && let Err(end) = self.silent(self.limits.idle_timeout, line.stream.readable()).await
+                        && let Err(end) =
+                            self.silent(self.limits.idle_timeout, line.connection.stream().readable()).await
                     {
                         break end;
                     }
@@ -338,6 +292,8 @@ impl<A: Answer> House<A> {
     async fn converse(&self, line: Line, client: SocketAddr) -> Result<(Line, Box<Ticket>), End> {
         let shared = Arc::new(Shared::new(Instant::now(), self.limits.reading));
         let noting = &*shared;
+        let connection = line.connection.clone();
+        let of = &connection;
         let handler = service_fn(move |request: Request<Incoming>| {
             noting.pulse.asked();
             let persistence = Persistence::of(&request);
@@ -345,7 +301,8 @@ impl<A: Answer> House<A> {
             if let Some(persistence) = persistence {
                 request.extensions_mut().insert(persistence.pass());
             }
-            Noted { answering: self.answers.answer(client, request), shared: noting, persistence }
+            let client = Peer { address: client, connection: Some(of) };
+            Noted { answering: self.answers.answer(client, request), shared: noting, connection: of, persistence }
         });
         let io = TokioIo::new(Tracked::new(line, shared.clone()));
         // Whoever ends his side of the connection counts as gone here, as while he waits (docs/decisions/0018).
@@ -415,6 +372,7 @@ where
 struct Noted<'c, F> {
     answering: F,
     shared: &'c Shared,
+    connection: &'c Connection,
     /// Of a request that may be parked.
     persistence: Option<Persistence>,
 }
@@ -429,6 +387,11 @@ impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<'_, F> {
         let mut answer = ready!(Pin::new(&mut self.answering).poll(context));
         // From here the client owes something: to take what was said before, or to wait.
         self.shared.pulse.answered();
+        if answer.status() == StatusCode::SWITCHING_PROTOCOLS
+            && let Some(share) = answer.extensions_mut().remove::<Arc<Share>>()
+        {
+            self.connection.adopt(&share);
+        }
         match self.persistence.and_then(|persistence| Ticket::of(&mut answer, persistence)) {
             Some(ticket) => {
                 self.shared.park(ticket);

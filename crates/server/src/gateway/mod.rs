@@ -66,6 +66,22 @@ pub fn router(app: App) -> Router {
             (routes, openapi::complete_alone(document))
         }
     };
+    let routes = routes.merge(home::routes(app.config.serves));
+    layered(routes, &document, app)
+}
+
+/// The routes for operators alone: what tells how the process is, and what only they may do.
+pub fn ops_router(app: App) -> Router {
+    let routes = match app.config.serves {
+        Serves::All => admin::routes().merge(limits::routes()),
+        Serves::Limiter => limits::routes(),
+    };
+    let (routes, document) = routes.split_for_parts();
+    layered(routes, &openapi::complete_alone(document), app)
+}
+
+/// These routes and those about the process, behind everything that every request passes.
+fn layered(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -> Router {
     // The first is the outermost. One layer of the router, not eight: the router puts each of its own into a box, and every request
     // copies all boxes below each.
     let around = ServiceBuilder::new()
@@ -73,14 +89,13 @@ pub fn router(app: App) -> Router {
         .layer(from_fn(trace::trace))
         .layer(from_fn(cors::cors))
         .layer(from_fn(coding::refuse))
-        .layer(Extension(openapi::Document::new(&document)))
+        .layer(Extension(openapi::Document::new(document)))
         .layer(Extension(TokenCache::default()))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(from_fn_with_state(app.clone(), forward::forward))
         .layer(from_fn_with_state(app.clone(), answers::count));
     routes
         .merge(ops::routes())
-        .merge(home::routes(app.config.serves))
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(around)

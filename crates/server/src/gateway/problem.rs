@@ -199,6 +199,17 @@ pub enum ApiError {
         "this route speaks WebSocket only, and this request has no usable `Upgrade: websocket`: connect to it as ws:// or wss://; if you did, a proxy in between does not pass `Upgrade` and `Connection` on"
     )]
     UpgradeRequired,
+    /// The client's address has as many connections as one may have.
+    #[error(
+        "{max} connections of this address are open, and no more may be: close some, or keep one for several requests; behind a proxy, it must be in http.trusted_proxies"
+    )]
+    TooManyConnections {
+        /// How many it may have.
+        max: usize,
+    },
+    /// There is no room for another connection, whoever comes.
+    #[error("as many connections are open as this server can hold: try again after the time in Retry-After")]
+    ConnectionsFull,
     /// Too many look on already.
     #[error("this server has as many spectators as it can serve: try again later")]
     TooManySpectators,
@@ -391,6 +402,8 @@ impl ApiError {
             Self::WrongState(_) => (StatusCode::CONFLICT, "wrong_state"),
             Self::KeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused"),
             Self::UpgradeRequired => (StatusCode::UPGRADE_REQUIRED, "upgrade_required"),
+            Self::TooManyConnections { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_connections"),
+            Self::ConnectionsFull => (StatusCode::SERVICE_UNAVAILABLE, "connections_full"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
             Self::TooManySpectatorsHere => (StatusCode::TOO_MANY_REQUESTS, "too_many_spectators"),
             Self::TooManyAnswers => (StatusCode::TOO_MANY_REQUESTS, "too_many_answers"),
@@ -449,6 +462,8 @@ impl ApiError {
             }
             Self::Quota(_)
             | Self::ServerFull(_)
+            | Self::TooManyConnections { .. }
+            | Self::ConnectionsFull
             | Self::TooManySpectatorsHere
             | Self::TooManyAnswers
             | Self::AnswersFull => Some(TurnedAway::Lightly),

@@ -84,6 +84,12 @@ figures! {
     forwards_failed: Counter = "gauntlet_forwards_failed_total", "Requests that were not answered by the node that owns their table.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
     http_connections_accepted: Counter = "gauntlet_http_connections_accepted_total", "Connections of clients that were accepted.";
+    http_refused_full: Counter = "gauntlet_http_connections_refused_full_total",
+        "Connections that were refused because there was no room for anybody.";
+    http_refused_address: Counter = "gauntlet_http_connections_refused_address_total",
+        "Connections, and requests through proxies, that were refused because their client address had as many as it may have.";
+    http_closed_for_room: Counter = "gauntlet_http_connections_closed_for_room_total",
+        "Idle connections on which nobody was known that were closed to make room.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total",
         "Connections that could not be accepted, for want of files or memory.";
@@ -336,6 +342,24 @@ impl Metrics {
     /// A connection of a client was closed.
     pub fn http_connection_closed(&self) {
         self.figures.http_connections.dec();
+    }
+
+    /// A connection was refused: whoever came, or because its address has enough.
+    pub fn http_connection_refused(&self, is_full: bool) {
+        if is_full { self.figures.http_refused_full.inc() } else { self.figures.http_refused_address.inc() }
+    }
+
+    /// An idle connection was closed to make room.
+    pub fn http_connection_closed_for_room(&self) {
+        self.figures.http_closed_for_room.inc();
+    }
+
+    /// Connections: how many are open, refused for want of room, refused for their address, closed to make room.
+    #[must_use]
+    pub fn http_connections(&self) -> [u64; 4] {
+        let figures = &self.figures;
+        let open = u64::try_from(figures.http_connections.get()).unwrap_or_default();
+        [open, figures.http_refused_full.get(), figures.http_refused_address.get(), figures.http_closed_for_room.get()]
     }
 
     /// A connection was closed because its client was too slow.

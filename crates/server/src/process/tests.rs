@@ -126,3 +126,57 @@ async fn a_busy_port_is_named_with_what_to_do() {
     let want = format!("cannot listen on {}: another program listens there; ", taken.local_addr().unwrap());
     assert!(refused.starts_with(&want), "{refused}");
 }
+
+/// A connection that stays open after a request by this token was answered well.
+async fn known(address: SocketAddr, token: &str) -> TcpStream {
+    let mut client = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET /api/admin/config HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
+    client.write_all(request.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    client.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200");
+    client
+}
+
+/// Whether all that is served or the rate limiter alone.
+async fn check_full(serves: Serves) {
+    let folder = Folder::new(&format!("full-{serves:?}"));
+    let (listener, token) = (listener(), "0123456789abcdef");
+    let address = listener.local_addr().unwrap();
+    let mut config = folder.config();
+    (config.serves, config.limiter_service) = (serves, serves == Serves::Limiter);
+    (config.http_connections_max, config.ops_port) = (2, Some(0));
+    config.bootstrap_token = Some(Secret::new(token));
+    let (leave, left) = oneshot::channel::<()>();
+    let served = tokio::spawn(serve(config, listener, never(), async {
+        let _ = left.await;
+    }));
+    while !get(address, "/readyz", "").await.starts_with("HTTP/1.1 200") {}
+    let shown = get(address, "/api/admin/config", token).await;
+    let port = shown.split_once(r#""server.ops_port","value":""#).unwrap().1.split('"').next().unwrap();
+    let ops = SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap()));
+    // One that was answered may still be on its way out.
+    while !get(ops, "/metrics", "").await.contains("\ngauntlet_http_connections 1\n") {}
+    let _held = [known(address, token).await, known(address, token).await];
+
+    let refused = get(address, "/healthz", "").await;
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains(r#""code":"connections_full""#), "{refused}");
+    for path in ["/healthz", "/readyz", "/metrics", "/api/admin/stats", "/api/admin/config"] {
+        let answer = get(ops, path, token).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+    }
+    let stats = get(ops, "/api/admin/stats", token).await;
+    assert!(stats.contains(r#","max":2,"refused_full":1,"refused_address":0,"closed_for_room":"#), "{stats}");
+    assert!(get(ops, "/api/admin/stats", "").await.starts_with("HTTP/1.1 401 "), "only operators are told");
+    assert!(get(ops, "/api/games", token).await.starts_with("HTTP/1.1 404 "), "games are elsewhere");
+
+    leave.send(()).unwrap();
+    served.await.unwrap().unwrap();
+    TcpStream::connect(ops).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn operators_are_answered_while_the_api_has_no_room() {
+    check_full(Serves::All).await;
+    check_full(Serves::Limiter).await;
+}

@@ -10,9 +10,12 @@ use futures_util::{SinkExt, StreamExt};
 use prost::Message;
 use rules::chance::Seed;
 use rules::world::{HuntSettings, Settings, Size};
-use server::gateway::listener::{self, Limits};
+use server::config::Config;
+use server::gateway::listener::{self, AddressLimit, Limits, Shares};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
+use store::memory::MemoryDatabase;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -53,7 +56,16 @@ fn world(id: u128, name: &str, kind: WorldKind, settings: &Settings) -> WorldRow
 
 /// A house with a meadow and an orchard.
 pub(crate) async fn open() -> Open {
-    let house = House::open().await;
+    open_with(|_| {}).await
+}
+
+/// The same with other settings.
+pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
+    let configure = |config: &mut Config| {
+        config.allow_private_bots = true;
+        configure(config);
+    };
+    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
     let meadow = Settings {
         size: Size { width: 100, height: 100 },
         tree_permille: 0,
@@ -70,10 +82,10 @@ pub(crate) async fn open() -> Open {
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = door.local_addr().unwrap();
     let limits = Limits::of(&house.app.config, Duration::from_secs(5));
-    let (front, metrics, drain) = (house.front(), house.app.metrics.clone(), house.app.drain.clone());
-    tokio::spawn(
-        async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await },
-    );
+    let address_limit = Some(AddressLimit::of(&house.app.config));
+    let shares = Shares { address_limit, ..Shares::from(house.app.metrics.clone()) };
+    let (front, drain) = (house.front(), house.app.drain.clone());
+    tokio::spawn(async move { listener::serve(door, front, limits, shares, async move { drain.begun().await }).await });
     Open { house, address }
 }
 

@@ -1,6 +1,11 @@
 //! How connections end: one error frame, a close, and nothing behind it.
 
-use crate::client::{MEADOW, Socket, Tcp, at, hello, open, step};
+use crate::client::{MEADOW, Socket, Tcp, at, hello, open, open_with, step};
+use server::config::Networks;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use wire::world::{Asked, Hello, Register, Said, Step};
 
@@ -130,4 +135,92 @@ async fn a_deleted_token_ends_its_connections() {
     assert!(!registered.is_resumed && registered.id != mover.id, "{registered:?}");
     nobody.send(step(1, Step::E)).await;
     assert!(matches!(nobody.next().await, Some(Said::Moved(_))));
+}
+
+#[tokio::test]
+async fn who_says_hello_and_does_not_register_is_ended_after_the_time_of_a_head() {
+    let open = open_with(|config| config.http_header_timeout = Duration::from_millis(200)).await;
+    let (mut viewer, _) = Tcp::enter(open.address, at(1, 1)).await;
+    let mut client = Tcp::connect(open.address).await;
+    client.send(hello()).await;
+    assert!(matches!(client.next().await, Some(Said::Welcome(_))));
+    let Some(Said::Error(error)) = client.next().await else { panic!("no error") };
+    assert_eq!((error.code.as_str(), error.close), ("too_slow", 1008));
+    assert_eq!(error.reason, "nobody registered within 200 ms: connect when somebody moves");
+    assert_eq!(client.next().await, None);
+    let mut socket = Socket::connect(open.address, "").await;
+    socket.send_json(&hello()).await;
+    assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+    assert!(matches!(socket.next_json().await, Said::Error(error) if error.code == "too_slow"));
+    // Who has registered may be silent.
+    viewer.send(step(1, Step::E)).await;
+    assert!(matches!(viewer.next().await, Some(Said::Moved(_))));
+}
+
+/// The status of a request on a connection of its own.
+async fn status(open: &crate::client::Open) -> String {
+    let mut client = TcpStream::connect(open.address).await.unwrap();
+    client.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    let _ = client.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).split(' ').nth(1).unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a_frame() {
+    let open = open_with(|config| config.http_connections_max = 2).await;
+    let (mut viewer, _) = Tcp::enter(open.address, at(1, 1)).await;
+    let (mut other, _) = Tcp::enter(open.address, at(2, 2)).await;
+    let mut refused = Tcp::connect(open.address).await;
+    refused.send(hello()).await;
+    let Some(Said::Error(error)) = refused.next().await else { panic!("no error") };
+    assert_eq!((error.code.as_str(), error.close), ("connections_full", 1013));
+    assert_eq!((refused.next().await, status(&open).await.as_str()), (None, "503"));
+    other.send(Asked::Leave(wire::world::Leave {})).await;
+    while other.next().await.is_some() {}
+    // A hello without a registration gives way as soon as it has been silent for a while; a mover does not.
+    let mut opening = Tcp::connect(open.address).await;
+    opening.send(hello()).await;
+    while status(&open).await != "200" {}
+    while opening.next().await.is_some() {}
+    assert!(open.house.sample("gauntlet_http_connections_closed_for_room_total") <= 1);
+    viewer.send(step(1, Step::E)).await;
+    viewer.until(|said| matches!(said, Said::Moved(_)).then_some(())).await;
+}
+
+/// What a proxy at 127.0.0.9 hears when it asks for a WebSocket for this client, and its connection.
+async fn through_a_proxy(address: SocketAddr, client: &str) -> (String, TcpStream) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(([127, 0, 0, 9], 0).into()).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    let request = format!(
+        "GET /api/worlds/{MEADOW}/socket HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: {client}\r\nConnection: upgrade\r\n\
+         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer.push(stream.read_u8().await.unwrap());
+    }
+    (String::from_utf8(answer).unwrap().split(' ').nth(1).unwrap().to_owned(), stream)
+}
+
+#[tokio::test]
+async fn behind_a_proxy_websockets_count_for_their_client() {
+    let open = open_with(|config| {
+        (config.http_connections_per_address_max, config.http_limit_loopback) = (2, true);
+        config.http_trusted_proxies = Networks::read("127.0.0.9").unwrap();
+    })
+    .await;
+    let mut sockets = Vec::new();
+    for client in ["192.0.2.1", "192.0.2.1", "192.0.2.2"] {
+        let (status, socket) = through_a_proxy(open.address, client).await;
+        assert_eq!(status, "101");
+        sockets.push(socket);
+    }
+    assert_eq!(through_a_proxy(open.address, "192.0.2.1").await.0, "429");
+    assert_eq!(open.house.sample("gauntlet_http_connections_refused_address_total"), 1);
+    drop(sockets.swap_remove(0));
+    // The end of the first is seen sooner or later.
+    while through_a_proxy(open.address, "192.0.2.1").await.0 != "101" {}
 }

@@ -29,8 +29,8 @@ pub use limits::{
     LimitPolicies, LimitPolicyDefinition, LimitPolicyView, LimitProblem, LimitQuota,
 };
 pub use ops::{
-    AdminStats, ConfigEntry, ConfigView, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, Readiness,
-    ReadinessCheck, RecentCounts, RecentError, TimingStats,
+    AdminStats, ConfigEntry, ConfigView, ConnectionStats, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats,
+    Readiness, ReadinessCheck, RecentCounts, RecentError, TimingStats,
 };
 pub use snakes::{CreateSnake, Snake, UpdateSnake};
 pub use stories::{

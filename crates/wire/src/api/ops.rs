@@ -31,8 +31,25 @@ pub struct AdminStats {
     pub commands_waiting: u64,
     /// What this process takes of the machine.
     pub process: ProcessStats,
+    /// Connections of clients.
+    pub connections: ConnectionStats,
     /// Times over the last minute, apart.
     pub timing: TimingStats,
+}
+
+/// Connections of clients, since this process began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConnectionStats {
+    /// Open now, those to the port for operators included.
+    pub open: u64,
+    /// How many may be open to the port of the API.
+    pub max: u64,
+    /// Refused because there was no room for anybody.
+    pub refused_full: u64,
+    /// Refused because their client address had as many as it may have.
+    pub refused_address: u64,
+    /// Idle ones on which nobody was known, closed to make room.
+    pub closed_for_room: u64,
 }
 
 /// The queue that games wait in.

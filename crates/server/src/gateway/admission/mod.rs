@@ -16,6 +16,7 @@ use payer::Paid;
 
 use super::auth::{self, Identity};
 use super::forward;
+use super::listener::{ConnectionHandle, Share};
 use super::problem::ApiResult;
 use super::shed;
 use crate::address_key::AddressKey;
@@ -28,6 +29,7 @@ use engine::rows::Role;
 use route::RouteClass;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// Stands in the extensions of a request that was let in: the address of its client, if it has one.
 #[derive(Clone, Copy, Debug)]
@@ -56,12 +58,24 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
         return next.run(Request::from_parts(parts, body)).await;
     };
     let identity = auth::identify(&parts, &app).await;
+    let connection = parts.extensions.get::<ConnectionHandle>().cloned();
+    if identity.is_somebody() {
+        connection.iter().for_each(ConnectionHandle::keep);
+    }
     if mends_policies(&parts, &identity) {
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;
     }
     let forwarded = forward::read_mark(&app, &parts).await;
     let client = forwarded.map_or_else(|| client(&parts, &app), |forwarded| forwarded.client);
+    if forwarded.is_some() {
+        connection.iter().for_each(ConnectionHandle::is_of_a_node);
+    }
+    let share = match connection.filter(|_| forwarded.is_none()).map(|connection| share(&connection, client, &parts)) {
+        None => None,
+        Some(Ok(share)) => share,
+        Some(Err(refusal)) => return refusal.into_response(),
+    };
     let payer = Payer::new(class, &identity, client);
     // The node at which it came in has charged its client.
     let charge = || if forwarded.is_some() { Ok(Paid::default()) } else { payer.charge(&app.limits) };
@@ -74,7 +88,19 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     parts.extensions.insert(payer);
     parts.extensions.insert(Client(client));
     forwarded.map(|forwarded| parts.extensions.insert(forwarded));
-    paid.tell(next.run(Request::from_parts(parts, body)).await)
+    let mut answer = paid.tell(next.run(Request::from_parts(parts, body)).await);
+    share.map(|share| answer.extensions_mut().insert(share));
+    answer
+}
+
+/// What a request through a proxy takes of its client's share of connections: until it is answered, or its connection ends
+/// where that has become a WebSocket.
+fn share(connection: &ConnectionHandle, client: Option<IpAddr>, parts: &Parts) -> ApiResult<Option<Arc<Share>>> {
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| peer.ip().to_canonical());
+    match client.filter(|client| peer != Some(*client)) {
+        Some(client) => Ok(connection.share(client)?),
+        None => Ok(None),
+    }
 }
 
 /// Charges a connection that speaks frames, and so never brings a request, to its address: as whoever asks without a token to be told.

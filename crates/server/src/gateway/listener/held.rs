@@ -3,10 +3,10 @@
 //!
 //! Knows nothing of what is waited for.
 
+use super::connection::Connection;
 use super::head::{Framing, chunk, head, last_chunk};
 use super::park::{GiveUp, Guest, Parked, Persistence, Streamed};
 use super::place::Ticket;
-use super::seats::Seat;
 use super::{BUFFER_BYTES_MAX, End, Limits, Stage};
 use crate::clock::jitter;
 use crate::metrics::Metrics;
@@ -16,6 +16,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, SystemTime};
 use tokio::net::TcpStream;
@@ -30,8 +31,7 @@ const HASTY_IS_GONE: Poll<()> = Poll::Ready(());
 
 /// A connection that nobody reads requests from.
 pub struct Line {
-    pub(in crate::gateway) stream: TcpStream,
-    pub(in crate::gateway) seat: Seat,
+    pub(in crate::gateway) connection: Arc<Connection>,
     /// What the client has sent beyond its last request.
     pub(in crate::gateway) ahead: Vec<u8>,
 }
@@ -59,7 +59,7 @@ impl Line {
     /// Waits until the request is answered; then this connection is as good as new.
     pub(super) async fn hold(&mut self, ticket: Box<Ticket>, terms: Terms<'_>) -> Result<(), End> {
         let _counted = Counted::new(terms.metrics);
-        let Ticket { guest, persistence, kept, route, since, status } = *ticket;
+        let Ticket { guest, persistence, kept, route, since, status, share } = *ticket;
         let mut holding = Holding { line: self, persistence, terms };
         match guest {
             Guest::Poll { parked, deadline } => {
@@ -74,6 +74,7 @@ impl Line {
                 holding.stream(streamed, heartbeat_every, head).await?;
             }
         }
+        drop(share);
         let Holding { persistence, terms, .. } = holding;
         terms.metrics.http_held(since.elapsed());
         if persistence.keeps() { Ok(()) } else { Err(End::Done) }
@@ -84,11 +85,11 @@ impl Line {
     fn poll_gone(&mut self, context: &mut Context<'_>, when_full: Poll<()>) -> Poll<()> {
         let mut bytes = [0; READ_BYTES];
         while self.ahead.len() < BUFFER_BYTES_MAX {
-            if ready!(self.stream.poll_read_ready(context)).is_err() {
+            if ready!(self.connection.stream().poll_read_ready(context)).is_err() {
                 return Poll::Ready(());
             }
             let room = READ_BYTES.min(BUFFER_BYTES_MAX - self.ahead.len());
-            match self.stream.try_read(&mut bytes[..room]) {
+            match self.connection.stream().try_read(&mut bytes[..room]) {
                 Ok(0) => return Poll::Ready(()),
                 Ok(read) => self.ahead.extend_from_slice(&bytes[..read]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -212,7 +213,7 @@ impl Holding<'_> {
                 if reached.as_mut().poll(context).is_ready() {
                     return Poll::Ready(Event::Stage);
                 }
-                if let Poll::Ready(come) = poll(&self.line.stream, context) {
+                if let Poll::Ready(come) = poll(self.line.connection.stream(), context) {
                     return Poll::Ready(Event::Come(come));
                 }
                 if self.line.poll_gone(context, when_full).is_ready() {
@@ -229,7 +230,7 @@ impl Holding<'_> {
         let mut sent = 0;
         let mut last = None;
         while sent < bytes.len() {
-            match self.line.stream.try_write(&bytes[sent..]) {
+            match self.line.connection.stream().try_write(&bytes[sent..]) {
                 Ok(written) => sent += written,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let (now, limits) = (Instant::now(), self.terms.limits);

@@ -3,6 +3,7 @@
 
 use super::head;
 use super::park::{Guest, Park, Persistence};
+use super::permits::Share;
 use super::pulse::Pulse;
 use super::reading::{Reading, ReadingLimits};
 use crate::metrics::ByStatus;
@@ -22,6 +23,8 @@ pub(super) struct Ticket {
     /// Where the answer is counted.
     pub(super) route: Option<Arc<ByStatus>>,
     pub(super) since: Instant,
+    /// What it counts as while it is held, if its client is behind a proxy.
+    pub(super) share: Option<Arc<Share>>,
 }
 
 impl Ticket {
@@ -29,7 +32,8 @@ impl Ticket {
     pub(super) fn of<B>(response: &mut Response<B>, persistence: Persistence) -> Option<Self> {
         let (guest, route) = response.extensions_mut().remove::<Park>()?.take()?;
         let (status, kept) = (response.status(), head::lines(response.headers()));
-        Some(Self { guest, persistence, status, kept, route, since: Instant::now() })
+        let share = response.extensions_mut().remove::<Arc<Share>>();
+        Some(Self { guest, persistence, status, kept, route, since: Instant::now(), share })
     }
 }
 

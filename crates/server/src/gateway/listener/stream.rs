@@ -1,9 +1,9 @@
 //! The parts of a connection that something must be known of: its bytes, and the body of its request.
 
+use super::connection::Connection;
 use super::held::Line;
 use super::place::Shared;
 use super::pulse::Sent;
-use super::seats::Seat;
 use super::unreadable;
 use crate::metrics::Metrics;
 use bytes::{Buf, Bytes};
@@ -14,14 +14,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A socket whose bytes are felt in the pulse.
 pub(super) struct Tracked {
-    stream: TcpStream,
+    connection: Arc<Connection>,
     shared: Arc<Shared>,
-    seat: Seat,
     /// What was read before, and is read again first.
     ahead: Bytes,
     /// What is left of a refusal that goes in place of the library's; empty when none does.
@@ -30,18 +28,18 @@ pub(super) struct Tracked {
 
 impl Tracked {
     pub(super) fn new(line: Line, shared: Arc<Shared>) -> Self {
-        Self { stream: line.stream, shared, seat: line.seat, ahead: line.ahead.into(), refusal: Bytes::new() }
+        Self { connection: line.connection, shared, ahead: line.ahead.into(), refusal: Bytes::new() }
     }
 
     /// The connection without anybody on it, who had read `read` of it and not used it.
     pub(super) fn into_line(self, read: &[u8]) -> Line {
-        Line { stream: self.stream, seat: self.seat, ahead: [read, &self.ahead].concat() }
+        Line { connection: self.connection, ahead: [read, &self.ahead].concat() }
     }
 
     /// Sends a refusal in place of `bytes`, and says that these went.
     fn poll_refuse(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         while !self.refusal.is_empty() {
-            match ready!(Pin::new(&mut self.stream).poll_write(context, &self.refusal))? {
+            match ready!(self.connection.poll_write(context, &self.refusal))? {
                 0 => return Poll::Ready(Ok(0)),
                 sent => self.refusal.advance(sent),
             }
@@ -76,12 +74,20 @@ impl AsyncRead for Tracked {
             buffer.put_slice(&self.ahead.split_to(fits));
             return Poll::Ready(Ok(()));
         }
-        let before = buffer.filled().len();
-        let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
-        if buffer.filled().len() > before {
-            self.shared.pulse.read();
+        loop {
+            ready!(self.connection.stream().poll_read_ready(context))?;
+            match self.connection.try_read(buffer) {
+                Ok(read) => {
+                    if read > 0 {
+                        self.shared.pulse.read();
+                        self.connection.heard();
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
         }
-        Poll::Ready(read)
     }
 }
 
@@ -96,21 +102,17 @@ impl AsyncWrite for Tracked {
         if !self.refusal.is_empty() {
             return self.poll_refuse(context, bytes);
         }
-        let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.felt(wrote)
+        self.felt(self.connection.poll_write(context, bytes))
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(context);
-        // Hyper asks for this only when its own buffer is empty.
-        if flushed.is_ready() {
-            self.shared.flushed();
-        }
-        flushed
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Nothing is kept here; hyper asks for this only when its own buffer is empty.
+        self.shared.flushed();
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(self.connection.shut_down_writing())
     }
 }
 

@@ -2,14 +2,19 @@
 //! come in time the clock is tokio's paused one, which a machine that stands still does not move.
 
 mod parked;
+mod room;
 
+use super::accept::{BackOff, Seldom};
 use super::*;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
+use rustix::io::Errno;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 /// So long that a test which waits for it has failed.
 const NEVER: Duration = Duration::from_secs(60);
@@ -64,7 +69,7 @@ impl Answer for Both {
     type Body = <Router as Answer>::Body;
     type Answering<B: RequestBody> = <Router as Answer>::Answering<B>;
 
-    fn answer<B: RequestBody>(&self, client: SocketAddr, request: Request<B>) -> Self::Answering<B> {
+    fn answer<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> Self::Answering<B> {
         self.0.answer(client, request)
     }
 
@@ -74,6 +79,10 @@ impl Answer for Both {
 
     fn takes_over(&self) -> bool {
         true
+    }
+
+    fn refusal_frame(&self, why: &ApiError) -> Vec<u8> {
+        format!("frame: {}", why.kind().1).into_bytes()
     }
 }
 
@@ -97,7 +106,7 @@ impl Open {
         limits: Limits,
         answers: impl FnOnce(Arc<Metrics>) -> A,
     ) -> Self {
-        Self::sharing(None, address, door, limits, answers)
+        Self::sharing(Arc::<Metrics>::default().into(), address, door, limits, answers)
     }
 
     /// One where something else than HTTP is spoken, too.
@@ -109,19 +118,19 @@ impl Open {
 
     /// One that is not alone in needing sockets.
     fn sharing<A: Answer>(
-        sockets: Option<Arc<Sockets>>,
+        shares: Shares,
         address: SocketAddr,
         door: impl Accept + Send + 'static,
         limits: Limits,
         answers: impl FnOnce(Arc<Metrics>) -> A,
     ) -> Self {
-        let metrics = Arc::<Metrics>::default();
+        let metrics = shares.metrics.clone();
         let answers = answers(metrics.clone());
         let (leave, left) = oneshot::channel::<()>();
         let shutdown = async {
             let _ = left.await;
         };
-        let served = tokio::spawn(serve_from(door, answers, limits, (metrics.clone(), sockets), shutdown));
+        let served = tokio::spawn(serve_from(door, answers, limits, shares, shutdown));
         let (wake, began) = Default::default();
         Self { address, metrics, wake, began, leave: Some(leave), served }
     }
@@ -319,27 +328,14 @@ async fn a_head_that_is_none_is_refused() {
     }
 }
 
-#[tokio::test]
-async fn a_client_beyond_the_cap_waits_for_a_seat() {
-    let house = Open::new(Limits { connections_max: 1, ..PATIENT }).await;
-    let mut first = house.send(FAST).await;
-    assert_eq!(answer(&mut first).await, ok("fast"));
-    let mut second = house.send(FAST).await;
-    first.write_all(FAST.as_bytes()).await.unwrap();
-    assert_eq!(answer(&mut first).await, ok("fast"));
-    assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "1");
-    drop(first);
-    assert_eq!(answer(&mut second).await, ok("fast"));
-    assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "2");
-}
-
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_client_for_whom_there_is_no_socket_waits_until_somebody_else_gives_one_back() {
     let sockets = Arc::new(Sockets::new(1, 1));
     let bot = sockets.bot().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, routes) = (listener.local_addr().unwrap(), |_| router(Arc::default(), Arc::default()));
-    let mut house = Open::sharing(Some(sockets.clone()), address, listener, PATIENT, routes);
+    let shares = Shares { sockets: Some(sockets.clone()), ..Shares::from(Arc::<Metrics>::default()) };
+    let mut house = Open::sharing(shares, address, listener, PATIENT, routes);
     let mut client = house.send(FAST).await;
     sockets.wanted().await;
     assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "0");

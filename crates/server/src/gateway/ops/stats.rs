@@ -5,7 +5,8 @@ use crate::metrics::{Own, Quantiles, Timing};
 use engine::rows::{Counts, Recent, RecentFailure, Stats};
 use std::time::Instant;
 use wire::api::{
-    AdminStats, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, RecentCounts, RecentError, TimingStats,
+    AdminStats, ConnectionStats, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, RecentCounts,
+    RecentError, TimingStats,
 };
 use wire::time::Timestamp;
 
@@ -27,6 +28,7 @@ pub(super) fn view(stats: &Stats, app: &App, own: Own, now: Instant) -> AdminSta
         late_moves: app.metrics.late_moves(),
         commands_waiting: app.store.commands_waiting() as u64,
         process: process(own, app.metrics.uptime(now).as_secs_f64()),
+        connections: connections(app),
         timing: timing(&app.metrics.timing()),
     }
 }
@@ -68,6 +70,12 @@ fn process(own: Own, uptime_s: f64) -> ProcessStats {
         open_files: own.open_files,
         uptime_s: rounded(uptime_s),
     }
+}
+
+fn connections(app: &App) -> ConnectionStats {
+    let [open, refused_full, refused_address, closed_for_room] = app.metrics.http_connections();
+    let max = app.config.client_sockets_max() as u64;
+    ConnectionStats { open, max, refused_full, refused_address, closed_for_room }
 }
 
 fn timing(timing: &Timing) -> TimingStats {

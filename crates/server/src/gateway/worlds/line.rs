@@ -5,14 +5,14 @@
 
 use super::ears::put_bye;
 use super::parting::{Farewell, Parting};
-use crate::gateway::listener::Seat;
+use crate::gateway::listener::Connection;
 use crate::metrics::{LineKind, Metrics};
 use engine::limits::{WORLD_KEEPALIVE_EVERY, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOX_BYTES_MAX};
 use futures_util::task::AtomicWaker;
 use rustix::net::sockopt;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -32,8 +32,7 @@ const WEBSOCKET: u8 = 16;
 
 /// One connection.
 pub(super) struct Line {
-    stream: TcpStream,
-    seat: Seat,
+    connection: Arc<Connection>,
     state: AtomicU8,
     outbox: Mutex<Outbox>,
     /// The one task of the connection.
@@ -61,35 +60,39 @@ pub(super) enum Stirring {
 
 impl Line {
     /// A connection that speaks protocol buffers until it says otherwise.
-    pub(super) fn new(stream: TcpStream, seat: Seat, framing: Framing) -> Self {
+    pub(super) fn new(connection: Arc<Connection>, framing: Framing) -> Self {
         let state = match framing {
             Framing::Delimited => 0,
             Framing::Binary => WEBSOCKET,
             Framing::Text => WEBSOCKET | JSON,
         };
-        let line =
-            Self { stream, seat, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
+        let line = Self { connection, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
         line.metrics().lines().opened(line.kind());
         line
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
-        &self.stream
+        self.connection.stream()
+    }
+
+    /// A mover is in a world here: the connection stays when room is made.
+    pub(super) fn keep(&self) {
+        self.connection.keep();
     }
 
     /// Lets the system find out whether the other side is still there, after this long without a word from it and while nothing
     /// is taken. A socket that cannot be set so is found dead later.
     pub(super) fn keep_alive(&self, silence: Duration) {
         let dead = silence + WORLD_KEEPALIVE_EVERY * WORLD_KEEPALIVE_PROBES;
-        let _ = sockopt::set_tcp_keepidle(&self.stream, silence)
-            .and_then(|()| sockopt::set_tcp_keepintvl(&self.stream, WORLD_KEEPALIVE_EVERY))
-            .and_then(|()| sockopt::set_tcp_keepcnt(&self.stream, WORLD_KEEPALIVE_PROBES))
-            .and_then(|()| sockopt::set_tcp_user_timeout(&self.stream, dead.as_millis() as u32))
-            .and_then(|()| sockopt::set_socket_keepalive(&self.stream, true));
+        let _ = sockopt::set_tcp_keepidle(self.stream(), silence)
+            .and_then(|()| sockopt::set_tcp_keepintvl(self.stream(), WORLD_KEEPALIVE_EVERY))
+            .and_then(|()| sockopt::set_tcp_keepcnt(self.stream(), WORLD_KEEPALIVE_PROBES))
+            .and_then(|()| sockopt::set_tcp_user_timeout(self.stream(), dead.as_millis() as u32))
+            .and_then(|()| sockopt::set_socket_keepalive(self.stream(), true));
     }
 
     pub(super) fn metrics(&self) -> &Metrics {
-        self.seat.metrics()
+        self.connection.metrics()
     }
 
     fn kind(&self) -> LineKind {
@@ -188,7 +191,7 @@ impl Line {
 
     /// Writes what the socket takes of this. What cannot be written to a broken connection need not be kept: its task sees the end.
     fn write(&self, bytes: &[u8]) -> usize {
-        match self.stream.try_write(bytes) {
+        match self.stream().try_write(bytes) {
             Ok(written) => written,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(_) => bytes.len(),
@@ -245,9 +248,9 @@ impl Line {
             return Poll::Ready(Stirring::Ended);
         }
         if self.is(BEHIND) && !self.outbox().is_held {
-            return self.stream.poll_write_ready(context).map(|_| Stirring::Takes);
+            return self.stream().poll_write_ready(context).map(|_| Stirring::Takes);
         }
-        self.stream.poll_read_ready(context).map(|_| Stirring::Said)
+        self.stream().poll_read_ready(context).map(|_| Stirring::Said)
     }
 
     /// Whole even if a holder of the lock panicked: bytes are appended in one step.

@@ -24,6 +24,7 @@ mod tests;
 
 use super::admission::admit_line;
 use super::listener;
+use super::problem::ApiError;
 use crate::app::App;
 use ears::Ears;
 use linger::linger;
@@ -32,7 +33,7 @@ use parting::Farewell;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::world::Framing;
+use wire::world::{Format, Framing, encode};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -42,10 +43,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .merge(make::routes())
 }
 
+/// What a connection that speaks frames is told when there is no room for it.
+pub(super) fn refusal_frame(why: &ApiError) -> Vec<u8> {
+    let mut frame = Vec::new();
+    let format = Format { framing: Framing::Delimited, reasons: true };
+    encode(&Farewell::turned_away(why).frame(), format, &mut frame);
+    frame
+}
+
 /// Speaks frames on a connection that does not speak HTTP.
 pub(super) fn meet(app: App, line: listener::Line) {
-    let (ears, address) = (Ears::new(&line.ahead), line.stream.peer_addr().ok().map(|peer| peer.ip()));
-    let line = Arc::new(line::Line::new(line.stream, line.seat, Framing::Delimited));
+    let (ears, address) = (Ears::new(&line.ahead), line.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
+    let line = Arc::new(line::Line::new(line.connection, Framing::Delimited));
     if let Err(refusal) = admit_line(&app, address) {
         line.part(&Farewell::turned_away(&refusal).into());
         tokio::spawn(linger(line));

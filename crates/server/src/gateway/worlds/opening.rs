@@ -19,7 +19,7 @@ use rules::world::INDICATORS;
 use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use wire::world::{Asked, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
 
 /// A connection on which nobody has registered yet.
@@ -69,7 +69,7 @@ pub(super) async fn open(opening: Opening) {
                 return;
             }
             Ok(Err(parting)) => parting,
-            Err(_) => Farewell::too_slow().into(),
+            Err(_) => Farewell::too_slow(WORLD_OPENING_MAX).into(),
         },
         () = app.drain.begun() => Farewell::from(Ending::Leaving).into(),
     };
@@ -79,18 +79,20 @@ pub(super) async fn open(opening: Opening) {
 
 impl Opening {
     async fn enter(mut self) -> Result<Live, Parting> {
-        match self.next().await? {
+        let due = Instant::now() + self.app.config.http_header_timeout;
+        match self.next(due).await? {
             Asked::Hello(hello) => self.welcome(&hello)?,
             _ => return Err(Farewell::out_of_turn("the first frame is a hello").into()),
         }
         loop {
-            let register = match self.next().await? {
+            let register = match self.next(due).await? {
                 Asked::Register(register) => register,
                 Asked::Leave(_) => return Err(Parting::Bye(None)),
                 _ => return Err(Farewell::out_of_turn("nobody is registered here yet: register").into()),
             };
             match self.register(&register).await? {
                 Ok((door, place)) => {
+                    self.line.keep();
                     let mut live = Live::new(self, door, place);
                     live.catch_up()?;
                     return Ok(live);
@@ -100,8 +102,8 @@ impl Opening {
         }
     }
 
-    /// The next frame.
-    async fn next(&mut self) -> Result<Asked, Parting> {
+    /// The next frame, if it comes in time.
+    async fn next(&mut self, due: Instant) -> Result<Asked, Parting> {
         let Self { line, ears, app, .. } = self;
         let mut next = None;
         let mut one = |asked| {
@@ -115,7 +117,8 @@ impl Opening {
             if let Some(asked) = next.take() {
                 return Ok(asked);
             }
-            match poll_fn(|context| line.poll(context)).await {
+            let stirring = timeout_at(due, poll_fn(|context| line.poll(context))).await;
+            match stirring.map_err(|_| Farewell::too_slow(app.config.http_header_timeout))? {
                 Stirring::Said => ears.hear_more(line, app.clock.steady_us(), &mut |asked| {
                     next = Some(asked);
                     Ok(Flow::Stop)

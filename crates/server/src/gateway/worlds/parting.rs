@@ -2,8 +2,9 @@
 
 use crate::gateway::problem::ApiError;
 use crate::worlds::{Ending, VisitError};
-use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX, WORLD_OPENING_MAX};
+use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX};
 use std::borrow::Cow;
+use std::time::Duration;
 use wire::delimited::Broken;
 use wire::websocket::Violation;
 use wire::world::{Error, Malformed, VERSION};
@@ -76,8 +77,8 @@ impl Farewell {
     }
 
     /// A connection that nobody has registered on in time.
-    pub(super) fn too_slow() -> Self {
-        let why = format!("nobody registered within {} s: connect when somebody moves", WORLD_OPENING_MAX.as_secs());
+    pub(super) fn too_slow(time: Duration) -> Self {
+        let why = format!("nobody registered within {} ms: connect when somebody moves", time.as_millis());
         Self::new("too_slow", POLICY, why)
     }
 
@@ -107,6 +108,9 @@ impl Farewell {
         let why = match error {
             // In HTTP the words point to headers, and a frame has none.
             ApiError::RateLimited(_) => "too many connections came from this address: connect again later".to_owned(),
+            ApiError::ConnectionsFull => {
+                "as many connections are open as this server can hold: connect again later".to_owned()
+            }
             error => error.to_string(),
         };
         Self::new(code, LATER, why)

@@ -54,7 +54,7 @@ pub(super) async fn open_socket(
         // A client that went before it was answered is nobody's business.
         let Some(line) = upgrade.await.ok().and_then(reclaim) else { return };
         let ears = Ears::new(&line.ahead);
-        let line = Arc::new(Line::new(line.stream, line.seat, Framing::Binary));
+        let line = Arc::new(Line::new(line.connection, Framing::Binary));
         let grants = Grants::connected(&app, &line, connected.as_ref());
         open(Opening { app, line, ears, connected, address, world: Some(world), grants }).await;
     });

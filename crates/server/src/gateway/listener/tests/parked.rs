@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A guest's other end: sending wakes it, and it closes when the guest is dropped.
-type Wakes = UnboundedSender<Bytes>;
+pub(super) type Wakes = UnboundedSender<Bytes>;
 
 struct Guest(UnboundedReceiver<Bytes>);
 
@@ -83,13 +83,13 @@ fn waiting(metrics: Arc<Metrics>, arrivals: UnboundedSender<Wakes>) -> Router {
         .layer(from_fn_with_state(metrics, measure))
 }
 
-struct Held {
-    house: Open,
+pub(super) struct Held {
+    pub(super) house: Open,
     arrivals: UnboundedReceiver<Wakes>,
 }
 
 impl Held {
-    async fn new(limits: Limits) -> Self {
+    pub(super) async fn new(limits: Limits) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (arrived, arrivals) = unbounded_channel();
@@ -98,7 +98,7 @@ impl Held {
     }
 
     /// The other end of the next guest, once so many connections are parked.
-    async fn parked(&mut self, parked: usize) -> Wakes {
+    pub(super) async fn parked(&mut self, parked: usize) -> Wakes {
         let wakes = timeout(NEVER, self.arrivals.recv()).await.expect("a guest comes").unwrap();
         self.is("gauntlet_http_parked ", &parked.to_string()).await;
         wakes
@@ -115,7 +115,7 @@ impl Held {
     }
 }
 
-const POLL: &str = "GET /poll HTTP/1.1\r\nHost: x\r\n\r\n";
+pub(super) const POLL: &str = "GET /poll HTTP/1.1\r\nHost: x\r\n\r\n";
 
 fn wake(wakes: &Wakes, text: &'static str) {
     wakes.send(Bytes::from_static(text.as_bytes())).unwrap();
@@ -455,7 +455,7 @@ async fn a_drain_ends_although_an_answer_is_not_taken() {
     assert!(rest(client).await.len() < BIG_BYTES);
 }
 
-const STREAM: &str = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
+pub(super) const STREAM: &str = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// Reads until this has come, and nothing behind it.
 async fn hears(client: &mut TcpStream, want: &str) {
@@ -544,10 +544,11 @@ async fn the_task_of_a_held_connection_is_small() {
     let address = listener.local_addr().unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
     let (stream, _) = accepted.unwrap();
-    let place = Seats::new(1, None, metrics.clone()).place().await;
+    let permits = Permits::new(1, None, None, metrics.clone());
+    let permit = permits.admit([127, 0, 0, 1].into(), &mut None).await.unwrap();
     let (_keep, stage) = channel::channel(Stage::Open);
     let house = Arc::new(House { answers: Router::new(), limits: PATIENT, metrics, stage });
-    let task = house.receive(stream, client.unwrap().local_addr().unwrap(), Seat::new(place));
+    let task = house.receive(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
     let (task, ticket) = (size_of_val(&task), size_of::<Ticket>());
     assert!(task <= 1_088 && ticket <= 96, "task {task}, ticket {ticket}");
 }

@@ -5,7 +5,7 @@ use super::line::{Line, Stirring};
 use super::linger::linger;
 use super::live::Live;
 use super::parting::{Farewell, Parting};
-use crate::gateway::listener::{Seat, Seats};
+use crate::gateway::listener::{Connection, Permits};
 use crate::metrics::Metrics;
 use crate::worlds::{Ending, Outlet, Tiding};
 use engine::limits::{
@@ -32,8 +32,9 @@ use wire::world::{Asked, ClientFrame, Framing, Hello, Leave, Move, Register, Reg
 async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-    let seat = Seat::new(Seats::new(1, None, Arc::new(Metrics::default())).place().await);
-    (client.unwrap(), Arc::new(Line::new(accepted.unwrap().0, seat, framing)))
+    let permit =
+        Permits::new(1, None, None, Arc::new(Metrics::default())).admit([127, 0, 0, 1].into(), &mut None).await;
+    (client.unwrap(), Arc::new(Line::new(Connection::new(accepted.unwrap().0, permit.unwrap()), framing)))
 }
 
 /// Hears everything until the connection ends, then takes it down as ours do.

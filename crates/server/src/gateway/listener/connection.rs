@@ -1,0 +1,136 @@
+//! One connection of a client: its socket, its permit, and what decides whether it may be closed to make room. Behind one
+//! pointer, so that it can be ended from outside, whoever reads from it at the moment.
+//!
+//! Knows nothing of what is said.
+
+use super::idle::Idle;
+use super::permits::{Permit, Refused, Share};
+use crate::metrics::Metrics;
+use rustix::net::{Shutdown, shutdown};
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, ready};
+use tokio::io::{Interest, ReadBuf};
+use tokio::net::TcpStream;
+
+/// An open connection.
+pub struct Connection {
+    stream: TcpStream,
+    /// Behind the socket: it is given back once that is closed.
+    permit: Permit,
+    /// When the client was last heard of.
+    heard_s: AtomicU32,
+    /// Whether somebody registered or was known on it: it is not closed to make room.
+    is_kept: AtomicBool,
+}
+
+/// A request's way to the connection that it came on, which may be gone.
+#[derive(Clone)]
+pub(in crate::gateway) struct ConnectionHandle(Weak<Connection>);
+
+impl Connection {
+    pub(in crate::gateway) fn new(stream: TcpStream, permit: Permit) -> Arc<Self> {
+        let heard_s = AtomicU32::new(permit.permits().now_s());
+        let connection = Arc::new(Self { stream, permit, heard_s, is_kept: AtomicBool::new(false) });
+        connection.permit.permits().watch(&connection);
+        connection
+    }
+
+    pub(in crate::gateway) fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// The figures of the process.
+    pub(in crate::gateway) fn metrics(&self) -> &Metrics {
+        self.permit.permits().metrics()
+    }
+
+    /// Somebody registered here, or is known: the connection stays when room is made.
+    pub(in crate::gateway) fn keep(&self) {
+        self.is_kept.store(true, Relaxed);
+    }
+
+    /// Something came from the client.
+    pub(super) fn heard(&self) {
+        self.heard_s.store(self.permit.permits().now_s(), Relaxed);
+    }
+
+    /// Ends the connection: whoever reads from it sees its end.
+    pub(super) fn end(&self) {
+        // It can only fail where the connection has ended already.
+        let _ = shutdown(&self.stream, Shutdown::Both);
+    }
+
+    /// The request that this share was for became what the connection is for.
+    pub(super) fn adopt(&self, share: &Share) {
+        self.permit.adopt(share);
+    }
+
+    pub(in crate::gateway) fn handle(self: &Arc<Self>) -> ConnectionHandle {
+        ConnectionHandle(Arc::downgrade(self))
+    }
+
+    /// Reads once. A socket that gave less than there was room for is empty: asking it again would cost a call for every
+    /// request. Edge-triggered polling allows that (epoll(7)); whatever comes later is a new edge.
+    pub(super) fn try_read(&self, buffer: &mut ReadBuf<'_>) -> io::Result<usize> {
+        let (room, mut read) = (buffer.remaining(), None);
+        let tried = self.stream.try_io(Interest::READABLE, || {
+            let bytes = self.stream.try_read_buf(buffer)?;
+            read = Some(bytes);
+            if bytes > 0 && bytes < room { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
+        });
+        match read {
+            Some(bytes) => Ok(bytes),
+            None => tried.map(|()| 0),
+        }
+    }
+}
+
+impl Connection {
+    /// Writes what the socket takes of this.
+    pub(super) fn poll_write(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.stream.poll_write_ready(context))?;
+            match self.stream.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                wrote => return Poll::Ready(wrote),
+            }
+        }
+    }
+
+    /// Nothing more is written.
+    pub(super) fn shut_down_writing(&self) -> io::Result<()> {
+        Ok(shutdown(&self.stream, Shutdown::Write)?)
+    }
+}
+
+impl Idle for Connection {
+    fn silent_since_s(&self) -> Option<u32> {
+        (!self.is_kept.load(Relaxed)).then(|| self.heard_s.load(Relaxed))
+    }
+}
+
+impl ConnectionHandle {
+    /// See [`Connection::keep`].
+    pub(in crate::gateway) fn keep(&self) {
+        if let Some(connection) = self.0.upgrade() {
+            connection.keep();
+        }
+    }
+
+    /// The request comes from a node of ours: connections of nodes are not counted by address, and stay.
+    pub(in crate::gateway) fn is_of_a_node(&self) {
+        if let Some(connection) = self.0.upgrade() {
+            connection.keep();
+            connection.permit.is_of_a_node();
+        }
+    }
+
+    /// Counts the request for the client for whom a proxy asks, as long as the share is there.
+    pub(in crate::gateway) fn share(&self, client: IpAddr) -> Result<Option<Arc<Share>>, Refused> {
+        let Some(connection) = self.0.upgrade() else { return Ok(None) };
+        Ok(connection.permit.permits().share(client)?.map(Arc::new))
+    }
+}

@@ -1,0 +1,281 @@
+//! Connection permits: how many connections there may be in all, how many of one client address, and what happens when there is
+//! no room.
+//!
+//! Knows nothing of what is said over a connection.
+
+use super::connection::Connection;
+use super::idle::IdleOrder;
+use crate::address_key::AddressKey;
+use crate::config::{Config, Networks};
+use crate::metrics::Metrics;
+use crate::shares::Shares;
+use crate::sockets::Sockets;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
+
+/// Connections whose client said something this many seconds ago, or less, are not closed to make room: a client has that time
+/// to begin.
+const SILENT_MIN_S: u32 = 2;
+/// Longest time that a new connection waits for another to end once it was told to, or for a bot to give its socket back.
+const ROOM_WAIT: Duration = Duration::from_millis(250);
+const TICK: Duration = Duration::from_secs(1);
+
+/// How many connections one client address may have, and which addresses that is not for.
+#[derive(Clone, Debug)]
+pub struct AddressLimit {
+    /// Connections of one address.
+    pub max: usize,
+    /// Whether loopback addresses are limited, too.
+    pub includes_loopback: bool,
+    /// Peers that speak for others.
+    pub trusted_proxies: Networks,
+}
+
+impl AddressLimit {
+    /// The limit in force.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        Self {
+            max: config.http_connections_per_address_max,
+            includes_loopback: config.http_limit_loopback,
+            trusted_proxies: config.http_trusted_proxies.clone(),
+        }
+    }
+
+    /// As what connections of this peer are counted; `None` if they are not.
+    pub(crate) fn key(&self, peer: IpAddr) -> Option<AddressKey> {
+        let is_limited = self.includes_loopback || !peer.to_canonical().is_loopback();
+        (is_limited && !self.trusted_proxies.contains(peer)).then(|| AddressKey::of(peer))
+    }
+}
+
+/// Why a connection is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gateway) enum Refused {
+    /// Its address has as many as one may have.
+    Address { max: usize },
+    /// There is no room for anybody.
+    Full,
+}
+
+/// All permits of one listener.
+pub(in crate::gateway) struct Permits {
+    free: Semaphore,
+    all: u32,
+    /// Where each takes its socket from, if others do so, too.
+    sockets: Option<Arc<Sockets>>,
+    limit: Option<AddressLimit>,
+    addresses: Shares<AddressKey>,
+    order: Mutex<IdleOrder<Connection>>,
+    begun: Instant,
+    /// Seconds since then, as [`Permits::keep_time`] counts them.
+    now_s: AtomicU32,
+    metrics: Arc<Metrics>,
+}
+
+/// The right to one connection, as long as its socket is open.
+pub(in crate::gateway) struct Permit {
+    permits: Arc<Permits>,
+    /// Whose share of an address it takes.
+    counted: Mutex<Option<AddressKey>>,
+}
+
+/// A request that counts as a connection of the client behind a proxy.
+pub(in crate::gateway) struct Share {
+    permits: Arc<Permits>,
+    key: AddressKey,
+}
+
+impl Permits {
+    pub(in crate::gateway) fn new(
+        max: usize,
+        sockets: Option<Arc<Sockets>>,
+        limit: Option<AddressLimit>,
+        metrics: Arc<Metrics>,
+    ) -> Arc<Self> {
+        let all = u32::try_from(max.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        Arc::new(Self {
+            free: Semaphore::new(all as usize),
+            all,
+            sockets,
+            limit,
+            addresses: Shares::default(),
+            order: Mutex::default(),
+            begun: Instant::now(),
+            now_s: AtomicU32::new(0),
+            metrics,
+        })
+    }
+
+    /// Counts the seconds, without an end.
+    pub(super) async fn keep_time(&self) {
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        loop {
+            ticks.tick().await;
+            self.now_s.store(u32::try_from(self.begun.elapsed().as_secs()).unwrap_or(u32::MAX), Relaxed);
+        }
+    }
+
+    /// The second it is.
+    pub(super) fn now_s(&self) -> u32 {
+        self.now_s.load(Relaxed)
+    }
+
+    /// A permit for a connection of this peer. Where there is no room it is made, by closing the idlest connection that may be
+    /// closed; `patience` is until when to wait where none may.
+    pub(in crate::gateway) async fn admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        patience: &mut Option<Instant>,
+    ) -> Result<Permit, Refused> {
+        let key = self.limit.as_ref().and_then(|limit| limit.key(peer).map(|key| (key, limit.max)));
+        if let Some((key, max)) = key
+            && !self.addresses.take(key, max)
+        {
+            return Err(Refused::Address { max });
+        }
+        if self.try_take() {
+            *patience = None;
+        } else if !self.take_after_making_room(patience).await {
+            if let Some((key, _)) = key {
+                self.addresses.give_back(key);
+            }
+            return Err(Refused::Full);
+        }
+        self.metrics.http_connection_opened();
+        Ok(Permit { permits: self.clone(), counted: Mutex::new(key.map(|(key, _)| key)) })
+    }
+
+    fn try_take(&self) -> bool {
+        let Ok(permit) = self.free.try_acquire() else { return false };
+        let has_socket = self.sockets.as_ref().is_none_or(|sockets| sockets.client_may_come());
+        if has_socket {
+            permit.forget();
+        }
+        has_socket
+    }
+
+    async fn take_after_making_room(&self, patience: &mut Option<Instant>) -> bool {
+        // Bots have the sockets, and were asked for those that they do not use: once for a crowd, not for each of it.
+        let bots_have_them = self.free.available_permits() > 0;
+        if bots_have_them
+            && timeout_at(*patience.get_or_insert_with(|| Instant::now() + ROOM_WAIT), self.take()).await.is_ok()
+        {
+            return true;
+        }
+        self.close_idlest() && timeout(ROOM_WAIT, self.take()).await.is_ok()
+    }
+
+    async fn take(&self) {
+        let permit = self.free.acquire().await;
+        if let Some(sockets) = &self.sockets {
+            sockets.client_comes().await;
+        }
+        // Nobody ever closes the semaphore.
+        if let Ok(permit) = permit {
+            permit.forget();
+        }
+    }
+
+    /// Ends the connection whose client has been silent for longest, among those on which nobody registered or was known. Its
+    /// permit comes back as soon as its task has seen the end.
+    fn close_idlest(&self) -> bool {
+        let Some(until_s) = self.now_s().checked_sub(SILENT_MIN_S) else { return false };
+        let idlest = self.order().idlest(until_s);
+        if let Some(connection) = &idlest {
+            connection.end();
+            self.metrics.http_connection_closed_for_room();
+        }
+        idlest.is_some()
+    }
+
+    /// From now on this connection may be closed to make room.
+    pub(super) fn watch(&self, connection: &Arc<Connection>) {
+        self.order().put(connection, self.taken());
+    }
+
+    /// Whole even if a holder of the lock panicked: entries go in and out in one step.
+    fn order(&self) -> MutexGuard<'_, IdleOrder<Connection>> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a request for the client behind a proxy: it holds a connection, and that is not the proxy's.
+    pub(in crate::gateway) fn share(self: &Arc<Self>, client: IpAddr) -> Result<Option<Share>, Refused> {
+        let Some(limit) = &self.limit else { return Ok(None) };
+        let Some(key) = limit.key(client) else { return Ok(None) };
+        if !self.addresses.take(key, limit.max) {
+            let refused = Refused::Address { max: limit.max };
+            self.metrics.http_connection_refused(refused.is_full());
+            return Err(refused);
+        }
+        Ok(Some(Share { permits: self.clone(), key }))
+    }
+
+    /// Waits until there is no connection.
+    pub(super) async fn empty(&self) {
+        let _ = self.free.acquire_many(self.all).await;
+    }
+
+    /// How many connections there are.
+    pub(super) fn taken(&self) -> usize {
+        self.all as usize - self.free.available_permits()
+    }
+
+    pub(super) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}
+
+impl Refused {
+    /// Whether it is refused whoever comes.
+    pub(super) fn is_full(self) -> bool {
+        self == Self::Full
+    }
+}
+
+impl Permit {
+    pub(super) fn permits(&self) -> &Arc<Permits> {
+        &self.permits
+    }
+
+    /// Takes over what a request counts as: the connection does from now on.
+    pub(super) fn adopt(&self, share: &Share) {
+        self.permits.addresses.count(share.key);
+        self.count(Some(share.key));
+    }
+
+    /// The peer is a node of ours, and speaks for others.
+    pub(super) fn is_of_a_node(&self) {
+        self.count(None);
+    }
+
+    /// What is counted as of now instead of what was before.
+    fn count(&self, key: Option<AddressKey>) {
+        let before = std::mem::replace(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner), key);
+        if let Some(before) = before {
+            self.permits.addresses.give_back(before);
+        }
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.count(None);
+        self.permits.metrics.http_connection_closed();
+        if let Some(sockets) = &self.permits.sockets {
+            sockets.client_left();
+        }
+        self.permits.free.add_permits(1);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.permits.addresses.give_back(self.key);
+    }
+}
