@@ -1,13 +1,19 @@
-//! The door for gRPC connections: no more than there are seats, and none whose peer has fallen silent.
+//! The door for gRPC connections: no more than there are permits, of one address no more than its share, and none whose peer has
+//! fallen silent.
 //!
 //! HTTP/2 lives behind it: a peer that speaks is asked for a sign of life by PING. Whoever does not answer those, or
 //! never begins to speak, is put out here. Knows nothing of methods and messages.
 
+use crate::address_key::AddressKey;
+use crate::gateway::listener::AddressLimit;
 use crate::metrics::Metrics;
+use crate::shares::Shares;
 use futures_util::Stream;
 use futures_util::stream::unfold;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use std::convert::Infallible;
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -21,54 +27,113 @@ use tonic::transport::server::Connected;
 /// Pause after a connection could not be accepted for want of files or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Connections as they come, at most `seats` at once, each for as long as its peer is heard of every `silence_max`.
-pub(super) fn connections(
+/// What a connection is told for which there is no room: empty SETTINGS, and GOAWAY with ENHANCE_YOUR_CALM (RFC 9113, sections 6.5,
+/// 6.8 and 7).
+const GO_AWAY: [u8; 26] = [
+    0, 0, 0, 4, 0, 0, 0, 0, 0, // SETTINGS
+    0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 11, // GOAWAY of 8 bytes, last stream 0, code 11
+];
+/// What a client says before anything else fits.
+const PREFACE_BYTES: usize = 1_024;
+
+/// Who may connect.
+pub(super) struct Door {
     listener: TcpListener,
-    seats: usize,
+    permits: Arc<Semaphore>,
+    limit: AddressLimit,
+    addresses: Arc<Shares<AddressKey>>,
     silence_max: Duration,
     metrics: Arc<Metrics>,
-) -> impl Stream<Item = Result<Connection, Infallible>> {
-    let door = (listener, Arc::new(Semaphore::new(seats)));
-    unfold(door, move |(listener, seats)| {
-        let metrics = metrics.clone();
-        async move {
-            // The seat first: a connection that cannot be served waits in the kernel.
-            let seat = seats.clone().acquire_owned().await.ok()?;
-            let stream = accepted(&listener, &metrics).await;
-            Some((Ok(Connection::new(stream, seat, silence_max)), (listener, seats)))
-        }
-    })
 }
 
-async fn accepted(listener: &TcpListener, metrics: &Metrics) -> TcpStream {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                // Answers are small and whole. Failing costs nothing but a delay.
-                let _ = stream.set_nodelay(true);
-                return stream;
+/// The right to one connection.
+struct Permit {
+    _of_all: OwnedSemaphorePermit,
+    of_address: Option<(Arc<Shares<AddressKey>>, AddressKey)>,
+}
+
+impl Door {
+    pub(super) fn new(
+        listener: TcpListener,
+        (connections_max, limit): (usize, AddressLimit),
+        silence_max: Duration,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        let permits = Arc::new(Semaphore::new(connections_max));
+        Self { listener, permits, limit, addresses: Arc::default(), silence_max, metrics }
+    }
+
+    /// Connections as they come, each for as long as its peer is heard of now and then. Those for which there is no room are told
+    /// so, and closed.
+    pub(super) fn connections(self) -> impl Stream<Item = Result<Connection, Infallible>> {
+        unfold(self, |door| async move {
+            loop {
+                let (stream, peer) = door.accept().await;
+                match door.admit(peer.ip()) {
+                    Ok(permit) => {
+                        // Answers are small and whole. Failing costs nothing but a delay.
+                        let _ = stream.set_nodelay(true);
+                        return Some((Ok(Connection::new(stream, permit, door.silence_max)), door));
+                    }
+                    Err(is_full) => {
+                        door.metrics.http_connection_refused(is_full);
+                        send_away(&stream);
+                    }
+                }
             }
-            Err(error) => {
-                metrics.accept_failed();
-                tracing::warn!(%error, "a gRPC connection was not accepted; trying again");
-                sleep(ACCEPT_PAUSE).await;
+        })
+    }
+
+    async fn accept(&self) -> (TcpStream, SocketAddr) {
+        loop {
+            match self.listener.accept().await {
+                Ok(accepted) => return accepted,
+                Err(error) => {
+                    self.metrics.accept_failed();
+                    tracing::warn!(%error, "a gRPC connection was not accepted; trying again");
+                    sleep(ACCEPT_PAUSE).await;
+                }
             }
         }
     }
+
+    /// A permit, or whether it is for want of any that there is none.
+    fn admit(&self, peer: IpAddr) -> Result<Permit, bool> {
+        let of_all = self.permits.clone().try_acquire_owned().map_err(|_| true)?;
+        let key = self.limit.key(peer);
+        if key.is_some_and(|key| !self.addresses.take(key, self.limit.max)) {
+            return Err(false);
+        }
+        Ok(Permit { _of_all: of_all, of_address: key.map(|key| (self.addresses.clone(), key)) })
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if let Some((addresses, key)) = &self.of_address {
+            addresses.give_back(*key);
+        }
+    }
+}
+
+/// Waits for nothing. What has come is read first: a reset would overtake what is said.
+fn send_away(stream: &TcpStream) {
+    let _ = recv(stream, &mut [0; PREFACE_BYTES][..], RecvFlags::DONTWAIT);
+    let _ = send(stream, &GO_AWAY, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
 /// A connection that ends when nothing has come for too long.
 pub(super) struct Connection {
     stream: TcpStream,
-    _seat: OwnedSemaphorePermit,
+    _permit: Permit,
     silence_max: Duration,
     heard: Instant,
     alarm: Pin<Box<Sleep>>,
 }
 
 impl Connection {
-    fn new(stream: TcpStream, seat: OwnedSemaphorePermit, silence_max: Duration) -> Self {
-        Self { stream, _seat: seat, silence_max, heard: Instant::now(), alarm: Box::pin(sleep(silence_max)) }
+    fn new(stream: TcpStream, permit: Permit, silence_max: Duration) -> Self {
+        Self { stream, _permit: permit, silence_max, heard: Instant::now(), alarm: Box::pin(sleep(silence_max)) }
     }
 
     /// Ready when the peer has been silent for too long.

@@ -11,8 +11,10 @@ mod service;
 mod tell;
 
 use crate::config::Config;
+use crate::gateway::listener::AddressLimit;
 use crate::limits::{Limits, ServiceToken};
 use crate::metrics::Metrics;
+use door::Door;
 use engine::limits::RLS_CONNECTIONS_MAX;
 use health::Health;
 use service::{Rls, Services};
@@ -31,7 +33,7 @@ const HEADERS_BYTES_MAX: u32 = 16 * 1024;
 const PINGS: u32 = 3;
 
 /// What clients may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Terms {
     /// Time from the head of a request to its answer.
     pub request_timeout: Duration,
@@ -39,6 +41,8 @@ pub struct Terms {
     pub silence_max: Duration,
     /// Connections at the same time.
     pub connections_max: usize,
+    /// How many of them one address may have.
+    pub address_limit: AddressLimit,
     /// Time that requests under way get once the signal to leave has come.
     pub drain_max: Duration,
     /// What requests must bring, but for health checks.
@@ -53,6 +57,7 @@ impl Terms {
             request_timeout: config.http_body_timeout,
             silence_max: config.http_idle_timeout,
             connections_max: config.http_connections_max.min(RLS_CONNECTIONS_MAX),
+            address_limit: AddressLimit::of(config),
             drain_max,
             token: config.limiter_grpc_token.as_ref().map(ServiceToken::new),
         }
@@ -70,7 +75,8 @@ pub async fn serve(
     let (leaving, left) = oneshot::channel();
     let (unwell, is_leaving) = watch::channel(false);
     let services = Services { rls: Rls(limits), health: Health::new(is_leaving), token: terms.token };
-    let connections = door::connections(listener, terms.connections_max, terms.silence_max, metrics);
+    let bounds = (terms.connections_max, terms.address_limit.clone());
+    let connections = Door::new(listener, bounds, terms.silence_max, metrics).connections();
     let served = Server::builder()
         .timeout(terms.request_timeout)
         .max_concurrent_streams(STREAMS_MAX)

@@ -1,6 +1,7 @@
 //! The service as a proxy sees it: over TCP, by the client that is generated from the public protocol.
 
 use super::*;
+use crate::config::Networks;
 use crate::limits::LimitClock;
 use crate::limits::rules::{Book, Stored, read};
 use envoy_types::pb::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
@@ -19,13 +20,16 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 
-const TERMS: Terms = Terms {
-    request_timeout: Duration::from_secs(30),
-    silence_max: Duration::from_secs(30),
-    connections_max: 10,
-    drain_max: Duration::from_secs(30),
-    token: None,
-};
+fn terms() -> Terms {
+    Terms {
+        request_timeout: Duration::from_secs(30),
+        silence_max: Duration::from_secs(30),
+        connections_max: 10,
+        address_limit: AddressLimit { max: 2, includes_loopback: false, trusted_proxies: Networks::default() },
+        drain_max: Duration::from_secs(30),
+        token: None,
+    }
+}
 
 /// A running service with the policies of a file, on a clock that stands still.
 struct House {
@@ -104,7 +108,7 @@ fn status_text(status: &DescriptorStatus) -> String {
 #[track_caller]
 fn check(file: &str, exchanges: &[(RateLimitRequest, &str)]) {
     let told = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-        let house = House::open(file, TERMS, |_| {}).await;
+        let house = House::open(file, terms(), |_| {}).await;
         let (mut client, mut told) = (house.client().await, Vec::new());
         for (request, _) in exchanges {
             told.push(client.should_rate_limit(request.clone()).await.unwrap().into_inner());
@@ -244,7 +248,7 @@ fn a_policy_in_shadow_says_nothing() {
 
 #[tokio::test]
 async fn a_limiter_in_shadow_denies_nobody() {
-    let house = House::open(BURST, TERMS, |config| config.limiter_shadow = true).await;
+    let house = House::open(BURST, terms(), |config| config.limiter_shadow = true).await;
     let too_much = but(&["user=1"], |request| request.hits_addend = 4);
     let response = house.client().await.should_rate_limit(too_much).await.unwrap().into_inner();
     assert_eq!(text(&response), "OK: OK");
@@ -252,7 +256,7 @@ async fn a_limiter_in_shadow_denies_nobody() {
 
 #[tokio::test]
 async fn headers_are_for_the_answer_to_the_limited() {
-    let house = House::open(BURST, TERMS, |_| {}).await;
+    let house = House::open(BURST, terms(), |_| {}).await;
     let mut client = house.client().await;
     let mut headers = async |hits| {
         let request = but(&["user=1"], |request| request.hits_addend = hits);
@@ -271,7 +275,7 @@ async fn headers_are_for_the_answer_to_the_limited() {
 
 #[tokio::test]
 async fn requests_that_make_no_sense_are_refused() {
-    let house = House::open(BURST, TERMS, |_| {}).await;
+    let house = House::open(BURST, terms(), |_| {}).await;
     let mut client = house.client().await;
     let mut check = async |request: RateLimitRequest, code: Code, words: &str| {
         let status = client.should_rate_limit(request).await.unwrap_err();
@@ -312,7 +316,7 @@ async fn requests_that_make_no_sense_are_refused() {
 
 #[tokio::test]
 async fn the_longest_request_that_makes_sense_fits() {
-    let house = House::open("", TERMS, |_| {}).await;
+    let house = House::open("", terms(), |_| {}).await;
     let longest = format!("user={}", "x".repeat(1_019));
     let response = house.client().await.should_rate_limit(asks(&[longest.as_str(); 64])).await.unwrap().into_inner();
     assert_eq!((response.statuses.len(), response.overall_code), (64, 1));
@@ -320,7 +324,7 @@ async fn the_longest_request_that_makes_sense_fits() {
 
 #[tokio::test]
 async fn other_methods_are_not_served() {
-    let house = House::open(BURST, TERMS, |_| {}).await;
+    let house = House::open(BURST, terms(), |_| {}).await;
     let channel = Channel::from_shared(format!("http://{}", house.address)).unwrap().connect().await.unwrap();
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.unwrap();
@@ -332,7 +336,7 @@ async fn other_methods_are_not_served() {
 
 #[tokio::test]
 async fn whoever_asks_is_told_whether_it_serves() {
-    let house = House::open(BURST, TERMS, |_| {}).await;
+    let house = House::open(BURST, terms(), |_| {}).await;
     let mut client = house.health().await;
     let of = |service: &str| HealthCheckRequest { service: service.to_owned() };
     let known = "envoy.service.ratelimit.v3.RateLimitService";
@@ -359,7 +363,7 @@ async fn whoever_asks_is_told_whether_it_serves() {
 #[tokio::test]
 async fn without_the_token_nothing_is_judged() {
     let token = ServiceToken::new(&crate::config::Secret::new("0123456789abcdef"));
-    let house = House::open(BURST, Terms { token: Some(token), ..TERMS }, |_| {}).await;
+    let house = House::open(BURST, Terms { token: Some(token), ..terms() }, |_| {}).await;
     let mut client = house.client().await;
     let mut ask = async |authorization: Option<&'static str>| {
         let mut request = tonic::Request::new(asks(&["user=1"]));
@@ -377,24 +381,44 @@ async fn without_the_token_nothing_is_judged() {
     assert_eq!(answer.get_ref().status(), ServingStatus::Serving, "health is everybody's to know");
 }
 
+/// What a connection is told for which there is no room.
+async fn check_sent_away(house: &House) {
+    let mut heard = Vec::new();
+    let mut stream = TcpStream::connect(house.address).await.unwrap();
+    stream.read_to_end(&mut heard).await.unwrap();
+    let (settings, go_away) = heard.split_at(9);
+    assert_eq!((settings[3], go_away[3], go_away[16]), (4, 7, 11), "SETTINGS, then GOAWAY with ENHANCE_YOUR_CALM");
+}
+
 #[tokio::test]
-async fn further_connections_wait_for_a_seat() {
-    let house = House::open(BURST, Terms { connections_max: 1, ..TERMS }, |_| {}).await;
+async fn further_connections_are_sent_away_until_one_leaves() {
+    let house = House::open(BURST, Terms { connections_max: 1, ..terms() }, |_| {}).await;
     let mut first = house.client().await;
     first.should_rate_limit(asks(&["user=1"])).await.unwrap();
-    // The kernel takes the connection; nobody reads from it.
-    let mut second = house.client().await;
-    let waiting = tokio::spawn(async move { second.should_rate_limit(asks(&["user=2"])).await });
+    check_sent_away(&house).await;
     first.should_rate_limit(asks(&["user=1"])).await.unwrap();
-    assert!(!waiting.is_finished());
     drop(first);
-    assert!(waiting.await.unwrap().is_ok());
+    // The end of the first is seen sooner or later.
+    while house.client().await.should_rate_limit(asks(&["user=2"])).await.is_err() {}
+}
+
+#[tokio::test]
+async fn an_address_has_its_share_of_connections() {
+    let address_limit = AddressLimit { includes_loopback: true, ..terms().address_limit };
+    let house = House::open(BURST, Terms { address_limit, ..terms() }, |_| {}).await;
+    let mut clients = [house.client().await, house.client().await];
+    for client in &mut clients {
+        client.should_rate_limit(asks(&["user=1"])).await.unwrap();
+    }
+    check_sent_away(&house).await;
+    drop(clients);
+    while house.client().await.should_rate_limit(asks(&["user=2"])).await.is_err() {}
 }
 
 #[tokio::test]
 async fn who_says_nothing_is_put_out() {
     let silence_max = Duration::from_millis(1_500);
-    let house = House::open(BURST, Terms { silence_max, ..TERMS }, |_| {}).await;
+    let house = House::open(BURST, Terms { silence_max, ..terms() }, |_| {}).await;
     let ends = |greeting| ended(house.address, greeting);
     // Nothing at all; half of the greeting; something that is not HTTP/2.
     tokio::join!(ends(""), ends("PRI * HTTP"), ends("GET / HTTP/1.1\r\n\r\n"));
@@ -410,27 +434,25 @@ async fn ended(address: SocketAddr, greeting: &str) {
 #[tokio::test]
 async fn who_answers_pings_stays() {
     let silence_max = Duration::from_millis(1_500);
-    let house = House::open(BURST, Terms { silence_max, connections_max: 1, ..TERMS }, |_| {}).await;
+    let house = House::open(BURST, Terms { silence_max, connections_max: 1, ..terms() }, |_| {}).await;
     let mut client = house.client().await;
     client.should_rate_limit(asks(&["user=1"])).await.unwrap();
-    // Would be served, and put out, as soon as the seat were free.
-    let next = tokio::spawn(ended(house.address, ""));
     sleep(2 * silence_max).await;
-    assert!(!next.is_finished());
+    // It has the only permit still.
+    check_sent_away(&house).await;
     drop(client);
-    next.await.unwrap();
 }
 
 #[tokio::test]
 async fn it_leaves_when_told_to() {
-    let house = House::open(BURST, TERMS, |_| {}).await;
+    let house = House::open(BURST, terms(), |_| {}).await;
     let mut client = house.client().await;
     client.should_rate_limit(asks(&["user=1"])).await.unwrap();
     house.leave.send(()).unwrap();
     house.served.await.unwrap();
     assert!(TcpStream::connect(house.address).await.is_err());
     // And in time, when somebody does not hear it.
-    let house = House::open(BURST, Terms { drain_max: Duration::from_millis(50), ..TERMS }, |_| {}).await;
+    let house = House::open(BURST, Terms { drain_max: Duration::from_millis(50), ..terms() }, |_| {}).await;
     let _deaf = TcpStream::connect(house.address).await.unwrap();
     house.leave.send(()).unwrap();
     house.served.await.unwrap();
