@@ -5,7 +5,7 @@ use crate::columns::Columns;
 use crate::contract::StoreError;
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const STEPS: [&str; 9] = [
+const STEPS: [&str; 10] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
@@ -15,6 +15,7 @@ const STEPS: [&str; 9] = [
     include_str!("../../migrations/postgres/0007_desk.sql"),
     include_str!("../../migrations/postgres/0008_unfinished_hunts.sql"),
     include_str!("../../migrations/postgres/0009_tickets.sql"),
+    include_str!("../../migrations/postgres/0010_unjoined_worlds.sql"),
 ];
 const KNOWN: i64 = STEPS.len() as i64;
 /// "Gntl": the advisory lock of whoever changes the schema.

@@ -100,7 +100,7 @@ fn worlds_are_written_by_key() {
     check("worlds of a creator", &["worlds_by_creator"]);
     check("live worlds", &["worlds_by_end"]);
     check("the last world to be kept", &["worlds_by_end"]);
-    check("unjoined worlds", &["worlds_by_end"]);
+    check("unjoined worlds", &["worlds_unjoined"]);
     check("hunter", &["hunters_pkey"]);
     check("totals", &["hunt_totals_pkey"]);
     check("desk", &["hunt_desk_pkey", "workers_pkey"]);
