@@ -182,9 +182,11 @@ impl Server {
         let text = self.exchange(method, path, TOKEN, &body).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{line}: {text:?}"));
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+        let body = if is_chunked { joined(body) } else { body.to_owned() };
         Reply {
             status: status.unwrap_or_else(|| panic!("{head}")),
-            body: serde_json::from_str(body).unwrap_or_default(),
+            body: serde_json::from_str(&body).unwrap_or_default(),
         }
     }
 
@@ -209,6 +211,17 @@ impl Server {
         client.read_to_string(&mut answer)?;
         Ok(answer)
     }
+}
+
+/// A body that came in chunks, put together.
+fn joined(chunks: &str) -> String {
+    let (mut body, mut rest) = (String::new(), chunks);
+    while let Some((size, behind)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        body.push_str(&behind[..size]);
+        rest = behind[size..].trim_start_matches("\r\n");
+    }
+    body
 }
 
 impl Drop for Server {

@@ -77,8 +77,6 @@ impl House {
         let inbox = app.limits.inbox().unwrap();
         tokio::spawn(Keeper::begin(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
         tokio::spawn(server::tables::run(app.clone()));
-        // Tickets of hunts are kept by a task of the process; without it a look at an unknown one waits for it.
-        tokio::spawn(server::hunts::run(app.clone()));
         let house = Self { front: Front::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         house.furnish().await;
         house

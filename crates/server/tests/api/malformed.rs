@@ -260,6 +260,8 @@ fn no_request_however_malformed_gives_a_500_or_a_panic() {
         let house =
             House::open_with(Arc::new(MemoryDatabase::new()), |config| config.http_body_bytes_max = BODY_BYTES_MAX)
                 .await;
+        // Tickets of hunts are kept by a task of the process; without it a look at an unknown one waits for it.
+        tokio::spawn(server::hunts::run(house.app.clone()));
         let games = vec![house.game().await, house.game().await, house.game().await];
         (house, games)
     });
