@@ -71,8 +71,8 @@ fn databases_that_are_not_ours_are_refused() {
     check_refused(&database, &["another program", "photos", "empty database"]);
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
-    client.batch_execute("UPDATE gauntlet_schema SET version = 8").unwrap();
-    check_refused(&database, &["schema version 10", "up to 9", "newer program"]);
+    client.batch_execute("UPDATE gauntlet_schema SET version = 11").unwrap();
+    check_refused(&database, &["schema version 11", "up to 10", "newer program"]);
 }
 
 #[test]
@@ -166,10 +166,10 @@ const IMPOSSIBLE_ROWS: [&str; 17] = [
     "INSERT INTO story_seats VALUES ($id, 1, $id, 'owner', 0, FALSE, NULL)",
     "INSERT INTO story_standings VALUES ($id, -1, 0, 0, 0, 0)",
     "INSERT INTO story_answers VALUES ($id, 'key', $bytes, $bytes, 0)",
-    "INSERT INTO worlds VALUES ($id, '', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'card', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'nobody', 1, 0, NULL, 0, 0, 0)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, -1, NULL, 0, 0, 0)",
+    "INSERT INTO worlds VALUES ($id, '', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'card', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'nobody', 1, 0, NULL, 0, 0, 0, FALSE)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, -1, NULL, 0, 0, 0, FALSE)",
     "INSERT INTO world_log VALUES ($id, -1, $bytes)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 2, 0)",
     "INSERT INTO hunt_totals VALUES (2, 0, 0, 0, 0, 0)",
@@ -180,7 +180,7 @@ const POSSIBLE_ROWS: [&str; 5] = [
     "INSERT INTO story_tables (id, epoch, is_live, is_bare) VALUES ($id, 1, TRUE, FALSE)",
     "INSERT INTO story_games VALUES ($id, 1, $id, 'complete', NULL, 1, 6, 0, 5, NULL)",
     "INSERT INTO story_seats VALUES ($id, 1, $id, 'storyteller', 0, FALSE, NULL)",
-    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0)",
+    "INSERT INTO worlds VALUES ($id, 'a', 'hunt', $bytes, 1, NULL, 0, 0, 'joined', 1, 0, NULL, 0, 0, 0, FALSE)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 1, 0)",
 ];
 
