@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Can one client without an account, from one address, stop the server for others? Each attack of bench/hostile/attack.py runs beside
+# Can one client, from one address, stop the server for others? Each attack of bench/hostile/attack.py runs beside
 # a normal user (bench/hostile/user.py: every 0.5 s a new game, a story, /healthz, a walk into a world; now and then a hunt), and he stands alone first.
 # Server, attacker and user stand in network namespaces of their own, so that the server is reached from outside its loopback, with its
 # defaults; the attacker is pinned to one core, the user to the other, the server has both.
@@ -61,6 +61,8 @@ start_server() {
     inside curl -fsS -o /dev/null http://127.0.0.1:4000/readyz || { cat "$work/server.log" >&2; exit 1; }
     api POST /api/admin/accounts '{"name": "user"}' >"$work/account"
     token=$(api POST /api/admin/tokens '{"account": "user", "name": "laptop", "role": "player"}' | field '["secret"]')
+    api POST /api/admin/accounts '{"name": "mallory"}' >"$work/account"
+    attackers_token=$(api POST /api/admin/tokens '{"account": "mallory", "name": "laptop", "role": "player"}' | field '["secret"]')
     snake=$(inside curl -fsS http://127.0.0.1:4000/api/snakes -H "Authorization: Bearer $token" -H 'Content-Type: application/json' \
         -d '{"name": "hungry", "url": "http://127.0.0.1:4100/hungry"}' | field '["id"]')
 }
@@ -109,7 +111,7 @@ run() { # attack, or "none"
         for _ in $(seq 100); do inside curl -fsS -o /dev/null http://127.0.0.1:$port/readyz 2>/dev/null && break; sleep 0.1; done
     fi
     if [ "$1" != none ]; then
-        ip netns exec "$ns-attacker" taskset -c 0 python3 "$here/attack.py" "$1" 10.77.1.1 "$port" "$((seconds + 2))" "$game" \
+        ip netns exec "$ns-attacker" taskset -c 0 python3 "$here/attack.py" "$1" 10.77.1.1 "$port" "$((seconds + 2))" "$game" "$attackers_token" \
             >"$work/attack-$1.out" 2>"$work/attack-$1.err" &
         attacker=$!
         pids+=("$attacker")

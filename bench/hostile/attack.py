@@ -1,9 +1,9 @@
-"""One hostile client without an account, from one address. Bounded in time; prints one line of what it reached.
+"""One hostile client from one address, without an account but for `details`, which nobody gets without one. Bounded in time; prints one line of what it reached.
 
-usage: attack.py ATTACK HOST PORT SECONDS [GAME]
+usage: attack.py ATTACK HOST PORT SECONDS [GAME [TOKEN]]
     idle         as many connections as the process may open, held: silent, registered in a world, waiting polls, half requests
     late-pages   512 callers ask for the last frame of GAME, again and again
-    unread       1,500 requests for GAME's frames whose answers are not read
+    unread       1,500 connections that ask for GAME's frames fifty times and read no answer
     details      64 callers ask for GAME whole
     hunts        guests make hunts
     worlds       guests make hunts and walk into each, so that it is loaded
@@ -28,8 +28,8 @@ def post(host, path, body, token=None, kind="application/json", more=""):
 
 
 class Attack:
-    def __init__(self, host, port, seconds, game):
-        self.host, self.port, self.game = host, port, game
+    def __init__(self, host, port, seconds, game, token):
+        self.host, self.port, self.game, self.token = host, port, game, token
         self.until = time.monotonic() + seconds
         self.reached = collections.Counter()
         self.held = []
@@ -45,7 +45,10 @@ class Attack:
         status = int(head.split(" ", 2)[1])
         length = next((int(line.split(":")[1]) for line in head.split("\r\n") if line.startswith("content-length:")), None)
         if length is None and "chunked" in head:
-            body = await asyncio.wait_for(reader.readuntil(b"\r\n0\r\n\r\n"), 60)
+            body = b""
+            while size := int(await asyncio.wait_for(reader.readline(), 60), 16):
+                body = await asyncio.wait_for(reader.readexactly(size + 2), 60)
+            await reader.readline()
         else:
             body = await asyncio.wait_for(reader.readexactly(length or 0), 60)
         return status, body
@@ -120,11 +123,12 @@ class Attack:
         await self.many(512, lambda: self.asking(request))
 
     async def details(self):
-        request = f"GET /api/games/{self.game}/details HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode()
+        request = (f"GET /api/games/{self.game}/details HTTP/1.1\r\nHost: {self.host}\r\nAuthorization: Bearer {self.token}\r\n"
+                   "\r\n").encode()
         await self.many(64, lambda: self.asking(request))
 
     async def unread(self):
-        request = f"GET /api/games/{self.game}/details HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode()
+        request = f"GET /api/games/{self.game}/frames?offset=0&limit=100 HTTP/1.1\r\nHost: {self.host}\r\n\r\n".encode() * 50
 
         async def once(reader, writer):
             # No byte beyond the first is taken from the socket.
@@ -223,6 +227,6 @@ class Attack:
 
 if __name__ == "__main__":
     name, host, port, seconds = sys.argv[1:5]
-    attack = Attack(host, int(port), float(seconds), sys.argv[5] if len(sys.argv) > 5 else "")
+    attack = Attack(host, int(port), float(seconds), *(sys.argv[5:7] + ["", ""])[:2])
     asyncio.run(getattr(attack, name.replace("-", "_"))())
     print(", ".join(f"{what}: {count:,}" for what, count in sorted(attack.reached.items(), key=str) if what != "held"))
