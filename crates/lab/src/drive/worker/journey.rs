@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::course::Load;
 use super::flights::Role;
-use super::{Flight, Key, Moment, Stage, Wake, Worker};
+use super::{Flight, Key, Stage, Wake, Worker};
 use crate::drive::Failure;
 use crate::drive::answer::{self, Meaning};
 use crate::drive::crew::Begun;
@@ -117,7 +117,7 @@ impl Worker {
     /// Sends the request of the step that the flight has come to.
     pub(super) fn begin_try(&mut self, key: Key) {
         // Read again: what was handled since the last look is the worker's own doing, and shows in the lag.
-        self.now = Moment::now();
+        self.read_clock();
         let now = self.at();
         let Some(flight) = self.flights.get_mut(key) else { return };
         flight.begin_try();

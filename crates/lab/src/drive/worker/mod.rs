@@ -44,7 +44,7 @@ use course::{Course, Load};
 use flights::{Flight, Flights, Stage};
 use links::{Host, Links, Routes, Speech};
 use parts::Over;
-use pauses::Pauses;
+use pauses::{Pause, Pauses};
 
 /// How late the kernel may wake a worker: the usual 50 microseconds would be lag.
 const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
@@ -190,41 +190,65 @@ impl Worker {
 
     /// Waits until something is to be done, and does it.
     fn turn(&mut self) -> io::Result<()> {
-        let (began, works) = (Moment::now(), !self.active.is_empty());
+        let events = self.wait()?;
+        self.handle(events);
+        Ok(())
+    }
+
+    /// Waits until something is to be done; gives the number of events.
+    fn wait(&mut self) -> io::Result<usize> {
+        // A turn that took too long is a pause as well.
+        self.read_clock();
+        self.pauses.skip(self.at());
+        let (began, works) = (self.now, !self.active.is_empty());
         let mut due = self.next_due();
         if works {
             let latest = began + self.pauses.every();
-            // A turn that took too long is a pause as well.
-            self.look(began, self.woke + self.pauses.every());
             due = Some(due.map_or(latest, |due| due.min(latest)));
         }
         let events = self.poller.wait(due.map(|due| due.since(began)))?;
         self.now = Moment::now();
         self.woke = self.now;
         match due.filter(|_| works) {
-            Some(due) => self.look(self.now, due.max(began)),
+            Some(due) => {
+                let due = due.max(began).since(self.setting.start);
+                let pause = self.pauses.look(self.at(), due, self.load);
+                self.note_pause(pause);
+            }
             None => self.pauses.skip(self.at()),
         }
+        Ok(events)
+    }
+
+    /// Does what there is to do.
+    fn handle(&mut self, events: usize) {
         for at in 0..events {
             match self.poller.event(at) {
                 Some(ready) => self.on_ready(ready),
                 None => self.take_orders(),
             }
         }
-        self.now = Moment::now();
+        self.read_clock();
         self.run_timers();
         self.expire();
         self.launch_due();
         self.say_what_is_new();
-        Ok(())
     }
 
-    /// Looks at the clock, which should have happened by `due`. Time in which nobody could read an answer is not the
-    /// target's: timeouts go on where they were.
-    fn look(&mut self, now: Moment, due: Moment) {
-        let start = self.setting.start;
-        let Some(pause) = self.pauses.look(now.since(start), due.since(start), self.load) else { return };
-        self.flights.delay(pause.to - pause.from, now);
+    /// Reads the clock while it works. A pause that ends here is known before anything is concluded from the time: what
+    /// comes next may be the end of an exchange, or of the time that it had.
+    fn read_clock(&mut self) {
+        self.now = Moment::now();
+        if !self.active.is_empty() {
+            let pause = self.pauses.glance(self.at(), self.load);
+            self.note_pause(pause);
+        }
+    }
+
+    /// Time in which nobody could read an answer is not the target's: timeouts go on where they were.
+    fn note_pause(&mut self, pause: Option<Pause>) {
+        let Some(pause) = pause else { return };
+        self.flights.delay(pause.to - pause.from, self.now);
         self.book.paused(pause.from, pause.to);
     }
 
@@ -420,6 +444,8 @@ impl Worker {
             if all {
                 self.end_hold(at, now);
             }
+            // As of now, which is later where the worker was stopped on the way.
+            let now = self.at();
             if let Load::Open(open) = &mut self.courses[at].load {
                 open.count_due(now);
             }

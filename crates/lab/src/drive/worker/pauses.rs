@@ -59,6 +59,13 @@ impl Pauses {
         self.add(from, now, load)
     }
 
+    /// Looks at the clock between two looks that are due. One that comes too late for the next one ends a pause; no
+    /// other counts, so that many short pieces of work without a wait in between still add up to one.
+    pub(super) fn glance(&mut self, now: Duration, load: u64) -> Option<Pause> {
+        let due = self.looked + self.every;
+        if now.saturating_sub(due) < self.every { None } else { self.look(now, due, load) }
+    }
+
     /// Looks at the clock where it did not matter when: nothing was due.
     pub(super) fn skip(&mut self, now: Duration) {
         self.looked = now;
@@ -150,6 +157,17 @@ mod tests {
         // Many workers look less often.
         check_look(53, 100, 120, 139, None);
         check_look(53, 100, 120, 140, Some((100, 140)));
+    }
+
+    #[test]
+    fn a_glance_counts_only_where_it_ends_a_pause() {
+        let mut pauses = Pauses::new(1);
+        let mut glance = |now| pauses.glance(ms(now), 0).map(|pause| (pause.from, pause.to));
+        // The last look was at the beginning.
+        assert_eq!(
+            [4, 9, 11, 20, 700].map(&mut glance),
+            [None, None, Some((ms(0), ms(11))), None, Some((ms(11), ms(700)))]
+        );
     }
 
     #[test]

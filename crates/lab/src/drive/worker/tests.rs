@@ -1,8 +1,11 @@
-//! What a worker holds between two answers: looked at from inside, where no allocator can blur it.
+//! What a worker holds between two answers, and a worker that is stopped while it is at work: looked at from inside,
+//! where no allocator can blur it and the moment of the stop can be chosen.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::*;
 use crate::drive::crew::Segment;
@@ -26,7 +29,13 @@ name = "visit"
 [[journey.step]]
 request = "GET /{{index}}"
 keep = { n = "/n" }
+timeout = "50ms"
 "#;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"n\":1}";
+
+/// Longer than a request may take.
+const STOPPED: Duration = Duration::from_millis(80);
 
 /// Answers everybody, byte by byte.
 fn target() -> SocketAddr {
@@ -44,15 +53,15 @@ fn drip(mut stream: TcpStream) {
     let _ = stream.set_nodelay(true);
     let mut request = [0; 1024];
     while stream.read(&mut request).is_ok_and(|count| count > 0) {
-        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"n\":1}";
-        if answer.iter().any(|byte| stream.write_all(&[*byte]).is_err()) {
+        if ANSWER.iter().any(|byte| stream.write_all(&[*byte]).is_err()) {
             return;
         }
     }
 }
 
-fn worker(address: SocketAddr) -> (Worker, mpsc::Sender<Order>) {
-    let scenario = Scenario::read(&Document::parse(SCENARIO).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
+fn worker(address: SocketAddr, timeout: &str) -> (Worker, mpsc::Sender<Order>, UnboundedReceiver<Report>) {
+    let text = SCENARIO.replace("50ms", timeout);
+    let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
     let setting = Setting {
         scenario: Arc::new(scenario),
         addresses: vec![address],
@@ -68,8 +77,8 @@ fn worker(address: SocketAddr) -> (Worker, mpsc::Sender<Order>) {
         segment: Segment::whole(1),
         processes: None,
     };
-    let ((orders, inbox), (reports, _)) = (mpsc::channel(), tokio::sync::mpsc::unbounded_channel());
-    (Worker::new(Arc::new(setting), 0, 1, inbox, reports, Arc::default()).unwrap(), orders)
+    let ((orders, inbox), (reports, told)) = (mpsc::channel(), tokio::sync::mpsc::unbounded_channel());
+    (Worker::new(Arc::new(setting), 0, 1, inbox, reports, Arc::default()).unwrap(), orders, told)
 }
 
 /// Turns until nothing is left to do.
@@ -83,10 +92,136 @@ fn drive(worker: &mut Worker, orders: &mpsc::Sender<Order>, schedule: Schedule) 
 
 #[test]
 fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
-    let (mut worker, orders) = worker(target());
+    let (mut worker, orders, _told) = worker(target(), "30s");
     drive(&mut worker, &orders, Schedule::Clients { clients: 50, each: Each::Requests(6) });
     assert_eq!((worker.over, worker.links.len()), (300, 50));
     // Nothing of the answers, each of which came byte by byte, is left.
     let each = worker.links.own_bytes() / 50 + Held::MEMBER_BYTES;
     assert!(each < 300, "{each} bytes for each connection");
+}
+
+/// A worker whose first request is with the target, which is the test itself.
+struct Stopped {
+    worker: Worker,
+    told: UnboundedReceiver<Report>,
+    target: TcpStream,
+    _orders: mpsc::Sender<Order>,
+}
+
+impl Stopped {
+    fn after_one_request(schedule: Schedule) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (mut worker, orders, told) = worker(listener.local_addr().unwrap(), "50ms");
+        orders.send(Order::Leg(Leg { in_flight_max: 1, ..Leg::sole(schedule) })).unwrap();
+        worker.bell().ring();
+        while worker.links.len() == 0 {
+            worker.turn().unwrap();
+        }
+        let (mut target, _) = listener.accept().unwrap();
+        target.set_nonblocking(true).unwrap();
+        let mut request = [0; 1024];
+        while target.read(&mut request).is_err() {
+            worker.turn().unwrap();
+        }
+        Self { worker, told, target, _orders: orders }
+    }
+
+    fn answer(&mut self) {
+        self.target.write_all(ANSWER).unwrap();
+    }
+
+    fn turn_until(&mut self, wanted: impl Fn(&Worker) -> bool) {
+        while !wanted(&self.worker) {
+            self.worker.turn().unwrap();
+        }
+    }
+
+    /// The worker is stopped after it was woken, by so many events at least, and before it has done anything.
+    fn stop_after_waking(&mut self, events_min: usize) {
+        let mut events = self.worker.wait().unwrap();
+        while events < events_min {
+            events = self.worker.wait().unwrap();
+        }
+        std::thread::sleep(STOPPED);
+        self.worker.handle(events);
+    }
+
+    /// All that was told, on one page.
+    fn page(mut self) -> crate::record::Interval {
+        self.worker.book.tear();
+        self.worker.say_pages();
+        let mut all = crate::record::Interval::default();
+        while let Ok(report) = self.told.try_recv() {
+            let Report::Interval(page) = report else { continue };
+            all.cells.extend(page.cells);
+            all.pauses.extend(page.pauses);
+            all.behind_pauses += page.behind_pauses;
+            all.capped += page.capped;
+        }
+        all
+    }
+}
+
+const ONE_REQUEST: Schedule = Schedule::Clients { clients: 1, each: Each::Requests(1) };
+
+#[test]
+fn an_answer_that_is_read_after_a_stop_within_a_turn_was_not_slow() {
+    let mut stopped = Stopped::after_one_request(ONE_REQUEST);
+    stopped.answer();
+    stopped.stop_after_waking(1);
+    assert_eq!(stopped.worker.over, 1);
+    let page = stopped.page();
+    let [cell] = &page.cells[..] else { panic!("{page:?}") };
+    let own = cell.own.as_ref().unwrap_or_else(|| panic!("nothing of {} us was its own", cell.latency_us.max()));
+    assert!(u128::from(own.latency.measured_us.max()) >= STOPPED.as_micros());
+    assert!(u128::from(own.latency.without_us.max()) < STOPPED.as_micros());
+}
+
+#[test]
+fn a_stop_within_a_turn_is_no_timeout() {
+    let mut stopped = Stopped::after_one_request(ONE_REQUEST);
+    stopped.stop_after_waking(0);
+    stopped.answer();
+    stopped.turn_until(|worker| worker.over == 1);
+    let page = stopped.page();
+    assert_eq!(page.cells.iter().map(|cell| (cell.ok, cell.errors)).collect::<Vec<_>>(), [(1, 0)]);
+}
+
+/// 1,000 arrivals a second with one place in flight, and a stop: what was due in it waits behind it.
+#[track_caller]
+fn check_behind(stop: impl Fn(&mut Stopped)) {
+    let schedule = Schedule::Rate { rate_per_s: 1000.0, lasting: Duration::from_secs(60) };
+    let mut stopped = Stopped::after_one_request(schedule);
+    stopped.answer();
+    // One is under way, another waits.
+    stopped.turn_until(|worker| worker.over == 1 && worker.load >= 2);
+    stop(&mut stopped);
+    assert!(stopped.worker.pauses.behind_since().is_some(), "what it held up is not made up for");
+    for _ in 0..STOPPED.as_millis() {
+        let over = stopped.worker.over + 1;
+        stopped.answer();
+        stopped.turn_until(|worker| worker.over == over);
+    }
+    // What was due before it waited for the target.
+    let page = stopped.page();
+    assert!(page.behind_pauses >= 50, "{} of {}", page.behind_pauses, page.behind_pauses + page.capped);
+}
+
+#[test]
+fn what_is_due_in_a_stop_within_a_turn_waits_behind_it() {
+    // Before it has seen what woke it.
+    check_behind(|stopped| stopped.stop_after_waking(0));
+    // Between its look at the clock and the arrivals that are due.
+    check_behind(|stopped| {
+        stopped.answer();
+        let mut events = stopped.worker.wait().unwrap();
+        while events == 0 {
+            events = stopped.worker.wait().unwrap();
+        }
+        let ready = stopped.worker.poller.event(0).unwrap();
+        stopped.worker.on_ready(ready);
+        std::thread::sleep(STOPPED);
+        stopped.worker.launch_due();
+        stopped.worker.say_what_is_new();
+    });
 }

@@ -7,7 +7,7 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 
 use super::links::{Phase, READING};
-use super::{Key, Moment, Worker};
+use super::{Key, Worker};
 use crate::drive::Failure;
 use crate::drive::poller::Ready;
 use crate::drive::socket;
@@ -136,11 +136,11 @@ impl Worker {
         let mut buffer = std::mem::take(&mut self.read);
         for _ in 0..READS_PER_TURN {
             let Some(link) = self.links.get(key) else { break };
-            let read = socket::read(&link.fd, &mut buffer);
-            self.now = Moment::now();
+            let (read, is_tls) = (socket::read(&link.fd, &mut buffer), link.tls.is_some());
+            self.read_clock();
             match read {
                 Ok(None) => break,
-                Ok(Some(0)) if link.tls.is_some() => {
+                Ok(Some(0)) if is_tls => {
                     self.cut_off(key);
                     break;
                 }
@@ -151,7 +151,7 @@ impl Worker {
                 Ok(Some(count)) => {
                     self.book.received(count);
                     let last = hung_up && count < buffer.len();
-                    if link.tls.is_some() {
+                    if is_tls {
                         self.receive_wrapped(key, &buffer[..count], last);
                     } else {
                         self.receive(key, &buffer[..count], last);
