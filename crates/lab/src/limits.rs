@@ -147,6 +147,15 @@ pub const START_LEAD: Duration = Duration::from_millis(200);
 /// Period of the timeline: process memory, CPU, in flight, metrics.
 pub const PULSE: Duration = Duration::from_secs(1);
 
+/// Looks that are further apart than this leave a time between them of which nothing is known.
+pub const UNSAMPLED_MIN: Duration = Duration::from_millis(2500);
+
+/// A pause of a worker of this length or more makes a second unknown that it covers for half or more.
+pub const UNRECORDED_MIN: Duration = Duration::from_millis(500);
+
+/// Times without figures that are told apart, each of requests and of looks.
+pub const UNRECORDED_SPANS_MAX: usize = 1_000;
+
 /// From one count of unanswered requests to the next, while a search looks for growth.
 pub const EDGE_SAMPLE_EVERY: Duration = Duration::from_millis(100);
 
@@ -218,7 +227,7 @@ pub const TIMELINE_NOTES_MAX: usize = 1_000;
 /// Bytes of one line of a timeline that is read again: a row holds one answer of the target's metrics at most.
 pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
 
-/// Seconds without an answer that a figure per second shows as zeros; after a longer silence it simply goes on.
+/// Seconds without an answer that a figure per second shows as zeros; a longer silence is a gap in it.
 pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
 
 /// Messages of errors of one kind that are kept.

@@ -237,7 +237,7 @@ impl<'a> Asking<'a> {
 /// Good answers a second, over the time in which answers came.
 fn throughput(record: &Record, op: &str) -> Option<f64> {
     let times = &record.times;
-    let (_, inner) = times.ops.get(op)?.active(times.unit_s);
+    let (_, inner) = times.active(op)?;
     let seconds = inner.len() as f64 * times.unit_s as f64;
     (seconds > 0.0).then(|| inner.iter().map(|counts| counts.ok).sum::<f64>() / seconds)
 }

@@ -63,11 +63,11 @@ pub(super) struct OpLanes {
 
 impl OpLanes {
     pub(super) fn of(records: [&Record; 2], op: &str) -> Result<Self, Reason> {
-        let [Some(before), Some(after)] = records.map(|record| record.times.ops.get(op)) else {
+        let [Some((before, inner_before)), Some((after, inner_after))] = records.map(|record| record.times.active(op))
+        else {
             return Err(Reason::OneRun);
         };
         let unit_s = records[0].times.unit_s;
-        let ((before, inner_before), (after, inner_after)) = (before.active(unit_s), after.active(unit_s));
         let seeds = records.map(|record| seed(&record.run.id));
         let all = |counts: &[Counts]| counts.iter().map(Counts::all).collect::<Vec<f64>>();
         Ok(Self {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::stats::Tally;
+use crate::fold::Spans;
 use crate::record::hlog::{Entry, Figure};
 use crate::record::timeline::{OpRow, PulseRow, Row, WorkRow};
 
@@ -22,6 +23,8 @@ pub struct Times {
     pub ops: BTreeMap<String, OpTimes>,
     works: BTreeMap<String, Vec<Moment>>,
     pulses: Vec<Pulse>,
+    /// Seconds in which a worker of the lab did not run.
+    unrecorded: Spans,
 }
 
 /// One operation, unit by unit.
@@ -97,6 +100,7 @@ impl Times {
             Row::Op(row) => self.take_op(row),
             Row::Pulse(row) => self.take_pulse(row),
             Row::Work(row) => self.take_work(row),
+            Row::Pause(row) => drop(self.unrecorded.add_pause(row)),
             Row::Part(_) | Row::Opening(_) | Row::Held(_) | Row::Fault(_) | Row::Note(_) => {}
         }
     }
@@ -133,6 +137,14 @@ impl Times {
         let point = &row.point;
         let moment = Moment { t_s: point.t_s, created: point.created() as f64, finished: point.finished as f64 };
         self.works.entry(row.work.clone()).or_default().push(moment);
+    }
+
+    /// What an operation did while it was active: see [`OpTimes::active`].
+    #[must_use]
+    pub fn active(&self, op: &str) -> Option<(OpTimes, Vec<Counts>)> {
+        let seconds = |unit: usize| (unit as u64 * self.unit_s..).take(self.unit_s as usize);
+        let is_known = |unit: usize| !seconds(unit).any(|second| self.unrecorded.contains(second as f64));
+        Some(self.ops.get(op)?.active(self.unit_s, is_known))
     }
 
     /// Pieces of work that finished, held against minutes, from the first creation to the last finish.
@@ -177,9 +189,9 @@ fn finished_at(moments: &[Moment], t_s: f64) -> f64 {
 
 impl OpTimes {
     /// The same without the units in which nothing ended, where they make a pause: first all stretches of activity
-    /// one after another, and then the same without the first and last unit of each, which activity cuts short.
-    #[must_use]
-    pub fn active(&self, unit_s: u64) -> (Self, Vec<Counts>) {
+    /// one after another, and then the same without the first and last unit of each, which activity cuts short, and
+    /// without those of which the rate is not known.
+    fn active(&self, unit_s: u64, is_known: impl Fn(usize) -> bool) -> (Self, Vec<Counts>) {
         let pause = PAUSE_S.div_ceil(unit_s).max(1) as usize;
         let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
         for unit in (0..self.counts.len()).filter(|unit| self.counts[*unit].all() > 0.0) {
@@ -196,7 +208,7 @@ impl OpTimes {
             service_us: pick(&self.service_us),
         };
         let inner = stretches.iter().flat_map(|stretch| stretch.start + 1..stretch.end.max(1) - 1);
-        let inner = inner.map(|unit| self.counts[unit]).collect();
+        let inner = inner.filter(|unit| is_known(*unit)).map(|unit| self.counts[unit]).collect();
         (active, inner)
     }
 }
@@ -224,6 +236,7 @@ mod tests {
     use super::*;
     use crate::fold::Point;
     use crate::record::histogram;
+    use crate::record::timeline::PauseRow;
 
     fn op(t_s: f64, ok: u64) -> Row {
         Row::Op(OpRow { t_s, op: "post".to_owned(), ok, ..OpRow::default() })
@@ -243,7 +256,7 @@ mod tests {
     #[track_caller]
     fn check_active(seconds: &[u64], active: usize, inner: usize) {
         let rows: Vec<Row> = seconds.iter().map(|second| op(*second as f64, 5)).collect();
-        let (found, without_edges) = times(1, &rows).ops["post"].active(1);
+        let (found, without_edges) = times(1, &rows).active("post").unwrap();
         assert_eq!((found.counts.len(), without_edges.len()), (active, inner), "{seconds:?}");
         assert_eq!(found.latency_us.len(), active);
     }
@@ -256,6 +269,19 @@ mod tests {
         // Nine seconds without an answer belong to slow work, ten are a pause.
         check_active(&[0, 10], 11, 9);
         check_active(&[0, 1, 2, 13, 14, 15], 6, 2);
+    }
+
+    /// A second that the lab did not see is no second without answers.
+    #[test]
+    fn unknown_seconds_are_in_no_rate() {
+        let pause = |t_s: f64, until_s: f64| Row::Pause(PauseRow { t_s, until_s, worker: 1 });
+        let rows = [op(0.0, 5), op(1.0, 5), op(2.0, 2), pause(2.4, 4.6), op(5.0, 5), op(7.0, 5), op(8.0, 5)];
+        let inner = |unit_s| times(unit_s, &rows).active("post").unwrap().1;
+        let ok: Vec<f64> = inner(1).iter().map(|counts| counts.ok).collect();
+        // The second without a row in which the lab ran is none a second.
+        assert_eq!(ok, [5.0, 5.0, 0.0, 5.0]);
+        let ok: Vec<f64> = inner(2).iter().map(|counts| counts.ok).collect();
+        assert_eq!(ok, [5.0]);
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct Disturbance<'a> {
 /// Answers over time, of all operations.
 struct Answers<'a, 'b> {
     ops: &'b [Op<'a>],
+    /// When nobody knows what ended.
+    unknown: Times,
     in_flight: Option<&'a Series>,
 }
 
@@ -43,7 +45,8 @@ struct Before {
 }
 
 pub(super) fn disturbances<'a>(input: &Input<'a>, ops: &[Op<'a>]) -> Vec<Disturbance<'a>> {
-    let answers = Answers { ops, in_flight: input.timeline.get("load.in_flight") };
+    let unknown = Times::of(input.timeline.unrecorded.requests.iter());
+    let answers = Answers { ops, unknown, in_flight: input.timeline.get("load.in_flight") };
     let faults = &input.timeline.faults;
     let harmful =
         faults.iter().filter(|fault| fault.failed.is_none() && fault.act != "continue" && fault.t_s.is_finite());
@@ -63,7 +66,8 @@ impl<'a> Disturbance<'a> {
         let end_s = if felt_s.is_some() { back_s.unwrap_or(last_s + 1.0) } else { fault.t_s };
         let end_s = if felt_s.is_some() { end_s.max(fault.ready_again_s.unwrap_or(end_s)) } else { end_s };
         let times = Times::of([(first_s, end_s)]);
-        let expected = |per_s: f64| per_s * times.length_s();
+        let known_s = times.without(&answers.unknown).length_s();
+        let expected = |per_s: f64| per_s * known_s;
         Some(Self {
             fault,
             window_s: (fault.t_s, end_s),
@@ -112,6 +116,9 @@ impl<'a> Answers<'a, '_> {
     /// Whether requests were under way and none of them ended for two seconds.
     fn is_silent(&self, t_s: f64) -> bool {
         let times = Times::of([(t_s, t_s + 2.0)]);
+        if times.without(&self.unknown) != times {
+            return false;
+        }
         let is_waiting =
             self.in_flight.and_then(|series| at(series, t_s + 1.0)).is_some_and(|in_flight| in_flight >= 1.0);
         is_waiting && self.ok(&times) + self.errors(&times) + self.total(&times, |op| op.denied) == 0.0
@@ -125,7 +132,7 @@ impl<'a> Answers<'a, '_> {
 
 impl Before {
     fn at(fault_s: f64, answers: &Answers<'_, '_>) -> Option<Self> {
-        let times = Times::of([((fault_s - BEFORE_FAULT_S).max(0.0), fault_s.floor())]);
+        let times = Times::of([((fault_s - BEFORE_FAULT_S).max(0.0), fault_s.floor())]).without(&answers.unknown);
         let ok_per_s = answers.ok(&times) / times.length_s();
         let errors_per_s = answers.errors(&times) / times.length_s();
         let slow = answers.ops.iter().filter_map(|op| mean(op.latency_p99_ms?, &times)).max_by(f64::total_cmp);

@@ -78,7 +78,8 @@ pub(super) struct Step {
     pub(super) value: Stretch,
 }
 
-/// The stretches of a series. The last one lasts as long as the one before it, or a second.
+/// The stretches of a series, each until the next one, or as long as it is known to hold. The last one lasts as long as the
+/// one before it, or a second.
 pub(super) fn steps(series: &Series) -> impl Iterator<Item = Step> + '_ {
     let points = &series.points;
     let usual_s = match points.as_slice() {
@@ -86,7 +87,9 @@ pub(super) fn steps(series: &Series) -> impl Iterator<Item = Step> + '_ {
         _ => 1.0,
     };
     points.iter().enumerate().map(move |(place, point)| {
-        let to_s = points.get(place + 1).map_or(point.t_s + usual_s, |next| next.t_s);
+        let next_s = points.get(place + 1).map(|next| next.t_s);
+        let to_s = next_s.unwrap_or(point.until_s.unwrap_or(point.t_s + usual_s));
+        let to_s = point.until_s.map_or(to_s, |until_s| until_s.min(to_s));
         Step { from_s: point.t_s, to_s: to_s.max(point.t_s), value: *point }
     })
 }
@@ -105,10 +108,11 @@ pub(super) fn mean(series: &Series, times: &Times) -> Option<f64> {
     (known_s > 0.0).then(|| area / known_s).filter(|mean| mean.is_finite())
 }
 
-/// The value that held at a moment.
+/// The value that held at a moment, where it is known.
 pub(super) fn at(series: &Series, t_s: f64) -> Option<f64> {
     let next = series.points.partition_point(|point| point.t_s <= t_s);
-    Some(series.points.get(next.checked_sub(1)?)?.mean)
+    let point = series.points.get(next.checked_sub(1)?)?;
+    point.until_s.is_none_or(|until_s| t_s < until_s).then_some(point.mean)
 }
 
 /// The times in which the value was so.
@@ -187,6 +191,18 @@ mod tests {
         );
         check_times(&when(&series, |value| value > 5.0), &[(0.0, 3.0)]);
         assert_eq!(time_when_s(&series, &Times::of([(2.0, 9.0)]), |value| value > 5.0), 1.0);
+    }
+
+    #[test]
+    fn unknown_times_are_not_counted() {
+        let mut series = Series::default();
+        for t in [0, 1, 2, 6, 7] {
+            series.push_until(f64::from(t), Some(f64::from(t) + 1.0), 10.0);
+        }
+        let all = Times::of([(0.0, 8.0)]);
+        assert_eq!((area(&series, &all), mean(&series, &all)), ((50.0, 5.0), Some(10.0)));
+        assert_eq!([at(&series, 2.9), at(&series, 3.0), at(&series, 6.0)], [Some(10.0), None, Some(10.0)]);
+        check_times(&when(&series, |value| value > 0.0), &[(0.0, 3.0), (6.0, 8.0)]);
     }
 
     #[test]

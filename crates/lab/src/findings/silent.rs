@@ -52,7 +52,9 @@ fn seconds(view: &View<'_>) -> Vec<(f64, Second)> {
     let paused = view.input.results.generator.pauses.as_ref().map_or_else(Times::default, |pauses| {
         Times::of([(pauses.longest_at_s - 1.0, pauses.longest_at_s + pauses.longest_s + 1.0)])
     });
-    let not_the_targets = Times::of(view.disturbances.iter().map(|one| one.window_s)).and(&paused);
+    let unrecorded = &view.input.timeline.unrecorded;
+    let unknown = Times::of(unrecorded.requests.iter().chain(unrecorded.samples.iter()));
+    let not_the_targets = Times::of(view.disturbances.iter().map(|one| one.window_s)).and(&paused).and(&unknown);
     let looked =
         in_flight.points.iter().map(|point| point.t_s.floor()).filter(|t_s| *t_s >= first_s && *t_s <= last.t_s);
     let mut seconds: Vec<(f64, Second)> = looked

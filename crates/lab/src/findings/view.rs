@@ -233,20 +233,22 @@ type Steps = Vec<(f64, f64, f64)>;
 fn request_pressure(input: &Input<'_>, ops: &[Op<'_>]) -> Steps {
     let in_flight = input.timeline.get("load.in_flight");
     let seen = |t_s: f64| {
-        let by_rate: f64 = ops.iter().filter_map(|op| op.under_way(t_s)).sum();
-        by_rate.max(in_flight.and_then(|series| at(series, t_s)).unwrap_or(0.0))
+        let by_rate = ops.iter().filter_map(|op| op.under_way(t_s)).reduce(|sum, one| sum + one);
+        let looked = in_flight.and_then(|series| at(series, t_s));
+        // What is unknown is no time without pressure.
+        by_rate.into_iter().chain(looked).max_by(f64::total_cmp)
     };
     let sources = in_flight.into_iter().chain(ops.iter().filter_map(|op| op.ok));
     let edges = sources.flat_map(steps).flat_map(|step| [step.from_s, step.to_s]);
-    between(edges.collect()).map(|(from, to)| (from, to, seen(from))).collect()
+    between(edges.collect()).filter_map(|(from, to)| Some((from, to, seen(from)?))).collect()
 }
 
 fn work_pressure(input: &Input<'_>) -> Steps {
     let names = input.results.work.keys().map(|work| format!("work.{work}.unfinished"));
     let all: Vec<&Series> = names.filter_map(|name| input.timeline.get(&name)).collect();
     let edges = all.iter().flat_map(|series| steps(series)).flat_map(|step| [step.from_s, step.to_s]);
-    let sum = |t_s: f64| all.iter().filter_map(|series| at(series, t_s)).sum();
-    between(edges.collect()).map(|(from, to)| (from, to, sum(from))).collect()
+    let sum = |t_s: f64| all.iter().filter_map(|series| at(series, t_s)).reduce(|sum, one| sum + one);
+    between(edges.collect()).filter_map(|(from, to)| Some((from, to, sum(from)?))).collect()
 }
 
 /// The stretches between moments.

@@ -2,6 +2,7 @@
 //! figures in any order. Refuses to know clocks, files and whether a figure is good.
 
 mod curve;
+mod gaps;
 mod held;
 mod journey;
 mod op;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use curve::{Curve, Point};
+pub use gaps::{Span, Spans, Unrecorded};
 pub use held::HeldFigures;
 pub(crate) use held::HeldFold;
 pub(crate) use journey::JourneyFold;
@@ -207,6 +209,7 @@ impl Fold {
             capped: self.capped,
             behind_pauses: self.behind_pauses,
             pauses: self.pauses.figures(),
+            unrecorded: None,
             not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
             not_sent_behind_pauses: self.journeys.iter().map(|journey| journey.not_sent_behind_pauses).sum(),
             abandoned: self.abandoned,

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::covered_s;
 use super::curve::Point;
+use super::gaps::Unrecorded;
 use super::held::HeldFigures;
 use super::pauses::PauseFigures;
 use super::phase::Asked;
@@ -337,6 +338,9 @@ pub struct Generator {
     /// Times in which the lab did not run, where there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pauses: Option<PauseFigures>,
+    /// Times of which nothing is known, where there were any: figures over time have gaps there, not zeros.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<Unrecorded>,
     /// Arrivals whose time had come but that were never sent.
     pub not_sent: u64,
     /// Those of them that a pause of the lab had held up.

@@ -19,6 +19,9 @@ pub struct Stretch {
     pub last: f64,
     /// Values in it.
     pub n: u64,
+    /// Until when the last value is known to hold, where that is before the next stretch: what lies between is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_s: Option<f64>,
 }
 
 /// Values in the order of time.
@@ -50,35 +53,69 @@ impl Series {
         Self { points: Vec::new(), every: 1, points_max: points_max.max(2).next_multiple_of(2) }
     }
 
-    /// Adds the next value. What is not a finite number is left out.
+    /// Adds the next value, which holds until the one after it. What is not a finite number is left out.
     pub fn push(&mut self, t_s: f64, value: f64) {
+        self.push_until(t_s, None, value);
+    }
+
+    /// The same of a value that is known to hold until a moment and no longer.
+    pub fn push_until(&mut self, t_s: f64, until_s: Option<f64>, value: f64) {
         if !value.is_finite() {
             return;
         }
-        if let Some(open) = self.points.last_mut().filter(|open| open.n < self.every) {
-            open.join(&Stretch::of(t_s, value));
+        let next = Stretch { until_s, ..Stretch::of(t_s, value) };
+        let every = self.every;
+        if let Some(open) = self.points.last_mut().filter(|open| open.takes(&next, every)) {
+            open.join(&next);
             return;
         }
         if self.points.len() >= self.points_max {
             self.halve();
-            return self.push(t_s, value);
+            return self.push_until(t_s, until_s, value);
         }
         // All of its room at once: it is touched only as it fills, and nothing is left behind by growing.
         self.points.reserve_exact(self.points_max - self.points.len());
-        self.points.push(Stretch::of(t_s, value));
+        self.points.push(next);
     }
 
-    fn halve(&mut self) {
-        let merged = self.points.len().div_ceil(2);
-        for place in 0..merged {
-            let mut pair = self.points[2 * place];
-            if let Some(next) = self.points.get(2 * place + 1) {
-                pair.join(next);
-            }
-            self.points[place] = pair;
+    /// Takes back what is known of a time: values in it are gone, and the one before holds no longer than its beginning.
+    /// A stretch of several values stays.
+    pub(super) fn forget(&mut self, from_s: f64, to_s: f64) {
+        self.points.retain(|point| point.n > 1 || point.t_s < from_s || point.t_s >= to_s);
+        self.end_at(from_s);
+    }
+
+    /// The last value before this moment holds no longer than that.
+    pub(super) fn end_at(&mut self, from_s: f64) {
+        let next = self.points.partition_point(|point| point.t_s < from_s);
+        if let Some(before) = next.checked_sub(1).and_then(|place| self.points.get_mut(place)) {
+            before.until_s = Some(before.until_s.map_or(from_s, |until_s| until_s.min(from_s)));
         }
-        self.points.truncate(merged);
+    }
+
+    /// Gaps longer than a stretch stay between stretches, unless there are so many of them that too little room is left.
+    fn halve(&mut self) {
         self.every *= 2;
+        let every = self.every;
+        self.merge(|one, next| one.takes(next, every));
+        if self.points.len() > self.points_max / 4 * 3 {
+            self.merge(|one, next| one.n + next.n <= every);
+        }
+    }
+
+    fn merge(&mut self, joins: impl Fn(&Stretch, &Stretch) -> bool) {
+        let mut kept: usize = 0;
+        for place in 0..self.points.len() {
+            let next = self.points[place];
+            match kept.checked_sub(1).filter(|last| joins(&self.points[*last], &next)) {
+                Some(last) => self.points[last].join(&next),
+                None => {
+                    self.points[kept] = next;
+                    kept += 1;
+                }
+            }
+        }
+        self.points.truncate(kept);
     }
 
     /// The points as pairs of moment and mean.
@@ -109,7 +146,17 @@ impl Series {
 
 impl Stretch {
     fn of(t_s: f64, value: f64) -> Self {
-        Self { t_s, mean: value, min: value, max: value, last: value, n: 1 }
+        Self { t_s, mean: value, min: value, max: value, last: value, n: 1, until_s: None }
+    }
+
+    /// Whether the next value belongs to the same stretch of at most `every` values.
+    fn takes(&self, next: &Self, every: u64) -> bool {
+        self.n + next.n <= every && !self.is_before_gap(next, every)
+    }
+
+    /// Whether nothing is known for longer than a stretch before the next one. Values come once a second.
+    fn is_before_gap(&self, next: &Self, every: u64) -> bool {
+        self.until_s.is_some_and(|until_s| next.t_s - until_s > every as f64)
     }
 
     fn join(&mut self, next: &Self) {
@@ -117,8 +164,7 @@ impl Stretch {
         self.mean = (self.mean * self.n as f64 + next.mean * next.n as f64) / n as f64;
         self.min = self.min.min(next.min);
         self.max = self.max.max(next.max);
-        self.last = next.last;
-        self.n = n;
+        (self.last, self.until_s, self.n) = (next.last, next.until_s, n);
     }
 }
 
@@ -154,6 +200,41 @@ mod tests {
         let points: Vec<_> = series.points.iter().map(|point| (point.t_s, point.mean, point.n)).collect();
         assert_eq!(points, [(0.0, 1.5, 4), (4.0, 5.5, 4), (8.0, 8.0, 1)]);
         assert_eq!(series.points.capacity(), 4);
+    }
+
+    /// Values of a second each, but for those of these seconds: the beginnings and ends of gaps between stretches.
+    #[track_caller]
+    fn check_gaps(seconds: u64, unknown: &[(u64, u64)], expected: &[(f64, f64)]) {
+        let mut series = Series::default();
+        let known = (0..seconds).filter(|second| !unknown.iter().any(|(from, to)| (from..to).contains(&second)));
+        known.for_each(|second| series.push_until(second as f64, Some(second as f64 + 1.0), 1.0));
+        let gaps = series.points.windows(2).map(|pair| (pair[0].until_s.unwrap(), pair[1].t_s));
+        let gaps: Vec<(f64, f64)> = gaps.filter(|(until_s, next_s)| until_s < next_s).collect();
+        assert_eq!(gaps, expected);
+        assert!(series.points.len() <= 600);
+    }
+
+    #[test]
+    fn gaps_longer_than_a_stretch_outlive_merging() {
+        check_gaps(9, &[], &[]);
+        check_gaps(9, &[(5, 6)], &[(5.0, 6.0)]);
+        check_gaps(7200, &[(3001, 3071)], &[(3001.0, 3071.0)]);
+        // Gaps without number are not kept at the cost of room.
+        let many: Vec<_> = (0..3000).map(|n| n * 40..n * 40 + 39).collect();
+        let mut series = Series::default();
+        (0..120_000).filter(|s| !many.iter().any(|gap| gap.contains(s))).for_each(|second| {
+            series.push_until(second as f64, Some(second as f64 + 1.0), 1.0);
+        });
+        assert!(series.points.len() <= 600 && series.points.iter().map(|point| point.n).sum::<u64>() == 3000);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_a_gap() {
+        let mut series = Series::default();
+        (0..6).for_each(|t| series.push(f64::from(t), 1.0));
+        series.forget(2.0, 4.0);
+        let points: Vec<_> = series.points.iter().map(|point| (point.t_s, point.until_s)).collect();
+        assert_eq!(points, [(0.0, None), (1.0, Some(2.0)), (4.0, None), (5.0, None)]);
     }
 
     #[test]

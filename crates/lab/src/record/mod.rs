@@ -22,11 +22,12 @@ pub(crate) use interval::{keep_sample, spanning};
 pub use replay::{each_row, fold_rows, read_timeline};
 pub use sample::{Awaited, Class, Sample, Trouble};
 
-use crate::fold::{Fold, OpFold, PushFold, Times};
+use crate::fold::{Fold, OpFold, PushFold, Times, round};
+use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Journey, Push};
 use hlog::{Entry, Figure, Writer};
-use timeline::{HeldRow, OpRow, Row, Spread};
+use timeline::{HeldRow, OpRow, PauseRow, Row, Spread};
 
 /// How long after its end a second is still open for figures of workers that are late with them.
 const SECOND_OPEN: u64 = 2;
@@ -51,6 +52,12 @@ struct Inner {
     open: BTreeMap<u64, Second>,
     now: Now,
     now_is_of: u64,
+    /// Pauses of workers that no row tells of yet.
+    pauses: Vec<PauseRow>,
+    /// When seconds were closed last, and until when there may be pauses that nobody has told of: they were not closed for
+    /// so long.
+    closed_at: Duration,
+    unsure_until: Duration,
     /// Schedule lag since somebody took it.
     lag: Times,
     hlog: Writer,
@@ -69,8 +76,8 @@ struct Second {
 /// The last second that is complete, for whoever watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Now {
-    /// Good answers to requests in it: to every step, where a journey has several.
-    pub ok_per_s: f64,
+    /// Good answers to requests in it: to every step, where a journey has several; none where the lab did not run.
+    pub ok_per_s: Option<f64>,
     /// The 99th percentile of their latency.
     pub latency_p99_ms: Option<f64>,
     /// The 99th percentile of the lab's schedule lag.
@@ -90,6 +97,9 @@ impl Recorder {
             open: BTreeMap::new(),
             now: Now::default(),
             now_is_of: 0,
+            pauses: Vec::new(),
+            closed_at: Duration::ZERO,
+            unsure_until: Duration::ZERO,
             lag: Times::default(),
             hlog,
             samples,
@@ -107,6 +117,12 @@ impl Recorder {
         inner.fold.add(interval);
         interval.cells.iter().for_each(|cell| inner.book.add(cell));
         interval.held.iter().for_each(|held| inner.book.add_held(held));
+        let long = interval.pauses.iter().filter(|(from, to)| to.saturating_sub(*from) >= UNRECORDED_MIN);
+        inner.pauses.extend(long.map(|(from, to)| PauseRow {
+            t_s: round(from.as_secs_f64()),
+            until_s: round(to.as_secs_f64()),
+            worker: interval.worker,
+        }));
         let second = inner.open.entry(interval.second).or_default();
         interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
         interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push).or_default().add(pushed));
@@ -125,6 +141,13 @@ impl Recorder {
     /// Writes every second that nobody adds to any more; gives its rows of the timeline.
     pub fn close_seconds(&self, now: Duration) -> Vec<Row> {
         let before = now.as_secs().saturating_sub(SECOND_OPEN);
+        {
+            let mut inner = self.inner();
+            let before = std::mem::replace(&mut inner.closed_at, now);
+            if now.saturating_sub(before) > UNSAMPLED_MIN {
+                inner.unsure_until = now;
+            }
+        }
         self.close_before(before)
     }
 
@@ -135,7 +158,9 @@ impl Recorder {
 
     fn close_before(&self, before: u64) -> Vec<Row> {
         let mut inner = self.inner();
-        let mut rows = Vec::new();
+        // Before the rows of the seconds that they are in: whoever reads them knows then what is missing.
+        let pauses = std::mem::take(&mut inner.pauses);
+        let mut rows: Vec<Row> = pauses.iter().copied().map(Row::Pause).collect();
         while let Some(entry) = inner.open.first_entry().filter(|entry| *entry.key() < before) {
             let (number, second) = entry.remove_entry();
             inner.write(number, &second, &mut rows);
@@ -143,7 +168,8 @@ impl Recorder {
         }
         // A second in which nothing ended has no entry of its own.
         if inner.now_is_of + 1 < before {
-            inner.now = Now::default();
+            let is_known = Duration::from_secs(before) > inner.unsure_until;
+            inner.now = Now { ok_per_s: is_known.then_some(0.0), ..Now::default() };
         }
         inner.hlog.flush();
         rows
@@ -227,7 +253,11 @@ impl Second {
             latency.merge(&fold.latency);
             ok += fold.ok;
         }
-        Now { ok_per_s: ok as f64, latency_p99_ms: latency.quantile_ms(0.99), lag_p99_ms: self.lag.quantile_ms(0.99) }
+        Now {
+            ok_per_s: Some(ok as f64),
+            latency_p99_ms: latency.quantile_ms(0.99),
+            lag_p99_ms: self.lag.quantile_ms(0.99),
+        }
     }
 }
 
@@ -269,4 +299,61 @@ fn held_row(second: u64, held: &HeldCell) -> HeldRow {
 fn spread(times: &Times) -> Option<Spread> {
     let at = |quantile| times.quantile_ms(quantile);
     Some(Spread { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, max: at(1.0)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorder() -> Recorder {
+        let journey = Journey { name: "get".to_owned(), ..Journey::default() };
+        Recorder::new(&[journey], &[], Writer::create(std::path::Path::new("/dev/null"), 0).unwrap(), None)
+    }
+
+    /// A page with one good answer, of a worker that had paused.
+    fn page(second: u64, pauses_ms: &[(u64, u64)]) -> Interval {
+        let ms = Duration::from_millis;
+        let pauses = pauses_ms.iter().map(|(from, to)| (ms(*from), ms(*to))).collect();
+        let cell = Cell { ok: 1, ..Cell::new(0, Op { journey: 0, step: None }) };
+        Interval { second, pauses, cells: vec![cell], ..Interval::default() }
+    }
+
+    fn told(rows: &[Row]) -> Vec<String> {
+        let told = |row: &Row| match row {
+            Row::Op(row) => format!("op {}", row.t_s),
+            Row::Pause(row) => format!("pause {} {}", row.t_s, row.until_s),
+            other => format!("{other:?}"),
+        };
+        rows.iter().map(told).collect()
+    }
+
+    #[test]
+    fn a_pause_stands_before_what_was_read_after_it() {
+        let recorder = recorder();
+        recorder.take(&page(5, &[]));
+        recorder.take(&page(8, &[(5_300, 8_300), (8_400, 8_500)]));
+        assert_eq!(told(&recorder.close_all()), ["pause 5.3 8.3", "op 5", "op 8"]);
+        assert!(recorder.close_all().is_empty());
+    }
+
+    /// The rate that is shown after these looks, in seconds; one answer ended in the first second.
+    #[track_caller]
+    fn check_now(looks_s: &[f64], expected: Option<f64>) {
+        let recorder = recorder();
+        recorder.take(&page(0, &[]));
+        for at in looks_s {
+            recorder.close_seconds(Duration::from_secs_f64(*at));
+        }
+        assert_eq!(recorder.now().ok_per_s, expected, "{looks_s:?}");
+    }
+
+    #[test]
+    fn a_second_that_nobody_saw_is_not_shown_as_none_a_second() {
+        check_now(&[1.0, 2.0, 3.0], Some(1.0));
+        // The lab looked, and nothing had ended.
+        check_now(&[1.0, 2.0, 3.0, 4.0, 5.0], Some(0.0));
+        check_now(&[1.0, 2.0, 3.0, 8.3], None);
+        check_now(&[1.0, 2.0, 3.0, 8.3, 9.3, 10.3], None);
+        check_now(&[1.0, 2.0, 3.0, 8.3, 9.3, 10.3, 11.3, 12.3], Some(0.0));
+    }
 }

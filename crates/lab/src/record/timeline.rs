@@ -23,6 +23,8 @@ pub enum Row {
     Opening(PartRow),
     /// What became of the connections that a part holds in one second, over all workers.
     Held(HeldRow),
+    /// A worker of the lab did not run: what ended meanwhile is unknown until it ran again.
+    Pause(PauseRow),
     /// A fault was carried out.
     Fault(FaultRow),
     /// A note that a reader of the timeline must know.
@@ -162,6 +164,17 @@ pub struct PartRow {
     pub label: String,
     /// Whether it is over.
     pub over: bool,
+}
+
+/// A time in which a worker of the lab did not run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PauseRow {
+    /// When it began.
+    pub t_s: f64,
+    /// When it was over.
+    pub until_s: f64,
+    /// The worker.
+    pub worker: u32,
 }
 
 /// A fault that was carried out.

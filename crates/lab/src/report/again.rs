@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::start::Start;
 use super::{Run, read_json_file};
 use crate::default_gates::default_gates;
-use crate::fold::{Asked, Basis, Fold, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
+use crate::fold::{Asked, Basis, Fold, Generator, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
 use crate::limits::PARTS_MAX;
 use crate::record::hlog::{self, Figure};
 use crate::record::timeline::{HeldRow, OpRow, PartRow, Row};
@@ -87,7 +87,7 @@ impl Rows {
                 self.held.entry(row.part).or_insert_with(|| HeldCell::new(row.part)).merge(&counted(row));
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
-            Row::Opening(_) | Row::Part(_) | Row::Fault(_) | Row::Note(_) => {}
+            Row::Opening(_) | Row::Part(_) | Row::Pause(_) | Row::Fault(_) | Row::Note(_) => {}
         }
     }
 }
@@ -302,7 +302,10 @@ fn results(
         work: work.collect(),
         observe: crate::fold::observed(&rows.timeline),
         push: fold.pushes(Basis::Measured),
-        generator: fold.generator(scenario.generator.lag_p99_max),
+        generator: Generator {
+            unrecorded: rows.timeline.unrecorded.or_none(),
+            ..fold.generator(scenario.generator.lag_p99_max)
+        },
         ..Results::default()
     }
 }

@@ -27,8 +27,8 @@ pub struct Progress {
     pub done: u64,
     /// Requests that are over; none where every arrival is one request.
     pub requests: Option<u64>,
-    /// Good answers to requests in the last second.
-    pub throughput_per_s: f64,
+    /// Good answers to requests in the last second; none where the lab did not run.
+    pub throughput_per_s: Option<f64>,
     /// The 99th percentile of the requests' latency in the last second, from the intended moment; none without a good answer.
     pub latency_p99_ms: Option<f64>,
     /// Arrivals under way.
@@ -104,7 +104,7 @@ impl Progress {
         let waiting = if self.waiting > 0 { format!("waiting {}", count(self.waiting)) } else { String::new() };
         let word = if self.requests.is_some() { "answered" } else { "ok" };
         vec![
-            format!("{word} {} a second", number(Some(self.throughput_per_s.round()))),
+            format!("{word} {} a second", number(self.throughput_per_s.map(f64::round))),
             waiting,
             self.latency_p99_ms.map(|ms| format!("p99 {} ms", number(Some(ms)))).unwrap_or_default(),
             queued,

@@ -264,7 +264,7 @@ mod tests {
     }
 
     fn progress(done: u64) -> Progress {
-        Progress { done, planned: 100, ..Progress::default() }
+        Progress { done, planned: 100, throughput_per_s: Some(0.0), ..Progress::default() }
     }
 
     const WIDE: Option<Size> = Some(Size { columns: 80, rows: 24 });

@@ -239,12 +239,15 @@ fn a_journey_that_pauses_is_not_measured_by_its_length() {
 
 #[test]
 fn requests_of_journeys_under_way_are_shown() {
-    let progress = Progress { requests: Some(1480), waiting: 120, planned: 20, in_flight: 20, ..Progress::default() };
-    let expected = [
-        "   0 s · requests 1,480 · journeys 0 of 20 · in flight 20 · errors 0",
-        "       answered 0 a second · waiting 120",
-    ];
-    assert_eq!(progress.lines(), expected);
+    for (throughput_per_s, told) in [(Some(0.0), "0"), (None, "-")] {
+        let (requests, waiting, planned, in_flight) = (Some(1480), 120, 20, 20);
+        let progress = Progress { requests, waiting, planned, in_flight, throughput_per_s, ..Progress::default() };
+        let expected = [
+            "   0 s · requests 1,480 · journeys 0 of 20 · in flight 20 · errors 0".to_owned(),
+            format!("       answered {told} a second · waiting 120"),
+        ];
+        assert_eq!(progress.lines(), expected);
+    }
 }
 
 #[test]
@@ -270,7 +273,7 @@ fn progress_fits_a_narrow_terminal() {
         server_cpu_cores: Some(1.42),
         part: Some("burst 2".to_owned()),
         latency_p99_ms: Some(412.4),
-        throughput_per_s: 216.6,
+        throughput_per_s: Some(216.6),
         queued: 1203,
         notes: vec!["server: kill\x1b[2J".to_owned()],
         ..Progress::default()

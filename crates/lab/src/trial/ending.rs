@@ -16,7 +16,7 @@ use crate::edge::{LevelPoint, Outcome, capacity, fit};
 use crate::findings::{Death, Input, Pressure, findings};
 use crate::fold::{
     Basis, Fold, PartFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline,
-    TotalsFigures, active_of, observed,
+    TotalsFigures, Unrecorded, active_of, observed,
 };
 use crate::limits::{INTERRUPT_GRACE, PAUSE_TOLD};
 use crate::record::timeline::FaultRow;
@@ -43,6 +43,7 @@ pub(crate) fn conclude(
     let capacities = capacities(stage, &parts, &edges, record.start.scenario.seed);
     let mut results = results(stage, now, rises, watched, &parts);
     results.observe = observed(&timeline);
+    results.generator.unrecorded = timeline.unrecorded.or_none();
     results.phases = phases(stage, &parts, &edges, Basis::Measured);
     (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limits_seen());
     let without_lab = without_lab(stage, &results, &edges).to_json();
@@ -51,6 +52,7 @@ pub(crate) fn conclude(
     gates.extend(implicit_gates(stage, &results, end, now));
     record.notes.extend(notes(stage, lines_failure, end));
     record.notes.extend(results.generator.pauses.as_ref().and_then(pauses));
+    record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::says));
     let mut run = record.into_run(results, gates, matches!(end, End::Interrupted));
     run.errors = stage.recorder.fold(Fold::errors);
     run.faults = timeline.faults.clone();

@@ -5,7 +5,7 @@ use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::Death;
 use crate::fold::{HeldFigures, PauseFigures, PhaseFigures};
-use crate::record::timeline::FaultRow;
+use crate::record::timeline::{FaultRow, PauseRow};
 
 #[test]
 fn limiter_rejects() {
@@ -60,6 +60,12 @@ fn the_target_was_silent() {
             Some(PauseFigures { count: 1, workers: 1, sum_s: 2.0, longest_s: 2.0, longest_at_s: 30.0 });
     };
     check(&Story::busy(silent(30, 32)).with(paused), &[]);
+    // The second of two pauses is the lab's own as well.
+    let twice = |story: &mut Story| {
+        let pause = |t_s: f64, until_s: f64| PauseRow { t_s, until_s, worker: 0 };
+        story.pauses = vec![pause(10.0, 14.0), pause(29.9, 32.1)];
+    };
+    check(&Story::busy(silent(30, 32)).with(twice), &[]);
     // Where steps wait by plan, so do answers.
     check(
         &Story::busy(silent(30, 40)).with(|story| story.results.journeys.get_mut("create").unwrap().paced = true),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::findings::{Death, Finding, Input, Pressure, findings};
 use crate::fold::{ErrorGroup, JourneyFigures, PartFigures, Point, Results, Timeline, WorkFigures};
 use crate::machine::Machine;
-use crate::record::timeline::{FaultRow, OpRow, PulseRow, Row, Spread, WorkRow};
+use crate::record::timeline::{FaultRow, OpRow, PauseRow, PulseRow, Row, Spread, WorkRow};
 use crate::scenario::{Signals, TargetLimits};
 
 /// Seconds of a story.
@@ -61,6 +61,8 @@ pub(super) struct Story {
     pub(super) parts: Vec<PartFigures>,
     pub(super) errors: Vec<ErrorGroup>,
     pub(super) faults: Vec<FaultRow>,
+    /// Pauses of the lab's first worker.
+    pub(super) pauses: Vec<PauseRow>,
     pub(super) signals: Signals,
     pub(super) machine: Machine,
     pub(super) limits: TargetLimits,
@@ -138,6 +140,7 @@ impl Story {
             parts: Vec::new(),
             errors: Vec::new(),
             faults: Vec::new(),
+            pauses: Vec::new(),
             signals: Signals::new(),
             machine,
             limits: TargetLimits::default(),
@@ -205,6 +208,7 @@ impl Story {
             totals.add(second);
         }
         self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
+        self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
         timeline.close();
         timeline
     }

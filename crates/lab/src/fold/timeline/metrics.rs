@@ -79,7 +79,7 @@ impl Timeline {
             return false;
         }
         if let Some(rise) = self.counters.rise(&series, t_s, value) {
-            self.push(Room::Metric, &series, rise.from_s, rise.per_s());
+            self.push_until(Room::Metric, &series, rise.span(), rise.per_s());
         }
         true
     }
@@ -99,11 +99,11 @@ impl Timeline {
         let counts = self.counters.rise(&format!("{path}_count"), t_s, count);
         // Both or none: after a restart one of them may have grown past its old value already.
         let (Some(sums), Some(counts)) = (sums, counts) else { return true };
-        self.push(Room::Metric, &rate, counts.from_s, counts.per_s());
+        self.push_until(Room::Metric, &rate, counts.span(), counts.per_s());
         // Time spent in a second of time is how many there were at once, in the mean (Little's law).
-        self.push(Room::Metric, &spent, sums.from_s, sums.per_s() * unit_s);
+        self.push_until(Room::Metric, &spent, sums.span(), sums.per_s() * unit_s);
         if counts.by > 0.0 {
-            self.push(Room::Metric, &mean, counts.from_s, sums.by * unit_s / counts.by);
+            self.push_until(Room::Metric, &mean, counts.span(), sums.by * unit_s / counts.by);
         }
         true
     }

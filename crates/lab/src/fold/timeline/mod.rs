@@ -2,7 +2,10 @@
 //! its file is read again. Refuses to know files, and what a figure is good for.
 //!
 //! A value stands at the moment from which it holds until the next one. What is counted in a row stands at the
-//! row's moment; what happened between two rows stands at the first of them. The names:
+//! row's moment; what happened between two rows stands at the first of them. What is unknown has no value: a second in
+//! which a worker of the lab did not run has no rate, and a figure that is looked at holds no longer than a second where
+//! the next look is missing. A second in which the lab ran and nothing ended is 0 a second, and has no latency. A rate
+//! that is the difference of two looks at a counter is its mean between them, however far they are apart. The names:
 //!
 //! ```text
 //! op.OP.ok_per_s .errors_per_s .denied_per_s            answers by how they ended
@@ -30,11 +33,13 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::gaps::Unrecorded;
 use super::series::Series;
 use crate::limits::{
-    METRIC_POINTS_MAX, METRIC_SERIES_MAX, PARTS_MAX, SERIES_MAX, SERIES_POINTS_MAX, TIMELINE_NOTES_MAX,
+    METRIC_POINTS_MAX, METRIC_SERIES_MAX, PARTS_MAX, PULSE, SERIES_MAX, SERIES_POINTS_MAX, TIMELINE_NOTES_MAX,
+    UNSAMPLED_MIN,
 };
-use crate::record::timeline::{FaultRow, NoteRow, PartRow, PulseRow, Row, WorkRow};
+use crate::record::timeline::{FaultRow, NoteRow, PartRow, PauseRow, PulseRow, Row, WorkRow};
 pub(crate) use metrics::seconds_in_unit;
 use ops::Seconds;
 
@@ -49,6 +54,10 @@ pub struct Timeline {
     pub faults: Vec<FaultRow>,
     /// What a reader must know.
     pub notes: Vec<NoteRow>,
+    /// Times of which nothing is known.
+    pub unrecorded: Unrecorded,
+    /// When the last look was.
+    sampled_s: Option<f64>,
     preferred: BTreeSet<String>,
     metric_series: usize,
     /// The most names of one row that there was no room for.
@@ -99,6 +108,7 @@ impl Timeline {
             Row::Pulse(row) => self.add_pulse(row),
             Row::Work(row) => self.add_work(row),
             Row::Part(row) => self.add_part(row),
+            Row::Pause(row) => self.add_pause(row),
             Row::Fault(row) if row.t_s.is_finite() && self.faults.len() < TIMELINE_NOTES_MAX => {
                 self.faults.push(row.clone());
             }
@@ -129,7 +139,30 @@ impl Timeline {
         self.series.get(name)
     }
 
+    /// Seconds that a worker did not see have no rate, not that of the other workers either.
+    fn add_pause(&mut self, row: &PauseRow) {
+        let Some((from_s, to_s)) = self.unrecorded.requests.add_pause(row) else { return };
+        let rates = self.series.iter_mut().filter(|(name, _)| name.starts_with("op.") && name.ends_with("_per_s"));
+        rates.for_each(|(_, series)| series.forget(from_s, to_s));
+    }
+
+    /// Where the looks before this one are missing, what was seen last holds no longer than a second.
+    fn see_look(&mut self, t_s: f64) {
+        if !t_s.is_finite() {
+            return;
+        }
+        let Some(last_s) = self.sampled_s.replace(t_s).filter(|last_s| t_s - last_s > UNSAMPLED_MIN.as_secs_f64())
+        else {
+            return;
+        };
+        let from_s = last_s + PULSE.as_secs_f64();
+        self.unrecorded.samples.add(from_s, t_s);
+        let looked_at = self.series.iter_mut().filter(|(name, _)| !name.starts_with("op."));
+        looked_at.for_each(|(_, series)| series.end_at(from_s));
+    }
+
     fn add_pulse(&mut self, row: &PulseRow) {
+        self.see_look(row.t_s);
         let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];
         // Few trials wait for anything; where one does, that begins some time.
         let has_waited = row.waiting > 0 || self.series.contains_key("load.waiting");
@@ -180,13 +213,18 @@ impl Timeline {
 
     /// Adds a value to a series, which is made where there is room for it.
     fn push(&mut self, room: Room, name: &str, t_s: f64, value: f64) {
+        self.push_until(room, name, (t_s, None), value);
+    }
+
+    /// The same of a value from one moment until another.
+    fn push_until(&mut self, room: Room, name: &str, (t_s, until_s): (f64, Option<f64>), value: f64) {
         if !t_s.is_finite() || !value.is_finite() {
             return;
         }
         if self.make(room, name)
             && let Some(series) = self.series.get_mut(name)
         {
-            series.push(t_s, value);
+            series.push_until(t_s, until_s, value);
         }
     }
 
@@ -239,6 +277,11 @@ impl Counters {
 }
 
 impl Rise {
+    /// From one look to the other.
+    fn span(self) -> (f64, Option<f64>) {
+        (self.from_s, Some(self.from_s + self.took_s))
+    }
+
     fn per_s(self) -> f64 {
         self.by / self.took_s
     }

@@ -67,27 +67,40 @@ impl Timeline {
     }
 
     fn push_second(&mut self, op: &str, second: &Second) {
-        let t_s = second.second as f64;
-        self.push_counts(op, t_s, [second.ok, second.errors, second.denied]);
+        let (t_s, span) = (second.second as f64, span_of(second.second));
+        if !self.unrecorded.requests.contains(t_s) {
+            self.push_counts(op, second.second, [second.ok, second.errors, second.denied]);
+        }
         let spreads = [("latency", second.latency_ms), ("service", second.service_ms), ("wake", second.wake_ms)];
         for (figure, spread) in spreads.into_iter().filter_map(|(figure, spread)| Some((figure, spread?))) {
-            self.push(room_of(op), &format!("op.{op}.{figure}_p50_ms"), t_s, spread.p50);
-            self.push(room_of(op), &format!("op.{op}.{figure}_p99_ms"), t_s, spread.p99);
+            self.push_until(room_of(op), &format!("op.{op}.{figure}_p50_ms"), span, spread.p50);
+            self.push_until(room_of(op), &format!("op.{op}.{figure}_p99_ms"), span, spread.p99);
         }
     }
 
-    /// Seconds in which nothing ended have no rows, and none a second is what they show.
+    /// Seconds in which nothing ended have no rows, and none a second is what they show; but not those in which the lab did
+    /// not run, or nothing shows that it did.
     fn show_silence(&mut self, op: &str, silent: std::ops::Range<u64>) {
         if silent.end.saturating_sub(silent.start) <= SILENCE_SHOWN_MAX_S {
-            silent.for_each(|second| self.push_counts(op, second as f64, [0; 3]));
+            for second in silent {
+                let (t_s, unknown) = (second as f64, &self.unrecorded);
+                if !unknown.requests.contains(t_s) && !unknown.samples.contains(t_s + 0.5) {
+                    self.push_counts(op, second, [0; 3]);
+                }
+            }
         }
     }
 
-    fn push_counts(&mut self, op: &str, t_s: f64, [ok, errors, denied]: [u64; 3]) {
+    fn push_counts(&mut self, op: &str, second: u64, [ok, errors, denied]: [u64; 3]) {
         for (figure, count) in [("ok", ok), ("errors", errors), ("denied", denied)] {
-            self.push(room_of(op), &format!("op.{op}.{figure}_per_s"), t_s, count as f64);
+            self.push_until(room_of(op), &format!("op.{op}.{figure}_per_s"), span_of(second), count as f64);
         }
     }
+}
+
+/// A second from its beginning to its end.
+fn span_of(second: u64) -> (f64, Option<f64>) {
+    (second as f64, Some(second as f64 + 1.0))
 }
 
 /// Steps stand beside the journeys that they belong to.

@@ -26,7 +26,7 @@ impl Timeline {
 
     fn push_rate(&mut self, counter: &str, name: &str, t_s: f64, value: f64) {
         if let Some(rise) = self.counters.rise(counter, t_s, value) {
-            self.push(Room::Beside, name, rise.from_s, rise.per_s());
+            self.push_until(Room::Beside, name, rise.span(), rise.per_s());
         }
     }
 }

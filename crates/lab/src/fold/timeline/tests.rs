@@ -66,6 +66,57 @@ fn silence_is_none_a_second() {
     check(&[op(f64::NAN, 0, [5, 0, 0], None)], "op.a.ok_per_s", &[]);
 }
 
+fn paused(t_s: f64, until_s: f64) -> Row {
+    Row::Pause(PauseRow { t_s, until_s, worker: 0 })
+}
+
+/// One answer in each of these seconds.
+fn answered(seconds: &[f64]) -> Vec<Row> {
+    seconds.iter().map(|t_s| op(*t_s, 0, [1, 0, 0], Some(20.0))).collect()
+}
+
+#[test]
+fn a_second_that_the_lab_did_not_see_is_no_zero() {
+    let rows = [answered(&[3.0, 4.0, 5.0]), vec![paused(5.3, 7.4)], answered(&[7.0, 9.0])].concat();
+    // The lab ran in the eighth, and nothing ended in it.
+    check(&rows, "op.a.ok_per_s", &[(3.0, 1.0), (4.0, 1.0), (8.0, 0.0), (9.0, 1.0)]);
+    check(&rows, "op.a.errors_per_s", &[(3.0, 0.0), (4.0, 0.0), (8.0, 0.0), (9.0, 0.0)]);
+    // Times that were measured are times.
+    let latency = [3.0, 4.0, 5.0, 7.0, 9.0].map(|t_s| (t_s, 20.0));
+    check(&rows, "op.a.latency_p99_ms", &latency);
+    // Another worker went on meanwhile, and the one that did not says so afterwards.
+    let rows = [answered(&[3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), vec![paused(4.9, 6.9)], answered(&[9.0])].concat();
+    check(&rows, "op.a.ok_per_s", &[(3.0, 1.0), (4.0, 1.0), (7.0, 1.0), (8.0, 1.0), (9.0, 1.0)]);
+    // A pause of a tenth of a second does not make a second unknown.
+    let rows = [answered(&[3.0]), vec![paused(3.4, 3.5)], answered(&[5.0])].concat();
+    check(&rows, "op.a.ok_per_s", &[(3.0, 1.0), (4.0, 0.0), (5.0, 1.0)]);
+}
+
+/// The beginnings and ends of what is known of a figure.
+#[track_caller]
+fn check_known(rows: &[Row], name: &str, expected: &[(f64, Option<f64>)]) {
+    let timeline = folded(rows);
+    let found: Vec<_> = timeline.series[name].points.iter().map(|point| (point.t_s, point.until_s)).collect();
+    assert_eq!(found, expected, "{name}");
+}
+
+#[test]
+fn looks_that_are_missing_are_gaps() {
+    let look = |t_s: f64| pulse(t_s, &[("depth", 3.0), ("jobs_total", t_s)]);
+    let rows = [look(4.0), look(5.0), look(8.3), look(9.3)];
+    check_known(&rows, "load.in_flight", &[(4.0, None), (5.0, Some(6.0)), (8.3, None), (9.3, None)]);
+    check_known(&rows, "metric.depth", &[(4.0, None), (5.0, Some(6.0)), (8.3, None), (9.3, None)]);
+    // What a counter rose by between two looks is known.
+    let rises = [(4.0, Some(5.0)), (5.0, Some(8.3)), (8.3, Some(9.3))];
+    check_known(&rows, "metric.jobs_total.per_s", &rises);
+    assert_eq!(folded(&rows).unrecorded.samples.iter().collect::<Vec<_>>(), [(6.0, 8.3)]);
+    // Late by a second is no gap.
+    check_known(&[look(5.0), look(7.0)], "load.in_flight", &[(5.0, None), (7.0, None)]);
+    // A record of before pauses were told: nothing shows that the lab ran in the seventh second, so it is no zero.
+    let rows = [answered(&[4.0, 5.0]), vec![look(5.0), look(8.3)], answered(&[8.0, 10.0])].concat();
+    check(&rows, "op.a.ok_per_s", &[(4.0, 1.0), (5.0, 1.0), (8.0, 1.0), (9.0, 0.0), (10.0, 1.0)]);
+}
+
 fn pulse(t_s: f64, metrics: &[(&str, f64)]) -> Row {
     Row::Pulse(PulseRow { t_s, metrics: map(metrics), ..PulseRow::default() })
 }
@@ -291,6 +342,7 @@ fn any_row() -> impl Strategy<Value = Row> {
             counts.map(u64::from),
             p99
         )),
+        (t.clone(), t.clone()).prop_map(|(t_s, until_s)| paused(t_s, until_s)),
         (t, figures).prop_map(|(t_s, metrics)| {
             let processes = BTreeMap::from([("server".to_owned(), metrics.clone())]);
             Row::Pulse(PulseRow { t_s, metrics, processes, ..PulseRow::default() })

@@ -39,14 +39,8 @@ fn throughput(at: &[At<'_>], capacity: Option<&Value>) -> Option<Curves> {
         wanted.filter_map(|(load, level)| Some(Dot::new(*load, level.throughput_per_s?))).collect()
     };
     let layers = vec![
-        Layer { name: "level".to_owned(), colour: 0, form: Form::Dots, dots: dots(true), step: None },
-        Layer {
-            name: "level with errors or overload".to_owned(),
-            colour: 1,
-            form: Form::Dots,
-            dots: dots(false),
-            step: None,
-        },
+        Layer { name: "level".to_owned(), colour: 0, form: Form::Dots, dots: dots(true) },
+        Layer { name: "level with errors or overload".to_owned(), colour: 1, form: Form::Dots, dots: dots(false) },
         reference(at, capacity),
     ];
     sheet(at, capacity, "Throughput against", Unit::number("ok a second"), layers)
@@ -69,13 +63,13 @@ fn reference(at: &[At<'_>], capacity: Option<&Value>) -> Layer {
     };
     let load = |i: usize| low * (high / low).powf(i as f64 / (LAW_POINTS - 1) as f64);
     let dots = (0..LAW_POINTS).map(|i| Dot::new(load(i), throughput_per_s(load(i)))).collect();
-    Layer { name: name.to_owned(), colour: 3, form: Form::Law, dots, step: None }
+    Layer { name: name.to_owned(), colour: 3, form: Form::Law, dots }
 }
 
 fn latency(at: &[At<'_>], capacity: Option<&Value>) -> Option<Curves> {
     let layer = |name: &str, form: Form, of: fn(&PartFigures) -> Option<f64>| {
         let dots = at.iter().filter_map(|(load, level)| Some(Dot::new(*load, of(level)?))).collect();
-        Layer { name: name.to_owned(), colour: 0, form, dots, step: None }
+        Layer { name: name.to_owned(), colour: 0, form, dots }
     };
     let layers = vec![
         layer("latency p99", Form::Line, |level| level.op.latency_ms.p99),

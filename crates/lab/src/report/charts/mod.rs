@@ -14,7 +14,6 @@ use super::Run;
 use super::svg::{Axis, Band, Bound, Chart, Curves, Dot, Form, Layer, Mark, Unit};
 use super::words::clean;
 use crate::fold::{Series, Stretch};
-use crate::limits::PULSE;
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
 pub(super) type SeriesByName = BTreeMap<String, Series>;
@@ -44,11 +43,7 @@ impl<'a> Sheet<'a> {
     /// A line of one figure, where there is one.
     fn line(&self, key: &str, name: &str, colour: usize, form: Form) -> Option<Layer> {
         let points = &self.series.get(key)?.points;
-        // What requests say has a value in every second in which one ended, and none in the others.
-        let per_second = key.starts_with("op.") || key.starts_with("generator.");
-        let longest = points.iter().map(|point| point.n).max().unwrap_or(1) as f64;
-        let step = per_second.then(|| longest * PULSE.as_secs_f64());
-        Some(Layer { name: clean(name), colour, form, dots: points.iter().map(dot).collect(), step })
+        Some(Layer { name: clean(name), colour, form, dots: points.iter().map(dot).collect() })
     }
 
     /// A chart of the layers that there are; none without any.
@@ -68,7 +63,7 @@ impl<'a> Sheet<'a> {
 }
 
 fn dot(stretch: &Stretch) -> Dot {
-    Dot { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max }
+    Dot { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max, until: stretch.until_s }
 }
 
 fn bands(run: &Run) -> Vec<Band> {

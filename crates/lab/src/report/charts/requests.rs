@@ -77,7 +77,7 @@ fn spread(name: &str, journey: &JourneyFigures) -> Option<Curves> {
         // A percentile that rests on less than one answer is the maximum under another name.
         let known = at.into_iter().filter(|(one_of, _)| *one_of <= figures.count as f64);
         let dots = known.filter_map(|(one_of, value)| Some(Dot::new(one_of, value?))).collect();
-        Layer { name: label.to_owned(), colour, form: Form::Line, dots, step: None }
+        Layer { name: label.to_owned(), colour, form: Form::Line, dots }
     };
     let curves = Curves {
         title: format!("{}: latency by percentile", clean(name)),

@@ -26,7 +26,7 @@ pub(super) struct Track(VecDeque<Option<u64>>);
 
 impl History {
     pub(super) fn push(&mut self, progress: &Progress) {
-        self.throughput.push(Some(progress.throughput_per_s));
+        self.throughput.push(progress.throughput_per_s);
         self.latency.push(progress.latency_p99_ms);
         let at = clock(progress.elapsed.as_secs_f64());
         self.notes.extend(progress.notes.iter().map(|note| format!("{at}  {}", clean(note))));

@@ -17,7 +17,7 @@ fn progress(second: u64) -> Progress {
         part: Some("burst 2".to_owned()),
         planned: 6501,
         done: 36 * second,
-        throughput_per_s: 230.0 + 60.0 * (t_s / 9.0).sin(),
+        throughput_per_s: Some(230.0 + 60.0 * (t_s / 9.0).sin()),
         latency_p99_ms: (!second.is_multiple_of(31)).then_some(40.0 + (t_s % 60.0) * 6.2),
         in_flight: 100,
         queued: 1203,

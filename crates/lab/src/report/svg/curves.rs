@@ -13,8 +13,11 @@ const TIPS_MAX: usize = 64;
 /// Bands beyond which none are drawn: they would be stripes.
 const BANDS_MAX: usize = 40;
 
-/// A line breaks where nothing was measured for so many times the usual distance.
+/// A line breaks where nothing was measured for so many times the usual distance, where no dot says how far it holds.
 const GAP_FACTOR: f64 = 3.5;
+
+/// A line breaks where nothing is known for more than this share of what the dot before stands for.
+const GAP_SHARE: f64 = 0.5;
 
 /// Rows in which the labels of moments are set, so that neighbours do not overlap.
 const MARK_ROWS: usize = 3;
@@ -47,9 +50,6 @@ pub(in crate::report) struct Layer {
     pub colour: usize,
     pub form: Form,
     pub dots: Vec<Dot>,
-    /// The distance from one dot to the next while there is something to measure, where it is known: over time, a line
-    /// is cut where they lie further apart.
-    pub step: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub(in crate::report) struct Dot {
     /// The lowest and highest of what `y` is the mean of.
     pub low: f64,
     pub high: f64,
+    /// How far along the axis below it is known to hold; none where that is the next dot, unless that lies unusually far.
+    pub until: Option<f64>,
 }
 
 /// A stretch of the axis below.
@@ -99,7 +101,7 @@ pub(in crate::report) struct Bound {
 
 impl Dot {
     pub(in crate::report) fn new(x: f64, y: f64) -> Self {
-        Self { x, y, low: y, high: y }
+        Self { x, y, low: y, high: y, until: None }
     }
 }
 
@@ -214,7 +216,7 @@ impl Curves {
 
     /// Over time, a line is cut where nothing was measured for longer than usual.
     fn unbroken<'a>(&self, layer: &'a Layer) -> Vec<&'a [Dot]> {
-        if self.x.unit == Unit::Time { unbroken(&layer.dots, layer.step) } else { vec![&layer.dots] }
+        if self.x.unit == Unit::Time { unbroken(&layer.dots) } else { vec![&layer.dots] }
     }
 
     fn draw_bounds(&self, svg: &mut Markup, frame: &Frame) {
@@ -284,11 +286,15 @@ fn draw_spread(svg: &mut Markup, frame: &Frame, x: &Scale, dots: &[Dot], class: 
 }
 
 /// Dots in the order of time, cut where nothing was measured for longer than usual.
-fn unbroken(dots: &[Dot], step: Option<f64>) -> Vec<&[Dot]> {
+fn unbroken(dots: &[Dot]) -> Vec<&[Dot]> {
     let mut steps: Vec<f64> = dots.windows(2).map(|pair| pair[1].x - pair[0].x).collect();
     steps.sort_by(f64::total_cmp);
-    let usual = step.or(steps.get(steps.len() / 2).copied()).unwrap_or(f64::INFINITY);
-    dots.chunk_by(|one, next| next.x - one.x <= usual * GAP_FACTOR).collect()
+    let usual = steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY);
+    let reaches = |one: &Dot, next: &Dot| match one.until {
+        Some(until) => next.x - until <= (until - one.x) * GAP_SHARE,
+        None => next.x - one.x <= usual * GAP_FACTOR,
+    };
+    dots.chunk_by(reaches).collect()
 }
 
 #[cfg(test)]
@@ -298,10 +304,14 @@ mod tests {
     #[test]
     fn a_line_breaks_where_nothing_was_measured() {
         let dots = [0.0, 1.0, 2.0, 9.0, 10.0].map(|x| Dot::new(x, 1.0));
-        let runs = |dots, step| unbroken(dots, step).iter().map(|run| run.len()).collect::<Vec<_>>();
-        assert_eq!(runs(&dots, None), [3, 2]);
-        assert_eq!(runs(&dots, Some(0.1)), [1; 5]);
-        assert_eq!(runs(&dots, Some(2.0)), [5]);
-        assert_eq!((runs(&dots[..1], None), runs(&[], None)), (vec![1], vec![]));
+        let runs = |dots: &[Dot]| unbroken(dots).iter().map(|run| run.len()).collect::<Vec<_>>();
+        let held = |s: f64| dots.map(|dot| Dot { until: Some(dot.x + s), ..dot });
+        assert_eq!(runs(&dots), [3, 2]);
+        assert_eq!(runs(&held(0.1)), [1; 5]);
+        assert_eq!(runs(&held(1.0)), [3, 2]);
+        assert_eq!(runs(&held(7.0)), [5]);
+        // One second is missing.
+        assert_eq!(runs(&[0.0, 1.0, 3.0].map(|x| Dot { until: Some(x + 1.0), ..Dot::new(x, 1.0) })), [2, 1]);
+        assert_eq!((runs(&dots[..1]), runs(&[])), (vec![1], vec![]));
     }
 }

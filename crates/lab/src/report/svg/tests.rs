@@ -5,13 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn layer(name: &str, colour: usize, form: Form, dots: &[(f64, f64)]) -> Layer {
-    Layer {
-        name: name.to_owned(),
-        colour,
-        form,
-        dots: dots.iter().map(|(x, y)| Dot::new(*x, *y)).collect(),
-        step: None,
-    }
+    Layer { name: name.to_owned(), colour, form, dots: dots.iter().map(|(x, y)| Dot::new(*x, *y)).collect() }
 }
 
 fn curves(layers: Vec<Layer>) -> Curves {
@@ -64,9 +58,9 @@ fn what_has_no_figure_has_no_chart() {
 
 #[test]
 fn a_spread_shows_what_a_mean_hides() {
-    let dots = [0.0, 1.0, 2.0].map(|x| Dot { x, y: 10.0, low: 5.0, high: 90.0 }).to_vec();
+    let dots = [0.0, 1.0, 2.0].map(|x| Dot { x, y: 10.0, low: 5.0, high: 90.0, until: None }).to_vec();
     let drawn = |dots: Vec<Dot>| {
-        let layers = vec![Layer { name: "p99".to_owned(), colour: 2, form: Form::Line, dots, step: None }];
+        let layers = vec![Layer { name: "p99".to_owned(), colour: 2, form: Form::Line, dots }];
         Chart::from(curves(layers)).draw().into_string()
     };
     assert!(drawn(dots.clone()).contains("class=\"spread c2\""));

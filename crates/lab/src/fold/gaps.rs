@@ -1,0 +1,172 @@
+//! Times of a run of which nothing is known: the lab did not run, or did not look. They are not times in which nothing
+//! happened. Refuses to know why.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{UNRECORDED_MIN, UNRECORDED_SPANS_MAX};
+use crate::record::timeline::PauseRow;
+use crate::report::words::{count, number};
+
+/// What is unknown of a run: of its requests, and of what is looked at once a second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Unrecorded {
+    /// Whole seconds of which a worker of the lab did not run for half or more, and those in which it ran again: what ended
+    /// meanwhile was read then, or by other workers alone. They have no rate.
+    pub requests: Spans,
+    /// Times in which nobody looked at the load, at processes, at the machine and at the target's metrics.
+    pub samples: Spans,
+}
+
+/// Times in order, apart from each other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Spans(Vec<Span>);
+
+/// From one moment to another, in seconds from the start of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct Span {
+    pub from_s: f64,
+    pub to_s: f64,
+}
+
+impl Unrecorded {
+    /// A sentence for whoever reads figures over time.
+    pub(crate) fn says(&self) -> String {
+        let said = |of: &str, spans: &Spans| {
+            let (first_s, _) = spans.iter().next()?;
+            let (length_s, at_s) = (number(Some(spans.length_s())), number(Some(first_s)));
+            let at = match spans.0.len() {
+                1 => format!("at {at_s} s"),
+                times => format!("in {} stretches, the first at {at_s} s", count(times as u64)),
+            };
+            Some(format!("{length_s} s of {of} ({at})"))
+        };
+        let all = [said("the requests", &self.requests), said("processes, machine and metrics", &self.samples)];
+        let all: Vec<String> = all.into_iter().flatten().collect();
+        format!(
+            "Nothing is known of {}: the lab did not run. Figures over time have gaps there, not zeros, and no rate of a \
+             second counts them.",
+            all.join("; and of ")
+        )
+    }
+
+    /// None where all is known.
+    pub(crate) fn or_none(&self) -> Option<Self> {
+        (!self.requests.0.is_empty() || !self.samples.0.is_empty()).then(|| self.clone())
+    }
+}
+
+impl Spans {
+    /// Adds a time. Where there are too many, it is one with the last of them, and so is what lies between.
+    pub(super) fn add(&mut self, from_s: f64, to_s: f64) {
+        let first = self.0.partition_point(|span| span.to_s < from_s);
+        let after = self.0.partition_point(|span| span.from_s <= to_s).max(first);
+        let is_full = first == after && self.0.len() >= UNRECORDED_SPANS_MAX;
+        let touched = if is_full { self.0.len() - 1..self.0.len() } else { first..after };
+        let joined = self.0[touched.clone()].iter().fold(Span { from_s, to_s }, |all, span| Span {
+            from_s: all.from_s.min(span.from_s),
+            to_s: all.to_s.max(span.to_s),
+        });
+        self.0.splice(touched, [joined]);
+    }
+
+    /// Adds the whole seconds of which a pause is half or more, and the one in which it ended; says from when until when
+    /// they are.
+    pub(crate) fn add_pause(&mut self, pause: &PauseRow) -> Option<(f64, f64)> {
+        let (from_s, to_s) = ((pause.t_s.max(0.0) - 0.5).ceil().max(0.0), pause.until_s.ceil());
+        let is_long = pause.until_s - pause.t_s >= UNRECORDED_MIN.as_secs_f64();
+        if !is_long || !to_s.is_finite() || from_s >= to_s {
+            return None;
+        }
+        self.add(from_s, to_s);
+        Some((from_s, to_s))
+    }
+
+    pub(crate) fn contains(&self, t_s: f64) -> bool {
+        let next = self.0.partition_point(|span| span.to_s <= t_s);
+        self.0.get(next).is_some_and(|span| span.from_s <= t_s)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.0.iter().map(|span| (span.from_s, span.to_s))
+    }
+
+    /// All of them together, in seconds.
+    #[must_use]
+    pub fn length_s(&self) -> f64 {
+        self.iter().map(|(from_s, to_s)| to_s - from_s).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(added: &[(f64, f64)], expected: &[(f64, f64)]) {
+        let mut spans = Spans::default();
+        added.iter().for_each(|(from_s, to_s)| spans.add(*from_s, *to_s));
+        assert_eq!(spans.iter().collect::<Vec<_>>(), expected);
+        for (from_s, to_s) in expected {
+            assert!(spans.contains(*from_s) && !spans.contains(*to_s) && !spans.contains(from_s - 0.1));
+        }
+    }
+
+    #[test]
+    fn spans_are_in_order_and_apart() {
+        check(&[], &[]);
+        check(&[(5.0, 8.0), (1.0, 2.0)], &[(1.0, 2.0), (5.0, 8.0)]);
+        // A pause of the whole lab is one of each worker.
+        check(&[(5.0, 8.0), (5.0, 8.0), (6.0, 9.0), (4.0, 5.0)], &[(4.0, 9.0)]);
+        check(&[(1.0, 2.0), (3.0, 4.0), (0.0, 9.0)], &[(0.0, 9.0)]);
+    }
+
+    #[track_caller]
+    fn check_pause(t_s: f64, until_s: f64, expected: Option<(f64, f64)>) {
+        let mut spans = Spans::default();
+        assert_eq!(spans.add_pause(&PauseRow { t_s, until_s, worker: 0 }), expected);
+        assert_eq!(spans.iter().next(), expected);
+    }
+
+    #[test]
+    fn a_second_is_unknown_of_which_half_was_paused() {
+        check_pause(5.3, 8.3, Some((5.0, 9.0)));
+        check_pause(5.5, 8.0, Some((5.0, 8.0)));
+        check_pause(5.6, 8.6, Some((6.0, 9.0)));
+        check_pause(5.6, 6.4, Some((6.0, 7.0)));
+        check_pause(5.45, 5.55, None);
+        check_pause(-1.0, 1.0, Some((0.0, 1.0)));
+        check_pause(f64::NAN, 3.0, None);
+        check_pause(3.0, f64::INFINITY, None);
+        check_pause(8.0, 5.0, None);
+    }
+
+    #[track_caller]
+    fn check_says(requests: &[(f64, f64)], samples: &[(f64, f64)], expected: &str) {
+        let spans = |all: &[(f64, f64)]| {
+            let mut spans = Spans::default();
+            all.iter().for_each(|(from_s, to_s)| spans.add(*from_s, *to_s));
+            spans
+        };
+        let says = Unrecorded { requests: spans(requests), samples: spans(samples) }.says();
+        assert!(says.starts_with(expected), "{says}");
+    }
+
+    #[test]
+    fn what_is_unknown_is_told() {
+        let both = "Nothing is known of 4 s of the requests (at 5 s); and of 2.30 s of processes, machine and metrics (at 6 s): ";
+        check_says(&[(5.0, 9.0)], &[(6.0, 8.3)], both);
+        let two = "Nothing is known of 5 s of the requests (in 2 stretches, the first at 1 s): the lab did not run.";
+        check_says(&[(1.0, 2.0), (5.0, 9.0)], &[], two);
+        check_says(&[], &[(6.0, 8.0)], "Nothing is known of 2 s of processes, machine and metrics (at 6 s): ");
+    }
+
+    #[test]
+    fn more_than_are_told_apart_are_one() {
+        let mut spans = Spans::default();
+        (0..2 * UNRECORDED_SPANS_MAX).for_each(|n| spans.add(2.0 * n as f64, 2.0 * n as f64 + 1.0));
+        assert_eq!(spans.0.len(), UNRECORDED_SPANS_MAX);
+        assert!((0..2 * UNRECORDED_SPANS_MAX).all(|n| spans.contains(2.0 * n as f64)));
+    }
+}
