@@ -1,5 +1,6 @@
 //! The writer: one transaction a batch, done again when another node was in the way.
 
+use super::appends::{KEPT, LOCK};
 use super::plan::{self, Run};
 use super::session::{PgId, Session, Trouble};
 use super::stories::{self, Awards};
@@ -16,7 +17,7 @@ const KEYS: i32 = 0x4b65_7973;
 const CONFLICTS_MAX: u32 = 10;
 
 pub(super) struct Writer {
-    session: Session,
+    pub(super) session: Session,
 }
 
 impl Writer {
@@ -25,7 +26,7 @@ impl Writer {
     }
 
     fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Trouble> {
-        self.session.script("BEGIN ISOLATION LEVEL READ COMMITTED")?;
+        self.session.begin(if begins_with_appends(commands) { &KEPT } else { &[] })?;
         let session = &mut self.session;
         let mut batch =
             Batch { session, tally: Tally::default(), virtual_time_reached: None, awards: Awards::default() };
@@ -80,9 +81,7 @@ impl Batch<'_> {
         self.lock_keys(commands)?;
         self.lock_accounts(commands)?;
         if !matches.is_empty() {
-            let sql =
-                "SELECT 1 FROM matches WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) ORDER BY id FOR NO KEY UPDATE";
-            self.session.run(sql, &[&matches])?;
+            self.session.run(LOCK, &[&matches])?;
         }
         self.lock_tables(commands)?;
         self.lock_worlds(commands)
@@ -243,6 +242,22 @@ impl Batch<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a batch appends, and locks nothing but matches: what it sends first are the statements of appends.
+fn begins_with_appends(commands: &[Command]) -> bool {
+    let locks_more = |command: &Command| {
+        !matches!(
+            command,
+            Command::Append(_)
+                | Command::Finish { .. }
+                | Command::Fail { .. }
+                | Command::Release { .. }
+                | Command::RenewLease { .. }
+                | Command::Claim { .. }
+        )
+    };
+    commands.iter().any(|command| as_append(command).is_some()) && !commands.iter().any(locks_more)
 }
 
 /// The table whose row a command decides by.

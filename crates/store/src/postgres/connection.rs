@@ -15,8 +15,8 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// Limits of one session; durability, for whoever turned it down for the whole server gets it back here; and plans.
 ///
 /// A plan that is kept from when a table was empty looks through it from end to end while it fills, until the database analyses it.
-/// So none is kept, neither of a statement nor of a check of references: each is made for the tables as they are
-/// (docs/decisions/0041).
+/// So none is kept, neither of a statement nor of a check of references: each is made for the tables as they are. Transactions that append
+/// are the exception (`Session::begin`, docs/decisions/0041).
 pub(crate) const SETTINGS: &str = "
     SET statement_timeout = '30s';
     SET lock_timeout = '10s';

@@ -25,7 +25,11 @@ mod stories;
 mod worlds;
 
 #[cfg(feature = "testing")]
-pub(crate) use connection::SETTINGS;
+pub(crate) use {
+    appends::KEPT,
+    connection::SETTINGS,
+    session::{BEGIN, BEGIN_WITH_PLANS},
+};
 
 use crate::contract::{Backend, Database, Reader, StoreError};
 use ::postgres::Config;

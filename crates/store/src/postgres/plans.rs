@@ -1,15 +1,25 @@
 //! Tests: which indexes PostgreSQL can answer the questions about stories from. The tables are empty here, so the planner is told
 //! to look through a table, or to sort, only where there is no other way.
 
+use super::appends::KEPT;
+use super::batch::Writer;
 use super::session::{Session, Trouble};
 use super::stories;
 use super::worlds;
 use crate::columns::Columns;
-use crate::contract::Database;
+use crate::contract::{Backend, Database};
 use crate::testing::Cluster;
 use ::postgres::NoTls;
+use engine::commands::{Append, Command, CreateMatches, Outcome};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::rows::{Account, LogRow};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::{Map, Rules, Ruleset, Settings};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+const NOW: UnixMs = UnixMs(1_700_000_040_000);
 const SETTINGS: &str = "
     SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;
     SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan;";
@@ -110,4 +120,65 @@ fn worlds_are_written_by_key() {
 fn what_is_old_or_not_counted_is_found_by_its_index() {
     check("worlds behind", &["worlds_pkey", "Backward using world_log_pkey", "Only Scan using world_log_pkey"]);
     check("old worlds", &["Index Scan using worlds_by_end", "Index Cond: (ends_at < $1)"]);
+}
+
+/// A match in the hands of a worker; entries of its log follow.
+fn writer_of_a_match() -> Writer {
+    let url = Cluster::shared().new_database_url();
+    let mut writer = Writer::new(super::connection::open(&super::connection::configured(&url).unwrap()).unwrap());
+    super::migrate::migrate(&mut writer.session).unwrap();
+    let account = Account { id: AccountId(1), name: "a".to_owned(), created_at: NOW };
+    let settings =
+        Settings { food_spawn_chance: 15, minimum_food: 1, hazard_damage_per_turn: 14, shrink_every_n_turns: 25 };
+    let spec = MatchSpec {
+        id: MatchId(1),
+        rules: Rules { ruleset: Ruleset::Standard, map: Map::Standard, settings, solo: true },
+        width: 11,
+        height: 11,
+        seed: Seed(1),
+        timeout_ms: 500,
+        turns_max: 5_000,
+        seats: vec![SeatSpec { bot: BotId(1), name: "b".to_owned(), url: "http://bots.example".to_owned() }],
+    };
+    let create = CreateMatches { account: account.id, idempotency: None, matches: vec![spec], now: NOW };
+    for command in [Command::EnsureAccount(account), Command::CreateMatches(create), lease()] {
+        writer.commit(&[command]).unwrap();
+    }
+    let claim = Command::Claim { worker: WorkerId(1), number: 1, now: NOW, max: 1, attempts_max: 3 };
+    let claimed = writer.commit(&[claim]).unwrap();
+    assert!(matches!(claimed.as_slice(), [Outcome::Claimed(claimed)] if claimed.len() == 1), "{claimed:?}");
+    writer
+}
+
+fn lease() -> Command {
+    let (worker, until) = (WorkerId(1), UnixMs(NOW.0 + 60_000));
+    Command::RenewLease { worker, address: "10.0.0.1:4000".to_owned(), now: NOW, until }
+}
+
+#[test]
+fn appends_are_planned_once_and_nothing_else_is() {
+    let mut writer = writer_of_a_match();
+    for version in 0..12 {
+        let rows = vec![LogRow { version, turns: version, late_moves: 0, bytes: vec![7] }];
+        let append = Append {
+            id: MatchId(1),
+            epoch: 1,
+            rows,
+            expected_version: version,
+            started_at: (version == 0).then_some(NOW),
+        };
+        // Alone, and with something that is not an append.
+        let batch = [Command::Append(append), lease()];
+        let done = writer.commit(&batch[..1 + version as usize % 2]).unwrap();
+        assert!(matches!(done[0], Outcome::Done), "{done:?}");
+    }
+    let planned = "SELECT statement, generic_plans::bigint, custom_plans::bigint FROM pg_prepared_statements
+                   WHERE parameter_types <> '{}'";
+    let planned = writer.session.all(planned, &[], |row| Ok((row.text()?, row.int()?, row.int()?))).unwrap();
+    for (sql, kept, new) in &planned {
+        let is_kept = KEPT.contains(&sql.as_str());
+        assert_eq!((*kept > 0, *new > 0), (is_kept, !is_kept), "{kept} kept, {new} new: {sql}");
+    }
+    let sent = |sql: &str| planned.iter().find(|(known, ..)| known == sql).map_or(0, |(_, kept, _)| *kept);
+    assert_eq!(KEPT.map(sent), [12, 12, 12, 1], "locks, states, rows, starts");
 }

@@ -66,15 +66,33 @@ fn said(error: &::postgres::Error) -> String {
     words
 }
 
+/// Begins a transaction.
+pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// Begins one that keeps plans. None of them may read a table from end to end, not even while it is empty and nothing costs less.
+pub(crate) const BEGIN_WITH_PLANS: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
+    SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
+/// Goes on in such a transaction as in any other.
+const WITHOUT_PLANS: &str = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan TO DEFAULT";
+
 /// One connection with its prepared statements.
 pub(super) struct Session {
     client: Client,
     prepared: HashMap<String, Statement>,
+    /// Statements whose plans this transaction keeps, as long as it sends no other.
+    kept: &'static [&'static str],
 }
 
 impl Session {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new() }
+        Self { client, prepared: HashMap::new(), kept: &[] }
+    }
+
+    /// Begins a transaction that keeps the plans of these statements until it sends another one (docs/decisions/0041).
+    #[cfg_attr(feature = "testing", track_caller)]
+    pub(super) fn begin(&mut self, kept: &'static [&'static str]) -> Result<(), Trouble> {
+        self.script(if kept.is_empty() { BEGIN } else { BEGIN_WITH_PLANS })?;
+        self.kept = kept;
+        Ok(())
     }
 
     /// Several statements without values.
@@ -89,6 +107,10 @@ impl Session {
     fn prepared(&mut self, sql: &str) -> Result<Statement, Trouble> {
         #[cfg(feature = "testing")]
         crate::testing::sent::note(sql);
+        if !self.kept.is_empty() && !self.kept.contains(&sql) {
+            self.client.batch_execute(WITHOUT_PLANS).map_err(|error| Trouble::from(&error))?;
+            self.kept = &[];
+        }
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
         }

@@ -6,6 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 /// What a session of the store sets before it sends anything else.
 pub const SETTINGS: &str = crate::postgres::SETTINGS;
+/// How it begins a transaction, and one in which it keeps the plans of [`KEPT`].
+pub const BEGIN: &str = crate::postgres::BEGIN;
+/// See [`BEGIN`].
+pub const BEGIN_WITH_PLANS: &str = crate::postgres::BEGIN_WITH_PLANS;
+/// The statements whose plans are kept.
+pub const KEPT: [&str; 4] = crate::postgres::KEPT;
 
 static SENT: Mutex<BTreeMap<String, Vec<&'static Location<'static>>>> = Mutex::new(BTreeMap::new());
 

@@ -174,12 +174,14 @@ impl Database {
 /// A session that has used every statement while the database was empty.
 struct Used {
     client: Client,
+    /// How a transaction begins.
+    begin: &'static str,
     /// Each statement, and how it is executed.
     statements: Vec<(String, String)>,
 }
 
 impl Used {
-    fn new(url: &str, settings: &str, statements: &BTreeSet<String>) -> Self {
+    fn new(url: &str, settings: &str, begin: &'static str, statements: &BTreeSet<String>) -> Self {
         let mut client = Client::connect(url, NoTls).unwrap();
         client.batch_execute(settings).unwrap();
         let prepared = statements.iter().zip(0..).map(|(sql, number)| {
@@ -192,7 +194,7 @@ impl Used {
             (sql.clone(), format!("EXPLAIN (COSTS OFF) EXECUTE {name}{values}"))
         });
         let statements = prepared.collect();
-        let mut used = Self { client, statements };
+        let mut used = Self { client, begin, statements };
         (0..USED_BEFORE).for_each(|_| drop(used.plans()));
         used
     }
@@ -200,10 +202,12 @@ impl Used {
     /// Each statement and its plan now.
     fn plans(&mut self) -> Vec<(String, String)> {
         let mut plans = Vec::new();
+        self.client.batch_execute(self.begin).unwrap();
         for (sql, explain) in &self.statements {
             let rows = self.client.query(explain, &[]).unwrap_or_else(|error| panic!("{error}: {explain}: {sql}"));
             plans.push((sql.clone(), rows.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>().join("\n")));
         }
+        self.client.batch_execute("ROLLBACK").unwrap();
         plans
     }
 
@@ -318,14 +322,21 @@ fn no_statement_reads_a_growing_table_from_end_to_end() {
     assert!(others.iter().all(is_transaction), "what is this? {others:#?}");
 
     let mut database = Database::new(&cluster);
-    planned.extend(references(&mut database.client));
+    let references = references(&mut database.client);
+    planned.extend(references.clone());
     assert!(planned.len() > 50, "{} statements are all", planned.len());
     database.drop_constraints();
     database.client.batch_execute("VACUUM ANALYZE").unwrap();
-    let mut ours = Used::new(&database.url, sent::SETTINGS, &planned);
-    let mut others = Used::new(&database.url, "", &planned);
+    let mut ours = Used::new(&database.url, sent::SETTINGS, sent::BEGIN, &planned);
+    let mut kept: BTreeSet<String> = sent::KEPT.iter().map(|sql| (*sql).to_owned()).collect();
+    // None of them refers to anything today.
+    kept.extend(references);
+    assert!(kept.is_subset(&planned), "these are not sent any more: {:#?}", kept.difference(&planned));
+    let mut with_plans = Used::new(&database.url, sent::SETTINGS, sent::BEGIN_WITH_PLANS, &kept);
+    let mut others = Used::new(&database.url, "", sent::BEGIN, &planned);
     database.fill();
     let mut wrong = ours.wrong("full, and statistics say empty", &database.small);
+    wrong.push_str(&with_plans.wrong("full, planned while it was empty", &database.small));
     // A session as PostgreSQL opens it still has the plans of before.
     let is_bad = |sql: &str| sql.contains("FROM matches_now") && sql.contains("= ANY (");
     let plans = others.plans();
@@ -333,6 +344,7 @@ fn no_statement_reads_a_growing_table_from_end_to_end() {
     assert!(!kept.is_empty());
     database.client.batch_execute("VACUUM ANALYZE").unwrap();
     wrong.push_str(&ours.wrong("full", &database.small));
+    wrong.push_str(&with_plans.wrong("full, and the plan is kept", &database.small));
     assert!(wrong.is_empty(), "{wrong}");
     for (_, plan) in kept {
         assert!(!faults(plan, &database.small).is_empty(), "this is as good without our settings:\n{plan}");
