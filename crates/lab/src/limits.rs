@@ -230,6 +230,12 @@ pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
 /// Seconds without an answer that a figure per second shows as zeros; a longer silence is a gap in it.
 pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
 
+/// Things that a sentence names one by one; how many more there are is a number.
+pub const NAMED_MAX: usize = 3;
+
+/// Names that an error about an unknown one lists: whoever misspelt it looks for the right one there.
+pub const KNOWN_NAMES_MAX: usize = 20;
+
 /// Messages of errors of one kind that are kept.
 pub const ERROR_SAMPLES_MAX: usize = 3;
 

@@ -8,6 +8,7 @@ use super::growth::{Growth, Window, growth};
 use super::spec::{LatencyGate, Overload};
 use super::words::{number, percent};
 use crate::limits::LEVEL_PAUSED_MAX;
+use crate::report::words::first_few;
 
 /// What was seen during one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -82,8 +83,7 @@ impl fmt::Display for Judged {
         match self {
             Self::Sustained => f.write_str("sustained"),
             Self::Overloaded(reasons) => {
-                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
-                write!(f, "overloaded: {}", reasons.join("; "))
+                write!(f, "overloaded: {}", first_few(reasons, "; "))
             }
             Self::Void(why) => write!(f, "void: {why}"),
         }

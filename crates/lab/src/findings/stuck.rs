@@ -6,6 +6,7 @@ use super::words::{count, counted, moment, share};
 use super::{Candidate, Case, Death};
 use crate::fold::WorkFigures;
 use crate::record::timeline::FaultRow;
+use crate::report::words::{first_few, first_few_of};
 
 /// How many deaths and faults one finding tells of.
 const EVENTS_MAX: usize = 8;
@@ -31,7 +32,8 @@ fn unknown(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let mut case = Case::new("unknown_work", part, sentence)
         .maybe(format!("work.{name}.unknown"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
     if !figures.unknown_ids.is_empty() {
-        case = case.evidence(format!("{name}.unknown_ids"), figures.unknown_ids.join(", "));
+        let cut = figures.unknown.saturating_sub(figures.unknown_ids.len() as u64);
+        case = case.evidence(format!("{name}.unknown_ids"), first_few_of(&figures.unknown_ids, cut, ", "));
     }
     for event in events(view).into_iter().take(EVENTS_MAX) {
         case = case.evidence(event.0, event.1);
@@ -47,8 +49,8 @@ fn stuck(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let seen = super::view::first_above_zero(view.series(&format!("work.{name}.stuck")).into_iter());
     let mut groups: Vec<(&String, &u64)> = figures.stuck_by.iter().collect();
     groups.sort_by(|a, b| b.1.cmp(a.1));
-    let held: Vec<String> = groups.iter().map(|(holder, pieces)| held_by(view, holder, **pieces)).collect();
-    let holders = if held.is_empty() { String::new() } else { format!(": {}", held.join("; ")) };
+    let held = first_few(groups.iter().map(|(holder, pieces)| held_by(view, holder, **pieces)), "; ");
+    let holders = if held.is_empty() { held } else { format!(": {held}") };
     let sentence = format!(
         "{} of {} stopped making progress ({}){holders}.",
         count(figures.stuck),

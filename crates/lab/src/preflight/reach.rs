@@ -7,6 +7,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use crate::limits::{CONNECT_WITHIN, RESOLVE_WITHIN};
+use crate::report::words::first_few;
 use crate::scenario::Base;
 
 /// All addresses of a host, in the system's order.
@@ -46,6 +47,6 @@ pub async fn reachable(base: &Base) -> Result<(), String> {
     Err(format!(
         "nobody takes a connection at {} (tried {}): start the service, or correct the URL",
         base.url(),
-        tried.join("; ")
+        first_few(&tried, "; ")
     ))
 }

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::Run;
-use super::words::{clean, number};
+use super::words::{clean, first_few, number};
 use crate::edge::{Refusal, Usl};
 use crate::fold::PartFigures;
 
@@ -86,9 +86,9 @@ pub(super) fn in_words(value: &Value) -> String {
         (None, Value::Object(fields)) => {
             let told =
                 |(key, value): (&String, &Value)| format!("{} {}", clean(key).replace('_', " "), in_words(value));
-            fields.iter().map(told).collect::<Vec<_>>().join(", ")
+            first_few(fields.iter().map(told), ", ")
         }
-        (None, Value::Array(items)) => items.iter().map(in_words).collect::<Vec<_>>().join("; "),
+        (None, Value::Array(items)) => first_few(items.iter().map(in_words), "; "),
         (None, Value::Bool(true)) => "yes".to_owned(),
         (None, Value::Bool(false)) => "no".to_owned(),
         (None, Value::Null) => "none".to_owned(),

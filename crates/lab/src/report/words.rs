@@ -1,5 +1,9 @@
 //! Numbers, moments and sentences for people. Refuses to know what they are about.
 
+use std::fmt::Display;
+
+use crate::limits::{KNOWN_NAMES_MAX, NAMED_MAX};
+
 /// What stands where a text from outside had a character that would steer a terminal or turn a line around.
 const STRUCK: char = '\u{fffd}';
 
@@ -27,6 +31,40 @@ pub(crate) fn number(value: Option<f64>) -> String {
         magnitude if magnitude >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
+}
+
+/// What stands behind the highest of so many, where that is all that can be said of a percentile.
+pub(super) fn highest_of(count_of: Option<u64>) -> String {
+    count_of.map_or_else(String::new, |n| format!(" (the highest of {})", count(n)))
+}
+
+/// The first few of a list in a sentence, and how many more there are.
+pub(crate) fn first_few<T: Display>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
+    first_few_of(items, 0, separator)
+}
+
+/// The names among which a reader looks for the one that was meant.
+pub(crate) fn known_names<T: Display>(names: impl IntoIterator<Item = T>) -> String {
+    at_most(KNOWN_NAMES_MAX, names, 0, ", ")
+}
+
+/// The first few of a list that was cut already: so many more belong to it.
+pub(crate) fn first_few_of<T: Display>(items: impl IntoIterator<Item = T>, cut: u64, separator: &str) -> String {
+    at_most(NAMED_MAX, items, cut, separator)
+}
+
+fn at_most<T: Display>(max: usize, items: impl IntoIterator<Item = T>, cut: u64, separator: &str) -> String {
+    let mut items = items.into_iter();
+    let mut named: Vec<String> = items.by_ref().take(max).map(|item| item.to_string()).collect();
+    // A single one that is left takes no more room than its number.
+    let next = items.next();
+    let more = items.count() as u64 + u64::from(next.is_some()) + cut;
+    if let (Some(last), 1, 0) = (&next, more, cut) {
+        named.push(last.to_string());
+        return named.join(separator);
+    }
+    named.extend((more > 0).then(|| format!("and {} more", count(more))));
+    named.join(separator)
 }
 
 /// Mebibytes with one digit.
@@ -168,6 +206,27 @@ mod tests {
             ((u64::MAX, u64::MAX), "100"),
         ];
         rows.iter().for_each(|((part, whole), text)| assert_eq!(percent(*part, *whole), *text));
+    }
+
+    #[track_caller]
+    fn check_few(items: usize, cut: u64, expected: &str) {
+        assert_eq!(first_few_of(1..=items, cut, ", "), expected);
+    }
+
+    #[test]
+    fn a_sentence_names_the_first_few() {
+        check_few(0, 0, "");
+        check_few(1, 0, "1");
+        check_few(3, 0, "1, 2, 3");
+        check_few(4, 0, "1, 2, 3, 4");
+        check_few(5, 0, "1, 2, 3, and 2 more");
+        check_few(3, 1, "1, 2, 3, and 1 more");
+        check_few(5003, 0, "1, 2, 3, and 5,000 more");
+        check_few(2, 40, "1, 2, and 40 more");
+        check_few(8, 40, "1, 2, 3, and 45 more");
+        assert_eq!(first_few(["a", "b"], "; "), "a; b");
+        assert_eq!(known_names(["a", "b"]), "a, b");
+        assert!(known_names(1..=300).ends_with(", 20, and 280 more"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::document::Value;
 use super::reader::{At, check_template_name};
 use super::template::Names;
 use crate::limits::BESIDE_MAX;
+use crate::report::words::known_names;
 
 /// Loops beside a journey.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ fn kept_of(at: &At<'_>, names: &Names) -> Option<String> {
     };
     if !names.known.contains(text) {
         let known: Vec<&str> = names.known.iter().map(String::as_str).collect();
-        at.wrong(format!("names `{text}`, which nothing has set before; known here: {}", known.join(", ")));
+        at.wrong(format!("names `{text}`, which nothing has set before; known here: {}", known_names(known)));
     }
     Some(text.clone())
 }

@@ -7,6 +7,7 @@ use super::document::{Node, Value};
 use super::mistakes::Origin;
 use super::reader::{At, name_of};
 use crate::limits::WAIT_MAX;
+use crate::report::words::known_names;
 
 /// The target's process, as faults call it.
 const SERVER: &str = "server";
@@ -95,7 +96,7 @@ impl Processes {
             Some((_, Some(reason))) => Some(format!("can only be done to a process that the lab starts, but {reason}")),
             None => {
                 let known: Vec<&str> = self.0.iter().map(|(name, _)| name.as_str()).collect();
-                Some(format!("is done to \"{process}\", but there is no such process; known: {}", known.join(", ")))
+                Some(format!("is done to \"{process}\", but there is no such process; known: {}", known_names(known)))
             }
         }
     }

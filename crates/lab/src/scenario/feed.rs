@@ -8,6 +8,7 @@ use super::mistakes::{Mistake, Origin};
 use super::reader::{At, is_name};
 use super::scope::Draw;
 use crate::limits::{FEED_BYTES_MAX, FEED_ROWS_MAX};
+use crate::report::words::known_names;
 
 /// Rows from a file, whose columns templates use as `{{feed.NAME.COLUMN}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +95,7 @@ impl Feed {
     pub fn rows(&self, text: &str) -> Result<Rows, String> {
         let all = parse(text, self.format).map_err(|message| format!("{}, {message}", self.file))?;
         all.only(&self.columns).map_err(|message| {
-            format!("{} {message} of the feed \"{}\"; it has {}", self.file, self.name, all.columns.join(", "))
+            format!("{} {message} of the feed \"{}\"; it has {}", self.file, self.name, known_names(&all.columns))
         })
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::formula::Formula;
 use super::reader::At;
+use crate::report::words::known_names;
 
 /// A sentence about a figure that must hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,11 +142,11 @@ impl KnownFigures {
         if near.is_empty() {
             let mut roots: Vec<&str> = self.paths.iter().map(|path| first_word(path)).collect();
             roots.dedup();
-            return Err(format!("{lacks} must start with {}", roots.join(", ")));
+            return Err(format!("{lacks} must start with {}", known_names(roots)));
         }
         let mut parts: Vec<&str> = near.iter().filter_map(|near| near.split('.').nth(1)).collect();
         parts.dedup();
-        Err(format!("{lacks}; `{first}` has {}", parts.join(", ")))
+        Err(format!("{lacks}; `{first}` has {}", known_names(parts)))
     }
 }
 

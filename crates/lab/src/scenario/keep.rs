@@ -4,6 +4,7 @@
 
 use super::phase::{Arrivals, Phase};
 use super::reader::At;
+use crate::report::words::known_names;
 
 /// The place of the phase that is meant. One that is written and could not be read has its own mistakes.
 pub(super) fn find(at: &At<'_>, own: Option<&str>, written: &[String], earlier: &[Phase]) -> Option<usize> {
@@ -17,7 +18,7 @@ pub(super) fn find(at: &At<'_>, own: Option<&str>, written: &[String], earlier: 
             at.wrong(format!("is \"{name}\", which is no earlier phase: only one before it can leave it any"));
         }
         (None, None) => {
-            at.wrong(format!("is \"{name}\", but there is no such [[phase]]; known: {}", written.join(", ")));
+            at.wrong(format!("is \"{name}\", but there is no such [[phase]]; known: {}", known_names(written)));
         }
     }
     None

@@ -10,6 +10,7 @@ use super::way::Journey;
 use super::{arrivals, keep};
 use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, OPEN_WITHIN, OPENING_AT_ONCE, WAIT_MAX};
 use crate::plan::due_within;
+use crate::report::words::known_names;
 
 /// A stretch of the trial with one kind of load.
 #[derive(Clone, Debug, PartialEq)]
@@ -370,7 +371,7 @@ impl Written<'_> {
         let name = at.text()?;
         let found = self.names.iter().position(|journey| journey == name);
         if found.is_none() {
-            at.wrong(format!("is \"{name}\", but there is no such [[journey]]; known: {}", self.names.join(", ")));
+            at.wrong(format!("is \"{name}\", but there is no such [[journey]]; known: {}", known_names(self.names)));
         }
         found
     }

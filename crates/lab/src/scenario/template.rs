@@ -14,6 +14,7 @@ use super::keys::{KeyDraw, Keys};
 use super::reader::At;
 use super::scope::Scope;
 use crate::limits::KEY_DRAWS_MAX;
+use crate::report::words::known_names;
 
 /// A text with places to fill in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -299,7 +300,7 @@ fn known_name(name: &str, names: &Names, json: bool) -> Result<Part, String> {
         return Ok(Part::Name { name: name.to_owned(), json });
     }
     let known: Vec<_> = names.known.iter().map(String::as_str).collect();
-    Err(format!("uses `{{{{{name}}}}}`, which nothing has set before; known here: {}", known.join(", ")))
+    Err(format!("uses `{{{{{name}}}}}`, which nothing has set before; known here: {}", known_names(known)))
 }
 
 fn pick(name: &str, list: &str, names: &Names, json: bool) -> Result<Part, String> {

@@ -11,6 +11,7 @@ use super::reader::{At, Fields, is_name, pointer_of};
 use super::target::get_of;
 use super::template::{Names, Template};
 use crate::limits::{BULK_MAX, POLLS_AT_ONCE, POLLS_AT_ONCE_MAX, WAIT_MAX};
+use crate::report::words::known_names;
 
 /// One kind of work, followed from its start to its end.
 #[derive(Clone, Debug)]
@@ -260,7 +261,7 @@ fn derive_of(at: &At<'_>, reading: &Reading) -> Vec<(String, Formula)> {
         match Formula::parse(text) {
             Ok(formula) => {
                 if let Some(unknown) = formula.figures().iter().find(|figure| !known.contains(figure)) {
-                    at.wrong(format!("uses `{unknown}`; known here: {}", known.join(", ")));
+                    at.wrong(format!("uses `{unknown}`; known here: {}", known_names(&known)));
                 }
                 derived.push((name.to_owned(), formula));
             }

@@ -12,7 +12,7 @@ use super::{Made, Measure, NoRun, Outcome, Plan, Table, Turn, Variation, carry, 
 use crate::cli::{RunArgs, Runner, Stopped, assemble};
 use crate::fold::known_figures;
 use crate::report::Run;
-use crate::report::words::number;
+use crate::report::words::{first_few, number};
 use crate::scenario::Scenario;
 
 const COULD_NOT_RUN: u8 = 1;
@@ -111,8 +111,8 @@ fn check_measure(scenario: &Scenario, measure: &Measure) -> Result<(), Stopped> 
         return Ok(());
     }
     let last = path.rsplit('.').next().unwrap_or(path);
-    let alike: Vec<&str> = known.iter().filter(|known| known.ends_with(last)).map(String::as_str).take(5).collect();
-    let hint = if alike.is_empty() { String::new() } else { format!("; there are {}", alike.join(", ")) };
+    let alike = first_few(known.iter().filter(|known| known.ends_with(last)), ", ");
+    let hint = if alike.is_empty() { alike } else { format!("; there are {alike}") };
     Err(usage(&format!("--best {path}: this scenario has no such figure{hint}")))
 }
 

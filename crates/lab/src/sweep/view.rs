@@ -1,7 +1,7 @@
 //! A sweep for people: the best in a sentence, one row a combination, and what did not hold. Pure.
 
 use super::table::{Cell, Row, Standing, Table};
-use crate::report::words::{number, table, wrapped};
+use crate::report::words::{first_few, number, table, wrapped};
 
 /// Columns that a line of text may take.
 const WIDTH: usize = 80;
@@ -39,7 +39,7 @@ fn cheaper(sweep: &Table) -> Option<String> {
     let as_good: Vec<&Row> = sweep.rows.iter().filter(|row| row.standing == Standing::AsGood).collect();
     let cheapest = as_good.iter().filter(|row| row.cpu_s.median < best.cpu_s.median && row.cpu_s.median.is_some());
     let cheapest = cheapest.min_by(|a, b| a.cpu_s.median.unwrap_or(0.0).total_cmp(&b.cpu_s.median.unwrap_or(0.0)));
-    let all: Vec<String> = as_good.iter().map(|row| named(sweep, row)).collect();
+    let all = first_few(as_good.iter().map(|row| named(sweep, row)), "; ");
     match (as_good.as_slice(), cheapest) {
         ([], _) => None,
         ([row], Some(_)) => {
@@ -47,9 +47,9 @@ fn cheaper(sweep: &Table) -> Option<String> {
         }
         (_, Some(row)) => {
             let name = named(sweep, row);
-            Some(format!("As good within the noise: {}. The cheapest is {name}, at {}.", all.join("; "), cost(row)))
+            Some(format!("As good within the noise: {all}. The cheapest is {name}, at {}.", cost(row)))
         }
-        (_, None) => Some(format!("As good within the noise, and no cheaper: {}.", all.join("; "))),
+        (_, None) => Some(format!("As good within the noise, and no cheaper: {all}.")),
     }
 }
 

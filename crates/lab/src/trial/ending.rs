@@ -21,7 +21,7 @@ use crate::fold::{
 use crate::limits::{INTERRUPT_GRACE, PAUSE_TOLD};
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
-use crate::report::words::{count, number};
+use crate::report::words::{count, first_few, number};
 use crate::scenario::{Arrivals, Phase, Scenario, Step, Work};
 use crate::verdict::{Judged, Own, judge_gates, judge_gates_of, judge_opening};
 
@@ -265,7 +265,7 @@ fn reconciled(mismatches: &[String]) -> Judged {
     let limit = "= server's totals";
     match mismatches {
         [] => Judged::implicit("reconciled", limit, "equal", true),
-        found => Judged::implicit("reconciled", limit, &found.join("; "), false),
+        found => Judged::implicit("reconciled", limit, &first_few(found, "; "), false),
     }
 }
 
@@ -319,5 +319,5 @@ fn cut_short(stage: &Stage) -> Option<String> {
     });
     let left: Vec<String> = requests.into_iter().chain(works).collect();
     let explains = "the target may count what the lab does not know of";
-    (!left.is_empty()).then(|| format!("The run was interrupted: {}; {explains}.", left.join(", ")))
+    (!left.is_empty()).then(|| format!("The run was interrupted: {}; {explains}.", first_few(&left, ", ")))
 }

@@ -11,6 +11,7 @@ use super::{CouldNotRun, Secrets};
 use crate::drive::{Answer, Client, perform, target_headers};
 use crate::fold::TotalsFigures;
 use crate::record::Trouble;
+use crate::report::words::first_few;
 use crate::scenario::{Rows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
 
@@ -87,7 +88,7 @@ fn hint(trouble: Trouble, secrets: &Secrets) -> String {
         generated @ [_, ..] if refused => {
             format!(
                 "\nThe secret was made up for this run; for a service that runs already, set {}",
-                generated.join(", ")
+                first_few(generated, ", ")
             )
         }
         _ => String::new(),

@@ -7,9 +7,7 @@ use super::super::Comparison;
 use super::super::figures::{Figure, Kind, Outcome, Sense};
 use super::super::stats::Reason;
 use super::texts::{named, reason};
-
-/// Figures that a sentence names.
-const NAMED_MAX: usize = 2;
+use crate::report::words::first_few;
 
 /// The figure that is named first where nothing differs, if it can be told: what users feel.
 const FELT: &str = "latency p99";
@@ -96,10 +94,5 @@ fn adjective(figures: &[Named<'_>], of_time: &'static str, of_all: &'static str)
 }
 
 fn list(figures: &[Named<'_>]) -> String {
-    let mut texts: Vec<String> =
-        figures.iter().take(NAMED_MAX).map(|(figure, outcome)| named(figure, outcome)).collect();
-    if figures.len() > NAMED_MAX {
-        texts.push(format!("and {} more", figures.len() - NAMED_MAX));
-    }
-    texts.join(", ")
+    first_few(figures.iter().map(|(figure, outcome)| named(figure, outcome)), ", ")
 }

@@ -10,7 +10,7 @@ use crate::fold::PartFigures;
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::levels::charts;
 use crate::report::levels::{find, in_words, ladders, law, levels, refusal};
-use crate::report::words::{clean, clock, number, percent};
+use crate::report::words::{clean, clock, first_few, number, percent};
 use crate::report::{Run, slug};
 
 /// The words of the reports, in their order, and the keys under which the record has what they mean.
@@ -163,5 +163,5 @@ fn row(level: &PartFigures) -> Vec<Cell> {
 /// Why a level was called overloaded.
 fn reasons(level: &PartFigures) -> Option<String> {
     let reasons = level.overload.as_deref().filter(|reasons| !reasons.is_empty())?;
-    Some(format!("{} was overloaded: {}", level.label, clean(&reasons.join("; "))))
+    Some(format!("{} was overloaded: {}", level.label, clean(&first_few(reasons, "; "))))
 }

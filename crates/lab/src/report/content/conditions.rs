@@ -7,14 +7,14 @@ use super::{Block, Cell, Section, Table};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
-use crate::report::words::{clean, gibibytes, number};
+use crate::report::words::{clean, first_few, gibibytes, number};
 
 /// Characters of a value of the target's configuration.
 const VALUE_CHARS_MAX: usize = 300;
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let (machine, scenario) = (&run.machine, &run.scenario);
-    let settings = if scenario.settings.is_empty() { "none".to_owned() } else { scenario.settings.join(" ") };
+    let settings = if scenario.settings.is_empty() { "none".to_owned() } else { first_few(&scenario.settings, " ") };
     let lag = &run.results.generator.schedule_lag_ms;
     let program = if run.program.is_empty() { "an unnamed version" } else { &run.program };
     let mut facts = vec![

@@ -3,7 +3,7 @@
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
 use crate::fold::{Point, WorkFigures};
 use crate::report::charts::{SeriesByName, work};
-use crate::report::words::{clean, clock, count, number, percent};
+use crate::report::words::{clean, clock, count, first_few, first_few_of, number, percent};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.
@@ -66,14 +66,15 @@ fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
     );
     facts.extend(cpu_facts(run, work));
     if !work.stuck_by.is_empty() {
-        let holders: Vec<String> =
-            work.stuck_by.iter().map(|(who, n)| format!("{} by {}", count(*n), clean(who))).collect();
-        facts.push(format!("of the stuck ones were held: {}", holders.join(", ")));
+        let mut holders: Vec<(&String, &u64)> = work.stuck_by.iter().collect();
+        holders.sort_by(|a, b| b.1.cmp(a.1));
+        let holders = holders.iter().map(|(who, n)| format!("{} by {}", count(**n), clean(who)));
+        facts.push(format!("of the stuck ones were held: {}", first_few(holders, ", ")));
     }
     if work.unknown > 0 {
-        let ids: Vec<String> = work.unknown_ids.iter().map(|id| clean(id)).collect();
-        let more = if work.unknown > ids.len() as u64 { ", ..." } else { "" };
-        facts.push(format!("the server does not know {}: {}{more}", count(work.unknown), ids.join(", ")));
+        let cut = work.unknown.saturating_sub(work.unknown_ids.len() as u64);
+        let ids = first_few_of(work.unknown_ids.iter().map(|id| clean(id)), cut, ", ");
+        facts.push(format!("the server does not know {}: {ids}", count(work.unknown)));
     }
     if work.duplicates > 0 {
         facts.push(format!("{} ids were given out twice", count(work.duplicates)));

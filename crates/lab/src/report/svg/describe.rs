@@ -3,22 +3,15 @@
 
 use super::bars::Bars;
 use super::curves::{Curves, Form, Layer};
-
-/// Layers that are told one by one.
-const LAYERS_MAX: usize = 8;
+use crate::report::words::first_few;
 
 pub(super) fn curves(curves: &Curves) -> String {
-    let told: Vec<String> = curves
-        .layers
-        .iter()
-        .filter(|layer| layer.form != Form::Law)
-        .take(LAYERS_MAX)
-        .map(|layer| of(curves, layer))
-        .collect();
-    let bounds = curves.bounds.iter().map(|bound| format!("bound: {}", bound.label));
-    let marks = curves.marks.iter().take(LAYERS_MAX);
-    let marks = marks.map(|mark| format!("{} at {}", mark.label, curves.x.unit.say(mark.x)));
-    let parts: Vec<String> = told.into_iter().chain(bounds).chain(marks).collect();
+    let layers = curves.layers.iter().filter(|layer| layer.form != Form::Law);
+    let layers = first_few(layers.map(|layer| of(curves, layer)), "; ");
+    let bounds = first_few(curves.bounds.iter().map(|bound| format!("bound: {}", bound.label)), "; ");
+    let marks = curves.marks.iter().map(|mark| format!("{} at {}", mark.label, curves.x.unit.say(mark.x)));
+    let mut parts = vec![layers, bounds, first_few(marks, "; ")];
+    parts.retain(|part| !part.is_empty());
     format!("{}. {}.", curves.title, parts.join("; "))
 }
 
@@ -40,12 +33,8 @@ fn of(curves: &Curves, layer: &Layer) -> String {
 pub(super) fn bars(bars: &Bars) -> String {
     let group = |group: &super::Group| {
         let values = bars.names.iter().zip(&group.values).filter(|(_, value)| **value > 0.0);
-        let values: Vec<String> =
-            values.map(|((name, _), value)| format!("{name} {}", bars.unit.say(*value))).collect();
-        format!("{}: {}", group.label, values.join(", "))
+        let values = values.map(|((name, _), value)| format!("{name} {}", bars.unit.say(*value)));
+        format!("{}: {}", group.label, first_few(values, ", "))
     };
-    let told: Vec<String> = bars.groups.iter().take(LAYERS_MAX).map(group).collect();
-    let rest = bars.groups.len().saturating_sub(LAYERS_MAX);
-    let rest = if rest > 0 { format!("; and {rest} more") } else { String::new() };
-    format!("{}. {}{rest}.", bars.title, told.join("; "))
+    format!("{}. {}.", bars.title, first_few(bars.groups.iter().map(group), "; "))
 }

@@ -7,6 +7,7 @@ use prost_reflect::{DescriptorPool, FieldDescriptor, MessageDescriptor};
 use protox::file::{File, FileResolver, GoogleFileResolver};
 
 use super::way::{Hop, Kind, Target, Wire};
+use crate::report::words::known_names;
 
 /// The messages of a language.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,7 +127,7 @@ impl Schema {
         let message = &self.messages[message];
         message.fields.iter().find(|field| field.name == name).ok_or_else(|| {
             let known: Vec<&str> = message.fields.iter().map(|field| field.name.as_str()).collect();
-            format!("names `{name}`, which is no field of {}; known: {}", message.name, known.join(", "))
+            format!("names `{name}`, which is no field of {}; known: {}", message.name, known_names(known))
         })
     }
 

@@ -11,6 +11,7 @@ use super::encoder::Encoder;
 use super::schema::{Schema, compile};
 use super::way::Way;
 use crate::limits::DOORS_MAX;
+use crate::report::words::known_names;
 
 /// Where messages go.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,7 +160,7 @@ impl Language {
             };
             let name = at.text()?;
             let Some(message) = pool.get_message_by_name(name) else {
-                at.wrong(format!("names \"{name}\", which is no message of {}", names.join(", ")));
+                at.wrong(format!("names \"{name}\", which is no message of {}", known_names(&names)));
                 return None;
             };
             Some(schema.add(&message))

@@ -15,6 +15,7 @@ use super::{CouldNotRun, Fleet, not_ready};
 use crate::fold::round;
 use crate::limits::STOP_WITHIN;
 use crate::record::timeline::FaultRow;
+use crate::report::words::first_few;
 use crate::scenario::FaultAct;
 
 /// A part of a restart that goes on beside everything else, done. Members and faults are known by their places.
@@ -236,8 +237,8 @@ impl Fleet {
     fn place(&self, process: &str) -> Result<usize, String> {
         let place = self.members.iter().position(|member| member.name() == process);
         place.ok_or_else(|| {
-            let names: Vec<&str> = self.members.iter().map(Member::name).collect();
-            let names = if names.is_empty() { "nothing".to_owned() } else { names.join(", ") };
+            let names = first_few(self.members.iter().map(Member::name), ", ");
+            let names = if names.is_empty() { "nothing" } else { &names };
             format!("a fault needs a process that the lab starts: it starts {names}, but not {process}")
         })
     }
