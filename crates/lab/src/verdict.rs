@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fold::{HeldFigures, figure, figure_below, round};
+use crate::fold::{HeldFigures, figure, figure_below, found, round};
 use crate::report::words::{count, number};
 use crate::scenario::{Arrivals, Gate, Phase};
 
@@ -72,6 +72,9 @@ pub struct Judged {
     /// The figure without that, where it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_lab: Option<f64>,
+    /// Where the figure is a percentile that its numbers are too few for: it was judged by the largest of so many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_of: Option<u64>,
 }
 
 impl Judged {
@@ -87,6 +90,7 @@ impl Judged {
             used: None,
             void: false,
             without_lab: None,
+            largest_of: None,
         }
     }
 
@@ -155,7 +159,8 @@ pub(crate) fn judge_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Opt
 }
 
 fn judge_gate(gate: &Gate, results: &Value) -> Judged {
-    let value = figure(results, &gate.name);
+    let found = found(results, &gate.name);
+    let value = found.map(|found| found.value);
     let limit = gate.with.value(&|path| figure(results, path));
     let ok = matches!((value, limit), (Some(value), Some(limit)) if gate.op.holds(value, limit));
     let used = value.zip(limit).filter(|(_, limit)| *limit > 0.0).map(|(value, limit)| value / limit);
@@ -168,6 +173,7 @@ fn judge_gate(gate: &Gate, results: &Value) -> Judged {
         used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))),
         void: false,
         without_lab: None,
+        largest_of: found.and_then(|found| found.largest_of),
     }
 }
 

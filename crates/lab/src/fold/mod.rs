@@ -25,8 +25,8 @@ pub(crate) use held::HeldFold;
 pub(crate) use journey::JourneyFold;
 pub use op::{Basis, Tally};
 pub(crate) use op::{OpFold, Times};
-pub(crate) use paths::figure_below;
 pub use paths::{figure, known_figures};
+pub(crate) use paths::{figure_below, found};
 pub use pauses::PauseFigures;
 pub(crate) use pauses::PauseFold;
 pub(crate) use phase::{Asked, PhaseFold};
@@ -38,7 +38,7 @@ pub use results::{
 };
 pub use series::{Series, Stretch};
 pub(crate) use summary::round;
-pub use summary::{Figures, P95_NEEDS, P99_NEEDS, STATISTICS, Summary};
+pub use summary::{Figures, PERCENTILES, Percentile, STATISTICS, Summary};
 pub(crate) use timeline::seconds_in_unit;
 pub use timeline::{PartSpan, Timeline};
 

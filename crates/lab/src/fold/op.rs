@@ -81,19 +81,8 @@ impl Times {
         if count == 0 {
             return Figures::default();
         }
-        let avg = times.mean() / 1000.0;
-        Figures {
-            count,
-            sum: Some(round(avg * count as f64)),
-            min: Some(round(times.min() as f64 / 1000.0)),
-            avg: Some(round(avg)),
-            p50: self.quantile_ms(0.5),
-            p90: self.quantile_ms(0.9),
-            p95: self.quantile_ms(0.95),
-            p99: self.quantile_ms(0.99),
-            p999: self.quantile_ms(0.999),
-            max: Some(round(times.max() as f64 / 1000.0)),
-        }
+        let [avg, min, max] = [times.mean(), times.min() as f64, times.max() as f64].map(|us| us / 1000.0);
+        Figures::of(count, [avg * count as f64, min, avg, max], |quantile| self.quantile_ms(quantile).unwrap_or(max))
     }
 }
 

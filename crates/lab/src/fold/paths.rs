@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::held::{HELD_FIGURES, LEFT_FIGURES};
 use super::results::{OBSERVED, WORK_FIGURES};
-use super::summary::STATISTICS;
+use super::summary::{PERCENTILES, STATISTICS};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Arrivals, Journey, Observe, Phase, Push, Waits, Work};
 
@@ -15,13 +15,38 @@ use crate::scenario::{Arrivals, Journey, Observe, Phase, Push, Waits, Work};
 /// work and a phase may share a name, but no figure has one path twice.
 #[must_use]
 pub fn figure(results: &Value, path: &str) -> Option<f64> {
+    found(results, path).map(|found| found.value)
+}
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) value: f64,
+    /// Where it stands for a percentile that its numbers are too few for: it is the largest of so many.
+    pub(crate) largest_of: Option<u64>,
+}
+
+/// A figure by its path. A percentile that its numbers are too few for is their largest: no fewer of them are at most as
+/// large, so a bound from above holds for it exactly when all numbers keep it.
+pub(crate) fn found(results: &Value, path: &str) -> Option<Found> {
     let roots = [results.get("journeys"), results.get("work"), results.get("phases"), Some(results)];
-    roots.into_iter().flatten().find_map(|root| figure_below(root, path))
+    roots.into_iter().flatten().find_map(|root| found_below(root, path))
 }
 
 /// A figure by its path below a root.
 pub(crate) fn figure_below(root: &Value, path: &str) -> Option<f64> {
-    path.split('.').try_fold(root, |value, key| value.get(key))?.as_f64()
+    found_below(root, path).map(|found| found.value)
+}
+
+fn found_below(root: &Value, path: &str) -> Option<Found> {
+    let below = |path: &str| path.split('.').try_fold(root, |value, key| value.get(key));
+    if let Some(value) = below(path).and_then(Value::as_f64) {
+        return Some(Found { value, largest_of: None });
+    }
+    let (summary, name) = path.rsplit_once('.')?;
+    PERCENTILES.iter().find(|percentile| percentile.name == name)?;
+    let summary = below(summary)?;
+    Some(Found { value: summary.get("max")?.as_f64()?, largest_of: Some(summary.get("count")?.as_u64()?) })
 }
 
 /// Every path that a trial of these parts can have a figure at.
@@ -152,6 +177,25 @@ mod tests {
             "generator": { "cpu_s": null },
         });
         assert_eq!(figure(&results, path), expected, "{path}");
+    }
+
+    #[track_caller]
+    fn check_found(path: &str, expected: Option<(f64, Option<u64>)>) {
+        let few = json!({ "count": 40, "p95": 6.5, "p99": null, "max": 7.5 });
+        let none = json!({ "count": 0, "p99": null, "max": null });
+        let results = json!({ "journeys": { "up": { "latency_ms": few, "failed_ms": none } } });
+        assert_eq!(found(&results, path).map(|found| (found.value, found.largest_of)), expected, "{path}");
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_is_the_largest_and_says_so() {
+        check_found("up.latency_ms.p95", Some((6.5, None)));
+        check_found("up.latency_ms.p99", Some((7.5, Some(40))));
+        check_found("up.latency_ms.p99999", Some((7.5, Some(40))));
+        check_found("up.latency_ms.p98", None);
+        check_found("up.latency_ms.avg", None);
+        check_found("up.failed_ms.p99", None);
+        check_found("p99", None);
     }
 
     #[test]

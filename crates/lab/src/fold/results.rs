@@ -367,7 +367,7 @@ impl Generator {
     /// Whether the lab was late beyond its bound, or paused for longer than that.
     #[must_use]
     pub fn is_late(&self) -> bool {
-        let lag_ms = self.schedule_lag_ms.p99.unwrap_or(0.0);
+        let lag_ms = self.schedule_lag_ms.p99_or_max().unwrap_or(0.0);
         let paused_ms = self.pauses.as_ref().map_or(0.0, |pauses| pauses.longest_s * 1000.0);
         lag_ms.max(paused_ms) > self.lag_p99_max_ms
     }
@@ -375,9 +375,8 @@ impl Generator {
     /// The same without what the lab itself added: nothing left late, and what it held up was sent.
     pub(crate) fn without_lab(&self) -> Self {
         let none = |figure: Option<f64>| figure.map(|_| 0.0);
-        let Figures { count, sum, min, avg, p50, p90, p95, p99, p999, max } = self.schedule_lag_ms;
-        let [sum, min, avg, p50, p90, p95, p99, p999, max] = [sum, min, avg, p50, p90, p95, p99, p999, max].map(none);
-        let schedule_lag_ms = Figures { count, sum, min, avg, p50, p90, p95, p99, p999, max };
+        let Figures { count, max, .. } = self.schedule_lag_ms;
+        let schedule_lag_ms = none(max).map_or_else(Figures::default, |none| Figures::of(count, [none; 4], |_| none));
         let not_sent = self.not_sent.saturating_sub(self.not_sent_behind_pauses);
         Self { schedule_lag_ms, not_sent, behind_pauses: 0, ..self.clone() }
     }

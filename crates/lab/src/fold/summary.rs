@@ -2,7 +2,7 @@
 //! memory. Merging is associative. Refuses to know what the numbers mean.
 
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Steps per unit: milliseconds are kept to the microsecond, seconds to the millisecond.
 const STEPS_PER_UNIT: f64 = 1000.0;
@@ -11,13 +11,33 @@ const STEPS_PER_UNIT: f64 = 1000.0;
 const STEPS_MAX: f64 = 1e15;
 
 /// The names of all statistics that a summary has, as they stand in results and gates.
-pub const STATISTICS: [&str; 10] = ["count", "sum", "min", "avg", "p50", "p90", "p95", "p99", "p999", "max"];
+pub const STATISTICS: [&str; 12] =
+    ["count", "sum", "min", "avg", "p50", "p90", "p95", "p99", "p999", "p9999", "p99999", "max"];
 
-/// Numbers below which a 95th percentile is the highest of them.
-pub const P95_NEEDS: u64 = 20;
+/// The percentiles of a summary. One that leaves a share of `1 - quantile` above it needs `1 / (1 - quantile)` numbers: of
+/// fewer, not one whole number lies above it, and it is the largest under another name. So the percentile output of
+/// HdrHistogram, and wrk2's after it, ends at the level that the count resolves and goes on with the maximum; k6 puts a
+/// figure between the two largest, which nobody measured.
+pub const PERCENTILES: [Percentile; 7] = [
+    Percentile { name: "p50", quantile: 0.5, needs: 2 },
+    Percentile { name: "p90", quantile: 0.9, needs: 10 },
+    Percentile { name: "p95", quantile: 0.95, needs: 20 },
+    Percentile { name: "p99", quantile: 0.99, needs: 100 },
+    Percentile { name: "p999", quantile: 0.999, needs: 1_000 },
+    Percentile { name: "p9999", quantile: 0.9999, needs: 10_000 },
+    Percentile { name: "p99999", quantile: 0.99999, needs: 100_000 },
+];
 
-/// Numbers below which a 99th percentile is the highest of them.
-pub const P99_NEEDS: u64 = 100;
+/// A percentile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// Its name in results and gates.
+    pub name: &'static str,
+    /// The share of all numbers that are at most as large.
+    pub quantile: f64,
+    /// Below so many numbers it is not known.
+    pub needs: u64,
+}
 
 /// A growing summary.
 #[derive(Clone, Debug)]
@@ -71,27 +91,14 @@ impl Summary {
         if count == 0 {
             return Figures::default();
         }
-        let at = |quantile| {
-            let value = self.steps.value_at_quantile(quantile) as f64 / STEPS_PER_UNIT;
-            Some(round(value.clamp(self.min, self.max)))
-        };
-        Figures {
-            count,
-            sum: Some(round(self.sum)),
-            min: Some(round(self.min)),
-            avg: Some(round(self.sum / count as f64)),
-            p50: at(0.5),
-            p90: at(0.9),
-            p95: at(0.95),
-            p99: at(0.99),
-            p999: at(0.999),
-            max: Some(round(self.max)),
-        }
+        let at = |quantile| (self.steps.value_at_quantile(quantile) as f64 / STEPS_PER_UNIT).clamp(self.min, self.max);
+        Figures::of(count, [self.sum, self.min, self.sum / count as f64, self.max], at)
     }
 }
 
-/// The statistics of a summary; none but the count where there were no numbers.
+/// The statistics of a summary; none but the count where there were no numbers, and no percentile that they are too few for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 #[allow(missing_docs)]
 pub struct Figures {
     pub count: u64,
@@ -103,7 +110,48 @@ pub struct Figures {
     pub p95: Option<f64>,
     pub p99: Option<f64>,
     pub p999: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p9999: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99999: Option<f64>,
     pub max: Option<f64>,
+}
+
+impl Figures {
+    /// Of so many numbers, one at least: their sum, smallest, mean and largest, and what lies at a quantile.
+    pub(crate) fn of(count: u64, [sum, min, avg, max]: [f64; 4], at: impl Fn(f64) -> f64) -> Self {
+        let [p50, p90, p95, p99, p999, p9999, p99999] = PERCENTILES.map(|it| Some(round(at(it.quantile))));
+        let [sum, min, avg, max] = [sum, min, avg, max].map(|value| Some(round(value)));
+        Self { count, sum, min, avg, p50, p90, p95, p99, p999, p9999, p99999, max }.resolved()
+    }
+
+    /// Without the percentiles that the numbers are too few for: a record of before this rule has them.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        let Self { count, p50, p90, p95, p99, p999, p9999, p99999, .. } = &mut self;
+        for (value, percentile) in [p50, p90, p95, p99, p999, p9999, p99999].into_iter().zip(PERCENTILES) {
+            *value = value.filter(|_| *count >= percentile.needs);
+        }
+        self
+    }
+
+    /// The 99th percentile, or the largest where the numbers are too few for it: what bounds are held against.
+    #[must_use]
+    pub fn p99_or_max(&self) -> Option<f64> {
+        self.p99.or(self.max)
+    }
+}
+
+impl Serialize for Figures {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Figures {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::deserialize(deserializer)?.resolved())
+    }
 }
 
 pub(crate) fn round(value: f64) -> f64 {
@@ -134,12 +182,50 @@ mod tests {
 
     #[test]
     fn names_of_statistics_are_those_of_the_record() {
-        let record = serde_json::to_value(summary(&[1.0]).figures()).unwrap();
+        let figures = Figures::of(100_000, [1.0; 4], |_| 1.0);
+        let record = serde_json::to_value(figures).unwrap();
         let mut names: Vec<_> = record.as_object().unwrap().keys().cloned().collect();
         let mut stated = STATISTICS.map(str::to_owned).to_vec();
         names.sort();
         stated.sort();
         assert_eq!(names, stated);
+    }
+
+    /// How many of the percentiles are known of so many numbers, of which no two are the same.
+    #[track_caller]
+    fn check_known(count: u32, known: usize) {
+        let mut all = Summary::default();
+        (1..=count).for_each(|n| all.record(f64::from(n)));
+        let figures = all.figures();
+        let Figures { p50, p90, p95, p99, p999, p9999, p99999, .. } = figures;
+        let found: Vec<f64> = [p50, p90, p95, p99, p999, p9999, p99999].into_iter().map_while(|value| value).collect();
+        assert_eq!(found.len(), known, "{count}: {figures:?}");
+        // None is the largest under another name, as far as three digits tell.
+        assert!(count > 1_000 || found.iter().all(|value| Some(*value) < figures.max), "{count}: {figures:?}");
+        // A record of before this rule is read as one of today.
+        let mut old = serde_json::to_value(&figures).unwrap();
+        old["p999"] = old["max"].clone();
+        let read: Figures = serde_json::from_value(old).unwrap();
+        assert_eq!(read.p999.is_some(), known >= 5);
+        assert_eq!((read.count, read.p99, read.max), (figures.count, figures.p99, figures.max));
+    }
+
+    #[test]
+    fn a_percentile_needs_numbers_above_it() {
+        check_known(1, 0);
+        check_known(2, 1);
+        check_known(9, 1);
+        check_known(10, 2);
+        check_known(19, 2);
+        check_known(20, 3);
+        check_known(40, 3);
+        check_known(99, 3);
+        check_known(100, 4);
+        check_known(999, 4);
+        check_known(1_000, 5);
+        check_known(10_000, 6);
+        check_known(99_999, 6);
+        check_known(100_000, 7);
     }
 
     proptest! {
@@ -149,9 +235,10 @@ mod tests {
         fn percentiles_are_those_of_the_sorted_numbers(mut values in values()) {
             let figures = summary(&values).figures();
             values.sort_by(f64::total_cmp);
-            for (quantile, found) in [(0.5, figures.p50), (0.9, figures.p90), (0.95, figures.p95), (0.99, figures.p99)] {
+            let all = [figures.p50, figures.p90, figures.p95, figures.p99];
+            for (Percentile { quantile, needs, .. }, found) in PERCENTILES.into_iter().zip(all) {
                 let rank = (quantile * values.len() as f64).ceil().max(1.0) as usize;
-                match values.get(rank - 1) {
+                match values.get(rank - 1).filter(|_| values.len() as u64 >= needs) {
                     Some(exact) => prop_assert!((found.unwrap() - exact).abs() <= 0.0011 + exact * 0.001),
                     None => prop_assert_eq!(found, None),
                 }

@@ -54,10 +54,9 @@ struct Inner {
     now_is_of: u64,
     /// Pauses of workers that no row tells of yet.
     pauses: Vec<PauseRow>,
-    /// When seconds were closed last, and until when there may be pauses that nobody has told of: they were not closed for
-    /// so long.
+    /// When seconds were closed last, and when they were not closed for so long that the lab may not have run.
     closed_at: Duration,
-    unsure_until: Duration,
+    unsure: (Duration, Duration),
     /// Schedule lag since somebody took it.
     lag: Times,
     hlog: Writer,
@@ -99,7 +98,7 @@ impl Recorder {
             now_is_of: 0,
             pauses: Vec::new(),
             closed_at: Duration::ZERO,
-            unsure_until: Duration::ZERO,
+            unsure: (Duration::ZERO, Duration::ZERO),
             lag: Times::default(),
             hlog,
             samples,
@@ -145,7 +144,7 @@ impl Recorder {
             let mut inner = self.inner();
             let before = std::mem::replace(&mut inner.closed_at, now);
             if now.saturating_sub(before) > UNSAMPLED_MIN {
-                inner.unsure_until = now;
+                inner.unsure = (before, now);
             }
         }
         self.close_before(before)
@@ -164,12 +163,14 @@ impl Recorder {
         while let Some(entry) = inner.open.first_entry().filter(|entry| *entry.key() < before) {
             let (number, second) = entry.remove_entry();
             inner.write(number, &second, &mut rows);
-            (inner.now, inner.now_is_of) = (second.now(&inner.fold), number);
+            let now = second.now(&inner.fold);
+            (inner.now, inner.now_is_of) =
+                (Now { ok_per_s: now.ok_per_s.filter(|_| inner.was_seen(number)), ..now }, number);
         }
         // A second in which nothing ended has no entry of its own.
         if inner.now_is_of + 1 < before {
-            let is_known = Duration::from_secs(before) > inner.unsure_until;
-            inner.now = Now { ok_per_s: is_known.then_some(0.0), ..Now::default() };
+            let none = inner.was_seen(before - 1).then_some(0.0);
+            inner.now = Now { ok_per_s: none, ..Now::default() };
         }
         inner.hlog.flush();
         rows
@@ -208,6 +209,12 @@ impl Recorder {
 }
 
 impl Inner {
+    /// Whether the lab ran in all of a second, as far as is known.
+    fn was_seen(&self, second: u64) -> bool {
+        let (from, to) = self.unsure;
+        Duration::from_secs(second.saturating_add(1)) <= from || Duration::from_secs(second) >= to
+    }
+
     fn write(&mut self, second: u64, seen: &Second, rows: &mut Vec<Row>) {
         for ((part, op), fold) in &seen.cells {
             let name = self.name(*op);
@@ -355,5 +362,7 @@ mod tests {
         check_now(&[1.0, 2.0, 3.0, 8.3], None);
         check_now(&[1.0, 2.0, 3.0, 8.3, 9.3, 10.3], None);
         check_now(&[1.0, 2.0, 3.0, 8.3, 9.3, 10.3, 11.3, 12.3], Some(0.0));
+        // What was read in the second before a pause is not all of it.
+        check_now(&[0.5, 3.2], None);
     }
 }

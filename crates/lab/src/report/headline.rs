@@ -1,12 +1,14 @@
 //! What to say when there is room for three lines: how much it took, how long that took, and where it stands
 //! against its gates. Pure.
 
+use std::fmt::{self, Display, Formatter};
+
 use serde_json::Value;
 
 use super::Run;
 use super::levels::{figure, find, ladders, levels};
-use super::words::{clean, count, number};
-use crate::fold::{Figures, JourneyFigures, OpFigures, P99_NEEDS, Total, WorkFigures};
+use super::words::{clean, count, highest_of, number};
+use crate::fold::{Figures, JourneyFigures, OpFigures, Total, WorkFigures, found};
 use crate::verdict::{Judged, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
@@ -90,8 +92,10 @@ fn declared(run: &Run) -> Option<Told> {
     let results = run.results.to_json();
     run.scenario.headline.as_ref().map(|both| {
         both.each_ref().map(|leading| {
-            let (value, of) = (number(crate::fold::figure(&results, &leading.figure)), clean(&leading.of));
-            (format!("{value} {of}"), Figure::new(&value, &of))
+            let found = found(&results, &leading.figure);
+            let (value, of) = (number(found.map(|found| found.value)), clean(&leading.of));
+            let few = highest_of(found.and_then(|found| found.largest_of));
+            (format!("{value} {of}{few}"), Figure::new(&value, &of))
         })
     })
 }
@@ -123,9 +127,9 @@ fn of_ladder(run: &Run) -> Option<Told> {
         return Some([took, (format!("{told}, over the whole run"), figure)]);
     }
     let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
-    let (p99, p50) = (ms(latency.p99), ms(latency.p50));
-    let lasted = format!("{name}: there latency p99 {p99}, p50 {p50}, from the intended moment");
-    Some([took, (lasted, Figure::new(&p99, "latency p99 there"))])
+    let (tail, p50) = (Tail::of(&latency, ms), ms(latency.p50));
+    let lasted = format!("{name}: there latency {tail}, p50 {p50}, from the intended moment");
+    Some([took, (lasted, Figure::new(&tail.value, &format!("latency {} there", tail.name)))])
 }
 
 fn of_work(run: &Run) -> Option<Told> {
@@ -137,9 +141,10 @@ fn of_work(run: &Run) -> Option<Told> {
         None => Figure::new(&count(work.finished), &format!("{name} finished")),
     };
     let (done, wait) = (&work.completion_s, &work.queue_wait_s);
-    let wait = wait.p99.map_or_else(String::new, |p99| format!("; queue wait p99 {}", seconds(Some(p99))));
-    let lasted = format!("{name}: done in p99 {}, p50 {}{wait}", seconds(done.p99), seconds(done.p50));
-    let lasted_figure = Figure::new(&seconds(done.p99), "until done, p99");
+    let waited = (wait.count > 0).then(|| format!("; queue wait {}", Tail::of(wait, seconds)));
+    let (tail, p50) = (Tail::of(done, seconds), seconds(done.p50));
+    let lasted = format!("{name}: done in {tail}, p50 {p50}{}", waited.unwrap_or_default());
+    let lasted_figure = Figure::new(&tail.value, &format!("until done, {}", tail.name));
     Some([(took, took_figure), (lasted, lasted_figure)])
 }
 
@@ -173,9 +178,9 @@ fn of_journey(run: &Run) -> Option<Told> {
         Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
         None => Figure::new(&count(op.ok), &format!("{name} ok")),
     };
-    let (latency, service) = (p99(&op.latency_ms), p99(&op.service_ms));
-    let lasted = format!("{name}: latency p99 {latency} from the intended moment, service time p99 {service}");
-    Some([(took, took_figure), (lasted, Figure::new(&ms(op.latency_ms.p99), "latency p99"))])
+    let (latency, service) = (Tail::of(&op.latency_ms, ms), Tail::of(&op.service_ms, ms));
+    let lasted = format!("{name}: latency {latency} from the intended moment, service time {service}");
+    Some([(took, took_figure), (lasted, Figure::new(&latency.value, &format!("latency {}", latency.name)))])
 }
 
 fn largest(run: &Run) -> Option<(&String, &JourneyFigures)> {
@@ -218,12 +223,14 @@ fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
         let told = format!("{name}: {what} {value}, and the gate is {} ms", clean(&gate.limit));
         Some((told, Figure::new(&value, &what)))
     };
+    let high = |figures: &Figures| figures.p99_or_max().unwrap_or(-1.0);
     let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Figures>| {
         let timed = journey.steps.iter().filter_map(|(step, op)| Some((step, figures(op)?)));
-        let (step, slowest) = timed.max_by(|a, b| a.1.p99.unwrap_or(-1.0).total_cmp(&b.1.p99.unwrap_or(-1.0)))?;
-        slowest.p99?;
-        let told = format!("{name}: {step} {word} p99 {}", p99(&slowest));
-        Some((told, Figure::new(&ms(slowest.p99), &format!("{step} {word} p99"))))
+        let (step, slowest) = timed.max_by(|a, b| high(&a.1).total_cmp(&high(&b.1)))?;
+        slowest.p99_or_max()?;
+        let tail = Tail::of(&slowest, ms);
+        let told = format!("{name}: {step} {word} {tail}");
+        Some((told, Figure::new(&tail.value, &format!("{step} {word} {}", tail.name))))
     };
     let wake = || of_steps("wake", &|op| op.wake_ms.clone());
     let latency = || of_steps("latency", &|op| op.waited_ms.is_none().then(|| op.latency_ms.clone()));
@@ -231,11 +238,26 @@ fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
     of_gate().or_else(wake).or_else(latency).unwrap_or_else(none)
 }
 
-/// A 99th percentile, and of how few where it is the highest of them.
-fn p99(figures: &Figures) -> String {
-    let few = figures.p99.is_some() && figures.count < P99_NEEDS;
-    let of = if few { format!(" (the highest of {})", figures.count) } else { String::new() };
-    ms(figures.p99) + &of
+/// The 99th percentile, or the highest where there are too few for one.
+struct Tail {
+    name: &'static str,
+    value: String,
+    /// Of how few it is the highest.
+    few: Option<u64>,
+}
+
+impl Tail {
+    fn of(figures: &Figures, say: fn(Option<f64>) -> String) -> Self {
+        let few = Some(figures.count).filter(|count| *count > 0 && figures.p99.is_none());
+        let name = if few.is_some() { "max" } else { "p99" };
+        Self { name, value: say(figures.p99_or_max()), few }
+    }
+}
+
+impl Display for Tail {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.name, self.value, highest_of(self.few))
+    }
 }
 
 fn ms(value: Option<f64>) -> String {
@@ -284,8 +306,9 @@ fn void(run: &Run) -> String {
     let how = match paused(run) {
         paused if !paused.is_empty() => paused,
         _ => format!(
-            ": 1 of 100 arrivals left more than {} after it was due (bound {})",
-            ms(generator.schedule_lag_ms.p99),
+            ": {} left more than {} after it was due (bound {})",
+            if generator.schedule_lag_ms.p99.is_some() { "1 of 100 arrivals" } else { "an arrival" },
+            ms(generator.schedule_lag_ms.p99_or_max()),
             ms(Some(generator.lag_p99_max_ms)),
         ),
     };

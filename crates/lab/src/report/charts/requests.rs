@@ -72,11 +72,11 @@ fn spread(name: &str, journey: &JourneyFigures) -> Option<Curves> {
             (10.0, figures.p90),
             (20.0, figures.p95),
             (100.0, figures.p99),
-            (1000.0, figures.p999),
+            (1e3, figures.p999),
+            (1e4, figures.p9999),
+            (1e5, figures.p99999),
         ];
-        // A percentile that rests on less than one answer is the maximum under another name.
-        let known = at.into_iter().filter(|(one_of, _)| *one_of <= figures.count as f64);
-        let dots = known.filter_map(|(one_of, value)| Some(Dot::new(one_of, value?))).collect();
+        let dots = at.into_iter().filter_map(|(one_of, value)| Some(Dot::new(one_of, value?))).collect();
         Layer { name: label.to_owned(), colour, form: Form::Line, dots }
     };
     let curves = Curves {

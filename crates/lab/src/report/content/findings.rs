@@ -56,10 +56,12 @@ fn hints(run: &Run) -> Vec<String> {
     let mut hints = Vec::new();
     let found = |word: &str| run.findings.iter().any(|finding| finding.code.contains(word));
     let generator = &run.results.generator;
-    if !found("generator") && generator.schedule_lag_ms.p99.is_some_and(|lag| lag > generator.lag_p99_max_ms) {
+    let lag = &generator.schedule_lag_ms;
+    if !found("generator") && lag.p99_or_max().is_some_and(|lag_ms| lag_ms > generator.lag_p99_max_ms) {
         hints.push(format!(
-            "The lab fell behind its own plan: schedule lag p99 {} ms, bound {} ms. Gates that hold without that are void.",
-            number(generator.schedule_lag_ms.p99),
+            "The lab fell behind its own plan: schedule lag {} {} ms, bound {} ms. Gates that hold without that are void.",
+            if lag.p99.is_some() { "p99" } else { "max" },
+            number(lag.p99_or_max()),
             number(Some(generator.lag_p99_max_ms)),
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::{Block, Cell, Section, Table, Tone};
 use crate::report::Run;
-use crate::report::words::{clean, number};
+use crate::report::words::{clean, count, first_few, highest_of, number};
 use crate::verdict::Judged;
 
 /// Gates that do not hold and stand at the head of a report; the table has them all.
@@ -13,10 +13,15 @@ pub(super) fn section(run: &Run) -> Section {
     let (holding, failing): (Vec<&Judged>, Vec<&Judged>) = run.gates.iter().partition(|gate| gate.ok);
     let rows = failing.into_iter().chain(holding).map(row).collect();
     let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
-    let formulas = formulas.map(|gate| format!("The limit of {} is a formula: {}.", gate.name, gate.limit)).collect();
+    let formulas = formulas.map(|gate| format!("The limit of {} is a formula: {}.", gate.name, gate.limit));
+    let few = run.gates.iter().filter_map(|gate| Some(format!("{} of {}", gate.name, count(gate.largest_of?))));
+    let few = first_few(few, ", ");
+    let needs = "p90 needs 10, p95 needs 20, p99 needs 100, p999 needs 1,000";
+    let thin = (!few.is_empty())
+        .then(|| format!("A value with * is the highest of too few for the percentile: {few}; {needs}."));
     let table = Table::new(4, &["", "gate", "limit", "value", "used", "without the lab's own share"], rows)
         .named_by(1)
-        .noted(formulas);
+        .noted(formulas.chain(thin).collect());
     Section::new("gates", "Gates", vec![Block::Table(table.without_silent_columns())])
 }
 
@@ -32,7 +37,11 @@ fn row(gate: &Judged) -> Vec<Cell> {
         None => gate.limit.clone(),
     };
     let used = gate.used.map_or_else(|| "-".to_owned(), share_used);
-    vec![state, gate.name.as_str().into(), limit.into(), found(gate).into(), used.into(), gate.without_lab.into()]
+    let value = match gate.largest_of {
+        Some(_) => number(gate.value.as_f64()) + "*",
+        None => found(gate),
+    };
+    vec![state, gate.name.as_str().into(), limit.into(), value.into(), used.into(), gate.without_lab.into()]
 }
 
 /// How much of a limit was used: as a share up to twice the limit, beyond that as how many times it.
@@ -51,7 +60,7 @@ pub(in crate::report) fn failing(run: &Run) -> Vec<String> {
 /// What a gate found, in words.
 fn found(gate: &Judged) -> String {
     match (&gate.value, gate.value.as_f64()) {
-        (_, Some(value)) => number(Some(value)),
+        (_, Some(value)) => number(Some(value)) + &highest_of(gate.largest_of),
         (serde_json::Value::String(text), None) => clean(text),
         (_, None) => "no figure".to_owned(),
     }

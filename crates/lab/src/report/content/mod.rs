@@ -15,7 +15,7 @@ mod work;
 use super::charts::SeriesByName;
 use super::svg::Chart;
 use super::{Run, words};
-use crate::fold::{Figures, P95_NEEDS, P99_NEEDS};
+use crate::fold::Figures;
 
 pub(super) use findings::{glance, glance_title};
 pub(super) use gates::failing;
@@ -142,7 +142,11 @@ impl Table {
 
     /// With what the mark of thin percentiles means, where a row has one.
     fn thin_noted(mut self) -> Self {
-        if self.rows.iter().flatten().skip(1).any(|cell| cell.text.ends_with(THIN)) {
+        let is_thin = |row: &Vec<Cell>| {
+            let times = &row[row.len().saturating_sub(4)..];
+            times.iter().any(|cell| cell.text == "-") && times.iter().any(|cell| cell.text != "-")
+        };
+        if self.rows.iter().any(is_thin) {
             self.notes.push(THIN_NOTE.to_owned());
         }
         self
@@ -212,20 +216,12 @@ impl From<Option<f64>> for Cell {
 /// The heading over the cells of [`statistics`].
 const STATISTICS: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
 
-/// The mark of a percentile that rests on less than one number.
-const THIN: &str = "*";
-
-/// What the mark means.
-const THIN_NOTE: &str = "A percentile marked with * is the highest of its few: p95 needs 20, p99 needs 100.";
+/// What a dash means where there are other times beside it.
+const THIN_NOTE: &str = "A dash: too few for this percentile. p50 needs 2, p95 needs 20, p99 needs 100.";
 
 fn statistics(name: String, figures: &Figures) -> Vec<Cell> {
-    let values =
-        [(figures.avg, 1), (figures.p50, 1), (figures.p95, P95_NEEDS), (figures.p99, P99_NEEDS), (figures.max, 1)];
-    let cell = |(value, needs): (Option<f64>, u64)| match value {
-        Some(_) if figures.count < needs => Cell::from(words::number(value) + THIN),
-        _ => Cell::from(value),
-    };
-    [Cell::from(name)].into_iter().chain(values.map(cell)).collect()
+    let values = [figures.avg, figures.p50, figures.p95, figures.p99, figures.max];
+    [Cell::from(name)].into_iter().chain(values.map(Cell::from)).collect()
 }
 
 #[cfg(test)]
@@ -237,24 +233,28 @@ mod tests {
         Table::new(2, &["row", "silent", "n"], rows.collect())
     }
 
+    /// Which of p50, p95 and p99 stand in a row of so many numbers.
     #[track_caller]
-    fn check_thin(count: u64, marked: [bool; 2]) {
-        let at = Some(7.5);
-        let row =
-            statistics("a".to_owned(), &Figures { count, p50: at, p95: at, p99: at, max: at, ..Figures::default() });
-        assert_eq!([3, 4].map(|place: usize| row[place].text.ends_with(THIN)), marked, "{count}");
-        assert!(row[2].text == "7.50" && row[5].text == "7.50");
+    fn check_thin(count: u64, shown: [bool; 3]) {
+        let row = statistics("a".to_owned(), &Figures::of(count, [7.5; 4], |_| 7.5));
+        assert_eq!([2, 3, 4].map(|place: usize| row[place].text == "7.50"), shown, "{count}");
+        assert!([2, 3, 4].iter().all(|place| ["7.50", "-"].contains(&row[*place].text.as_str())));
+        assert!(row[1].text == "7.50" && row[5].text == "7.50");
         let notes = Table::new(1, &[], vec![row]).thin_noted().notes;
-        assert_eq!(!notes.is_empty(), marked.contains(&true));
+        assert_eq!(!notes.is_empty(), shown.contains(&false));
     }
 
     #[test]
-    fn percentiles_of_too_few_are_marked() {
-        check_thin(1, [true, true]);
-        check_thin(19, [true, true]);
-        check_thin(20, [false, true]);
-        check_thin(99, [false, true]);
-        check_thin(100, [false, false]);
+    fn percentiles_of_too_few_are_not_shown() {
+        check_thin(1, [false, false, false]);
+        check_thin(2, [true, false, false]);
+        check_thin(19, [true, false, false]);
+        check_thin(20, [true, true, false]);
+        check_thin(99, [true, true, false]);
+        check_thin(100, [true, true, true]);
+        // Where there is nothing at all, nothing needs to be said.
+        let none = statistics("a".to_owned(), &Figures::default());
+        assert!(Table::new(1, &[], vec![none]).thin_noted().notes.is_empty());
     }
 
     #[test]
