@@ -59,18 +59,16 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
         let connections_max = config.client_sockets_max();
         tracing::info!(open_files_max = got, connections_max, threads = config.threads, "starting");
         let hello = hello(&config, address);
-        process::serve(config, listener, reloads, async move {
+        let ready = || {
             let _ = say(hello);
-            shutdown.await;
-        })
-        .await
-        .map_err(Failure::from)
+        };
+        process::serve(config, listener, reloads, ready, shutdown).await.map_err(Failure::from)
     });
     runtime.shutdown_timeout(THREADS_LEFT_MAX);
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// The one line that says where to go and what is used. Said once everything is open.
+/// The one line that says where to go and what is used. Said once everything is open and nothing refuses the start.
 fn hello(config: &Config, address: SocketAddr) -> String {
     let only = match config.serves {
         Serves::All => "",

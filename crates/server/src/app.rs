@@ -10,7 +10,7 @@ use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::grants::Grants;
 use crate::hunts::Hunts;
-use crate::lease::{Seat, Tenant, reachable};
+use crate::lease::{Seat, Tenant, advertised};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::quotas::Quotas;
@@ -80,6 +80,8 @@ pub struct Shared {
     pub probe_reader: ReaderPool,
     /// Places for requests on their way to other nodes.
     pub forwards: Places,
+    /// A random number that tells this process from every other. It is public: `/healthz` has it in a header.
+    pub process_id: u128,
 }
 
 impl App {
@@ -151,6 +153,7 @@ impl Shared {
             ops_answers,
             probe_reader,
             forwards,
+            process_id: u128::from_be_bytes(random_bytes()),
         }
     }
 }
@@ -166,7 +169,7 @@ impl Tenant for App {
     }
 
     fn address(&self) -> String {
-        reachable(self.config.address)
+        advertised(&self.config)
     }
 
     fn is_alone(&self) -> bool {

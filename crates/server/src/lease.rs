@@ -5,6 +5,7 @@
 //! Whoever acts for the worker asks `Lease::holds` first. Knows nothing of what the worker owns under it: matches, card tables and
 //! worlds are owned by workers with a lease each.
 
+use crate::config::Config;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::limits::{LEASE, LEASE_MARGIN, LEASE_RENEW_EVERY};
@@ -70,6 +71,14 @@ impl Seat {
     pub(crate) async fn give_up(&self, tenant: &impl Tenant, worker: WorkerId) {
         if tenant.commit(Command::EndLease { worker }).await.is_ok() {
             self.last().take_if(|last| *last == worker);
+        }
+    }
+
+    /// Gives up the lease of the last worker, also one that is still being written: of a process that leaves, no successor will end it.
+    pub(crate) async fn vacate(&self, tenant: &impl Tenant) {
+        let last = *self.last();
+        if let Some(worker) = last {
+            self.give_up(tenant, worker).await;
         }
     }
 
@@ -230,8 +239,13 @@ impl<T: Tenant> Keeper<T> {
     }
 }
 
+/// Where other nodes are told to reach this one.
+pub(crate) fn advertised(config: &Config) -> String {
+    config.advertise.clone().unwrap_or_else(|| reachable(config.address))
+}
+
 /// Where others reach a process of this machine that listens on `address`.
-pub(crate) fn reachable(address: SocketAddr) -> String {
+fn reachable(address: SocketAddr) -> String {
     reachable_on(address, &rustix::system::uname().nodename().to_string_lossy())
 }
 
@@ -255,12 +269,14 @@ mod tests {
         written: Arc<Mutex<Vec<(UnixMs, Command)>>>,
         /// So many of the next commits fail.
         failing: Arc<AtomicUsize>,
+        /// So many of the next commits are written, and their answers never come.
+        unanswered: Arc<AtomicUsize>,
     }
 
     impl Process {
         fn new(address: &'static str, is_alone: bool) -> Self {
-            let (written, failing) = (Arc::default(), Arc::default());
-            Self { began: Instant::now(), address, is_alone, written, failing }
+            let (written, failing, unanswered) = (Arc::default(), Arc::default(), Arc::default());
+            Self { began: Instant::now(), address, is_alone, written, failing, unanswered }
         }
 
         /// Leases that were written, and those that were ended, by worker.
@@ -295,11 +311,16 @@ mod tests {
         }
 
         async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-            let fail = |left: usize| left.checked_sub(1);
-            if self.failing.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fail).is_ok() {
+            let is_next = |left: &AtomicUsize| {
+                left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
+            };
+            if is_next(&self.failing) {
                 return Err(StoreError::Unavailable { why: "told to fail".to_owned() });
             }
             self.written.lock().unwrap().push((self.now(), command));
+            if is_next(&self.unanswered) {
+                return std::future::pending().await;
+            }
             Ok(Outcome::Done)
         }
     }
@@ -370,6 +391,22 @@ mod tests {
             let want = [&format!("1 {span}"), "1 no more", &format!("2 {span}"), "1 no more", "2 no more"];
             assert_eq!(process.story()[..5], want.map(str::to_owned));
             assert_eq!(process.story()[5..], [format!("3 {span}")], "whoever left in order is not ended again");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_leaves_while_a_lease_is_written_ends_it() {
+        for is_alone in [false, true] {
+            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), Seat::default());
+            seat.vacate(&process).await;
+            assert_eq!(process.story(), [""; 0], "nothing was written yet");
+            process.unanswered.store(1, Ordering::Relaxed);
+            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), seat.clone());
+            let acquired = tokio::time::timeout(Duration::from_millis(1), keeper.acquire()).await;
+            assert!(acquired.is_err() && !lease.holds());
+            seat.vacate(&process).await;
+            seat.vacate(&process).await;
+            assert_eq!(process.story()[1..], ["1 no more"]);
         }
     }
 

@@ -2,11 +2,13 @@
 //!
 //! Takes the configuration, the listener and the signal as arguments: the binary owns the world, tests hand in their own.
 
+mod advertised;
 mod files;
 mod place;
 #[cfg(test)]
 mod tests;
 
+pub use advertised::AddressError;
 pub use files::{machine, raise_file_limit};
 pub use place::{PlaceError, open_store};
 
@@ -22,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::rls;
 use crate::worlds::FurnishError;
 use crate::{chores, hunts, runner, tables, worlds};
+use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_LEAVE_MAX};
@@ -29,6 +32,7 @@ use engine::rows::Account;
 use place::DataLock;
 use std::io;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -74,6 +78,9 @@ pub enum ServeError {
     /// The worlds of the house are not as they should be.
     #[error("{0}")]
     Worlds(#[from] FurnishError),
+    /// The address that other nodes are told is another server's.
+    #[error("{0}")]
+    Address(#[from] AddressError),
     /// There are no rules to limit by.
     #[error("{0}")]
     Rules(#[from] BeginError),
@@ -125,8 +132,8 @@ fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Serv
     listen().map_err(|source| ServeError::Bind { address, flag, source })
 }
 
-/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`]. With every message of `reloads` the file of
-/// the rate limiter's policies is read again.
+/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`]. `ready` is called once, when nothing can refuse the
+/// start any more. With every message of `reloads` the file of the rate limiter's policies is read again.
 ///
 /// # Errors
 /// Why it could not begin, or what did not end.
@@ -134,6 +141,7 @@ pub async fn serve(
     mut config: Config,
     listener: TcpListener,
     reloads: mpsc::Receiver<()>,
+    ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     // What was asked for may be "any free port"; what is in force is the one that was got.
@@ -158,7 +166,7 @@ pub async fn serve(
         worlds::ensure(&app).await?;
     }
     let keeper = keeper(&app).await?;
-    let left = stay(&app, (listener, ops, grpc), keeper, reloads, shutdown).await;
+    let left = stay(&app, (listener, ops, grpc), keeper, reloads, ready, shutdown).await;
     let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs(STORE));
     // Only now may another process open the file.
     drop(lock);
@@ -216,15 +224,30 @@ async fn keeper(app: &App) -> Result<Keeper, BeginError> {
     Keeper::begin(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
 }
 
-/// Runs everything side by side until the signal, then waits for everybody to leave.
+/// Lets clients in, finds out whether this node may be reached as it says, and then does everything else side by side until the
+/// signal.
 async fn stay(
     app: &App,
     (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
     keeper: Keeper,
     reloads: mpsc::Receiver<()>,
+    ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
     let mut gateway = tokio::spawn(let_in(app.clone(), listener, ops));
+    let mut shutdown = pin!(shutdown);
+    let claim = AddressClaim::of(app);
+    let checked = tokio::select! {
+        checked = claim.check() => checked.map(|()| true).map_err(ServeError::from),
+        () = &mut shutdown => Ok(false),
+        _ = &mut gateway => Err(ServeError::GatewayEnded),
+    };
+    if !matches!(checked, Ok(true)) {
+        app.drain.begin();
+        let _ = tokio::join!(timeout(LEAVE_MAX, finish(gateway)), timeout(LEAVE_MAX, claim.release()));
+        return checked.map(|_| ());
+    }
+    ready();
     let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
     let runner = tokio::spawn(play(app.clone()));
     let tables = tokio::spawn(keep_tables(app.clone()));
@@ -233,12 +256,16 @@ async fn stay(
     let chores = tokio::spawn(chores::run(app.clone()));
     let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
     let ended = tokio::select! {
-        () = shutdown => Ok(()),
+        () = &mut shutdown => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
-    let (left, _) = tokio::join!(leave(gateway, proxies, runner, tables, worlds), timeout(LEAVE_MAX, &mut hunts));
+    let (left, ..) = tokio::join!(
+        leave(gateway, proxies, runner, tables, worlds),
+        timeout(LEAVE_MAX, &mut hunts),
+        timeout(LEAVE_MAX, claim.release())
+    );
     // All are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     hunts.abort();
     chores.abort();
@@ -253,13 +280,8 @@ async fn leave(
     tables: JoinHandle<()>,
     worlds: JoinHandle<()>,
 ) -> Result<(), ServeError> {
-    let gateway = async {
-        if !gateway.is_finished() {
-            let _ = gateway.await;
-        }
-    };
     let (gateway, proxies, runner, tables, worlds) = tokio::join!(
-        timeout(LEAVE_MAX, gateway),
+        timeout(LEAVE_MAX, finish(gateway)),
         timeout(LEAVE_MAX, proxies),
         timeout(LEAVE_MAX, runner),
         timeout(LEAVE_MAX, tables),
@@ -270,6 +292,13 @@ async fn leave(
     tables.map_err(|_| ServeError::Hangs("the card tables"))?.ok();
     worlds.map_err(|_| ServeError::Hangs("the worlds"))?.ok();
     gateway.map_err(|_| ServeError::Hangs("the gateway"))
+}
+
+/// Waits for the gateway, which may have ended and been seen to end.
+async fn finish(gateway: JoinHandle<()>) {
+    if !gateway.is_finished() {
+        let _ = gateway.await;
+    }
 }
 
 /// Serves the API, and beside it operators, where they have a port of their own.

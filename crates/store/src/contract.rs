@@ -125,6 +125,8 @@ pub trait Reader: Send {
     fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
     /// The address in a worker's lease, if the lease holds at `now`.
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
+    /// The workers whose lease holds at `now` and says this address, with the end of each lease: a handful.
+    fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError>;
     /// Matches by state: a handful of counters, so that it may be asked every second.
     fn counts(&mut self) -> Result<Counts, StoreError>;
     /// The figures for operators. Counters and indexes only: no count over all matches.

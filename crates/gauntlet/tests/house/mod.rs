@@ -91,9 +91,18 @@ impl Folder {
         self.host_by(&[], words)
     }
 
-    /// The same, started by another program, which must become it.
+    /// The same on the port that is named.
+    pub(crate) fn host_at(&self, words: &str) -> Server {
+        self.launch_host(&[], words)
+    }
+
+    /// The same on a free port, started by another program, which must become it.
     pub(crate) fn host_by(&self, starter: &[&str], words: &str) -> Server {
-        let words = format!("serve --port 0 --log-level warn --allow-private-bots {words}");
+        self.launch_host(starter, &format!("--port 0 {words}"))
+    }
+
+    fn launch_host(&self, starter: &[&str], words: &str) -> Server {
+        let words = format!("serve --log-level warn --allow-private-bots {words}");
         let mut command = self.gauntlet_by(starter, &words);
         command.env("GAUNTLET_BOOTSTRAP_TOKEN", TOKEN);
         self.launch(command)

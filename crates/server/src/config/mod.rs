@@ -35,6 +35,8 @@ pub struct Config {
     pub ops_address: SocketAddr,
     /// The port on which they are, if there is one of their own.
     pub ops_port: Option<u16>,
+    /// Where other nodes reach this one, if it is not by `address`.
+    pub advertise: Option<String>,
     /// Which part of the house is open.
     pub serves: Serves,
     /// Threads that run tasks.
@@ -296,6 +298,7 @@ impl Config {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ops_address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ops_port: None,
+            advertise: None,
             serves: Serves::All,
             threads: 0,
             open_files_max: 0,

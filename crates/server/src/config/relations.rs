@@ -32,6 +32,9 @@ const ADDRESSES_AT_LEAST: usize = 4;
 
 /// Fills in what was left to `auto`, in the order in which the values depend on each other.
 pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&str) -> bool) {
+    if is_auto("server.advertise") {
+        config.advertise = None;
+    }
     if is_auto("server.threads") {
         config.threads = machine.cores.max(1);
     }
@@ -116,6 +119,9 @@ fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
             "store.url is set",
             "store.url = off: each shard has a data file of its own; servers that share a database are started one by one",
         );
+    }
+    if config.advertise.is_some() {
+        refuse("server.advertise is set", "server.advertise = auto: each shard has a port of its own");
     }
     if config.serves == Serves::Limiter {
         refuse("server.only is limiter", "server.shards = 1: each shard would count for itself alone");

@@ -4,10 +4,10 @@
 
 use super::networks::Networks;
 use super::secret::Secret;
-use super::table::Setting;
+use super::table::{AUTO, Setting};
 use rules::world::Cell;
 use std::fmt::Display;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -63,6 +63,8 @@ pub(super) enum Slot<'a> {
     Ip(&'a mut SocketAddr),
     /// The port of a socket address.
     Port(&'a mut SocketAddr),
+    /// A host and a port to advertise, or none.
+    Advertise(&'a mut Option<String>),
     /// Another port at the same address, or none.
     PortOrOff(&'a mut Option<u16>),
     /// A number.
@@ -106,6 +108,7 @@ impl Slot<'_> {
         match self {
             Self::Ip(place) => place.set_ip(text.parse::<IpAddr>().ok()?),
             Self::Port(place) => place.set_port(u16::try_from(number()?).ok()?),
+            Self::Advertise(place) => *place = Some(host_and_port(text, setting)?),
             Self::PortOrOff(place) => *place = unless_off(text, |_| u16::try_from(number()?).ok())?,
             Self::Size(place) => *place = usize::try_from(number()?).ok()?,
             Self::Count(place) => *place = u32::try_from(number()?).ok()?,
@@ -135,6 +138,11 @@ impl Slot<'_> {
             Self::Port(_) | Self::Size(_) | Self::Count(_) | Self::Millis(_) => {
                 format!("a whole number from {min} to {max} ({unit})")
             }
+            Self::Advertise(_) => {
+                "a name or an IP address and a port, such as node-1.example:4000 or [2001:db8::1]:4000, at which the other nodes \
+                 reach this one (0.0.0.0 and [::] stand for every interface and cannot be reached)"
+                    .into()
+            }
             Self::PortOrOff(_) => format!("a whole number from {min} to {max} ({unit}), or off"),
             Self::Switch(_) => "true or false".into(),
             Self::Path(_) => "the path of a file".into(),
@@ -160,6 +168,7 @@ impl Slot<'_> {
         match self {
             Self::Ip(place) => place.ip().to_string(),
             Self::Port(place) => place.port().to_string(),
+            Self::Advertise(place) => place.clone().unwrap_or_else(|| AUTO.to_owned()),
             Self::PortOrOff(place) => or_off(*place),
             Self::Size(place) => place.to_string(),
             Self::Count(place) => place.to_string(),
@@ -216,6 +225,30 @@ fn is_url(text: &str) -> bool {
 fn secret(text: &str, setting: &Setting) -> Option<Secret> {
     let is_fit = setting.range.contains(&(text.len() as u64)) && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_fit.then(|| Secret::new(text))
+}
+
+/// A host to which others can connect, and a port. An IPv6 address stands in brackets.
+fn host_and_port(text: &str, setting: &Setting) -> Option<String> {
+    let (host, port) = text.rsplit_once(':')?;
+    let is_host = match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']')?.parse().is_ok_and(|ip: Ipv6Addr| !ip.to_canonical().is_unspecified()),
+        None => is_name_or_ipv4(host),
+    };
+    let is_port = port.parse::<u16>().is_ok_and(|port| setting.range.contains(&port.into()));
+    (is_host && is_port).then(|| text.to_owned())
+}
+
+/// Whether this is the name of a host or a whole IPv4 address. Resolvers read shorter numbers as addresses too: "0" is 0.0.0.0.
+fn is_name_or_ipv4(host: &str) -> bool {
+    const HOST_BYTES_MAX: usize = 253;
+    if !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')) {
+        return false;
+    }
+    let is_number = host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    match host.parse::<Ipv4Addr>() {
+        Ok(ip) => !ip.is_unspecified(),
+        Err(_) => !is_number && host.len() <= HOST_BYTES_MAX,
+    }
 }
 
 /// A column and a row with a comma between them.

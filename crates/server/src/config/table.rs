@@ -101,6 +101,9 @@ pub const SETTINGS: &[Setting] = &[
         "Address of the network interface that is listened on."),
     row("server.port", "port", ("port; 0 for any free one", 0..=65_535), "4000", |c| Slot::Port(&mut c.address),
         "TCP port of the API."),
+    row("server.advertise", "advertise", ("port", 1..=65_535), "", |c| Slot::Advertise(&mut c.advertise),
+        "Address at which the other nodes of a shared database reach this one.")
+        .or_auto("server.interface, or the machine's name where that is every interface, and server.port"),
     row("server.ops_interface", "ops-interface", ("", ANY), "127.0.0.1", |c| Slot::Ip(&mut c.ops_address),
         "Address of the network interface on which server.ops_port is listened on."),
     row("server.ops_port", "ops-port", ("port; 0 for any free one", 0..=65_535), "off", |c| Slot::PortOrOff(&mut c.ops_port),

@@ -44,6 +44,41 @@ fn a_later_layer_covers_an_earlier_one() {
 #[test]
 fn each_kind_of_value_is_read_and_shown() {
     check("[server]\ninterface = \"::1\"", "", &[], "server.interface", "::1 (file g.toml)");
+    check("", "", &[], "server.advertise", "auto (default)");
+    check(
+        "",
+        "",
+        &[("advertise", "node-1.example:4000")],
+        "server.advertise",
+        "node-1.example:4000 (flag --advertise)",
+    );
+    check("", "", &[("advertise", "[2001:db8::1]:80")], "server.advertise", "[2001:db8::1]:80 (flag --advertise)");
+    check(
+        "[server]\nadvertise = \"node-1:4000\"",
+        "",
+        &[("advertise", "auto")],
+        "server.advertise",
+        "auto (flag --advertise)",
+    );
+    for wrong in [
+        "node-1",
+        ":4000",
+        "node:0",
+        "node:65536",
+        "a b:1",
+        "2001:db8::1:80",
+        "[::]:80",
+        "0.0.0.0:80",
+        "[node]:80",
+        "a/b:80",
+        "http://node:80",
+        "[::ffff:0.0.0.0]:80",
+        "0:80",
+        "127.1:80",
+        "",
+    ] {
+        assert!(load("", "", &[("advertise", wrong)]).is_err(), "{wrong}");
+    }
     check("[bots]\nallow_private = true", "", &[], "bots.allow_private", "true (file g.toml)");
     check("", "", &[("keep-for", "36h")], "retention.keep_for", "36h (flag --keep-for)");
     check("", "", &[("keep-for", "48h")], "retention.keep_for", "2d (flag --keep-for)");
@@ -318,6 +353,7 @@ fn the_table_is_sound() {
         assert!(!setting.is_secret() || setting.flag.is_none() || setting.key == "store.url", "{}", setting.key);
     }
     for key in [
+        "server.advertise",
         "server.threads",
         "server.open_files_max",
         "store.connections",
@@ -333,6 +369,6 @@ fn the_table_is_sound() {
     ] {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 13, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 14, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

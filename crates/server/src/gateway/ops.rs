@@ -14,7 +14,7 @@ use super::problem::ApiResult;
 use crate::app::App;
 use crate::metrics::{Allocator, CONTENT_TYPE, Metrics, Own, Page};
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -26,6 +26,9 @@ use std::time::{Duration, Instant};
 use tokio::time::timeout;
 use utoipa::OpenApi;
 use wire::api::{AdminStats, ConfigEntry, ConfigView, Readiness};
+
+/// The header of `/healthz` that tells one process from another, also from one before it at the same address.
+pub(crate) const PROCESS_ID: HeaderName = HeaderName::from_static("x-gauntlet-process-id");
 
 /// A page of figures does not wait longer than this for what the store knows.
 const STORE_FIGURES_WAIT: Duration = Duration::from_millis(500);
@@ -123,10 +126,11 @@ fn put_own_figures(page: &mut Page, app: &App) {
 
 /// Whether this process is alive
 #[utoipa::path(get, path = "/healthz", tag = "ops", responses(
-    (status = 200, description = "It is.", body = String, content_type = "text/plain"),
+    (status = 200, description = "It is.", body = String, content_type = "text/plain",
+        headers(("x-gauntlet-process-id" = String, description = "A random number that tells this process from every other"))),
 ))]
-async fn get_health() -> &'static str {
-    "alive\n"
+async fn get_health(State(app): State<App>) -> impl IntoResponse {
+    ([(PROCESS_ID, format!("{:032x}", app.process_id))], "alive\n")
 }
 
 /// Whether this process can take work now

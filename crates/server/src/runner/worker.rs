@@ -48,7 +48,7 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: 
         let (keeper, lease) = Keeper::new(outside.clone(), worker, seat.clone());
         tokio::select! {
             biased;
-            () = drain.begun() => return,
+            () = drain.begun() => break,
             holds = keeper.acquire() => if !holds { continue },
         }
         tracing::info!(worker.id = %worker, "this worker's life begins");
@@ -70,6 +70,7 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: 
             }
         }
     }
+    seat.vacate(&outside).await;
 }
 
 /// A match in the worker's hands.

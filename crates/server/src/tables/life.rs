@@ -44,6 +44,7 @@ pub async fn run<O: Outside>(outside: O, tables: Tables, drain: Drain) {
         };
         life.end(end).await;
     }
+    seat.vacate(&outside).await;
     tables.shared.is_leaving.store(true, Ordering::Release);
 }
 

@@ -400,11 +400,11 @@ impl<O: Outside> Life<O> {
 
     async fn end_tenure(&mut self) {
         match std::mem::replace(&mut self.tenure, Tenure::None) {
-            Tenure::Held { worker, task, .. } => {
+            // One that was asked for may be saved already.
+            Tenure::Asked { worker, task } | Tenure::Held { worker, task, .. } => {
                 task.abort();
                 self.shared.seat.give_up(&self.outside, worker).await;
             }
-            Tenure::Asked { task, .. } => task.abort(),
             Tenure::None => {}
         }
     }

@@ -161,6 +161,9 @@ impl Reader for Handle {
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
         Ok(self.0.lock().lease_address(worker, now))
     }
+    fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError> {
+        Ok(self.0.lock().leases_at(address, now))
+    }
     fn counts(&mut self) -> Result<Counts, StoreError> {
         Ok(self.0.lock().counts())
     }

@@ -74,6 +74,14 @@ impl Tables {
         lease.map(|lease| lease.address.clone())
     }
 
+    pub(super) fn leases_at(&self, address: &str, now: UnixMs) -> Vec<(WorkerId, UnixMs)> {
+        let at =
+            self.workers.iter().filter(|(worker, lease)| lease.address == address && self.lease_holds(**worker, now));
+        let mut found: Vec<_> = at.map(|(worker, lease)| (*worker, lease.lease_until)).collect();
+        found.sort_unstable();
+        found
+    }
+
     pub(super) fn stats(&self, now: UnixMs) -> Stats {
         let windows = Windows::until(now);
         let mut stats = Stats { counts: self.counts(), orphaned: self.orphans(now).len() as u64, ..Stats::default() };

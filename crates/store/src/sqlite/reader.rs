@@ -155,6 +155,12 @@ impl Reader for SqliteReader {
         self.session().first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())
     }
 
+    fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError> {
+        let sql = "SELECT id, lease_until FROM workers
+                   WHERE address = ?1 AND lease_until > ?2 AND NOT is_given_up ORDER BY id";
+        self.session().all(sql, (address, now.0), |row| Ok((WorkerId(row.id()?), row.time()?)))
+    }
+
     fn counts(&mut self) -> Result<Counts, StoreError> {
         counts(self.session())
     }

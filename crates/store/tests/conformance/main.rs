@@ -108,6 +108,7 @@ laws! {
         statuses_come_in_the_order_asked
         a_log_is_paged
         addresses_are_those_of_living_leases
+        leases_of_one_address_are_found
         a_probe_leaves_nothing
         the_clock_of_the_database_goes_forward
     }

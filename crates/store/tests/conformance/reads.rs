@@ -85,6 +85,28 @@ pub(crate) fn addresses_are_those_of_living_leases(database: &dyn Database) {
     assert_eq!(held.reader.lease_address(worker_id(1), at(1)), Ok(None));
 }
 
+pub(crate) fn leases_of_one_address_are_found(database: &dyn Database) {
+    let mut held = Held::new(database);
+    let check = |held: &mut Held, now: i64, want: &[(u128, i64)]| {
+        let want = want.iter().map(|(worker, until)| (worker_id(*worker), at(*until))).collect();
+        assert_eq!(held.reader.leases_at("10.0.0.1:4000", at(now)), Ok(want), "at {now}");
+    };
+    let renew = |worker: u128, address: &str, until: i64| Command::RenewLease {
+        worker: worker_id(worker),
+        address: address.to_owned(),
+        now: at(0),
+        until: at(until),
+    };
+    check(&mut held, 0, &[]);
+    held.did(renew(1, "10.0.0.1:4000", 5_000), Outcome::Done);
+    held.did(renew(2, "10.0.0.2:4000", 9_000), Outcome::Done);
+    held.did(renew(3, "10.0.0.1:4000", 6_000), Outcome::Done);
+    check(&mut held, 1_000, &[(1, 5_000), (3, 6_000)]);
+    check(&mut held, 5_000, &[(3, 6_000)]);
+    held.did(Command::EndLease { worker: worker_id(3) }, Outcome::Done);
+    check(&mut held, 1_000, &[(1, 5_000)]);
+}
+
 pub(crate) fn a_probe_leaves_nothing(database: &dyn Database) {
     let mut held = Held::new(database);
     held.did(create(1, [1], at(0)), Outcome::Done);

@@ -69,6 +69,7 @@ impl Reader for ShakyReader {
         log(id: engine::ids::MatchId, from: u32, limit: usize) -> Option<engine::rows::LogPage>;
         idempotent_answer(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
         lease_address(worker: engine::ids::WorkerId, now: engine::time::UnixMs) -> Option<String>;
+        leases_at(address: &str, now: engine::time::UnixMs) -> Vec<(engine::ids::WorkerId, engine::time::UnixMs)>;
         counts() -> Counts;
         stats(now: engine::time::UnixMs) -> Stats;
         limit_rules() -> engine::rows::LimitRules;

@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::lease::reachable;
+use crate::lease::Tenant;
 use crate::worlds::actors::{ActorStats, MoveTime};
 use engine::ids::WorldName;
 use engine::rows::WorldEntry;
@@ -40,7 +40,7 @@ pub(super) fn world(app: &App, entry: WorldEntry) -> ApiResult<WorldView> {
 
 /// Whether an address is this server's own, as other servers know it.
 pub(super) fn is_own(app: &App, address: &str) -> bool {
-    reachable(app.config.address) == address
+    app.address() == address
 }
 
 pub(super) fn section(name: &WorldName, section: &Section) -> WorldSection {
