@@ -170,7 +170,7 @@ fn judge_gate(gate: &Gate, results: &Value) -> Judged {
         limit_value: limit.filter(|_| !gate.with.figures().is_empty()).map(round),
         value: value.map_or(Value::Null, json_number),
         ok,
-        used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))),
+        used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))).map(round),
         void: false,
         without_lab: None,
         largest_of: found.and_then(|found| found.largest_of),
@@ -232,6 +232,13 @@ mod tests {
             let dead = Judged::implicit("alive", "until the end", "no", false).void_if(false);
             assert_eq!(verdict(&[judged[0].clone(), dead], false), Verdict::Failed);
         }
+    }
+
+    #[test]
+    fn how_much_of_a_limit_is_used_has_three_digits() {
+        let results = json!({ "journeys": { "get": { "latency_ms": { "p99": 2947.071 } } } });
+        let used = |limit: &str| judge_gate(&Gate::parse("get.latency_ms.p99", limit).unwrap(), &results).used;
+        assert_eq!([used("< 20"), used("< 3000"), used("> 20")], [Some(147.354), Some(0.982), None]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 /// Enough digits to act on, thousands separated: `16,356`, `79.3`, `0.12`.
 pub(super) fn number(value: f64) -> String {
     let digits = match value.abs() {
+        magnitude if !magnitude.is_finite() => return "-".to_owned(),
+        0.0 => return "0".to_owned(),
         magnitude if magnitude >= 100.0 || value.fract() == 0.0 => 0,
         magnitude if magnitude >= 10.0 => 1,
         magnitude if magnitude >= 0.1 => 2,
@@ -29,7 +31,9 @@ fn separated(plain: &str) -> String {
 pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
     let text = match value.abs() {
+        magnitude if !magnitude.is_finite() => "-".to_owned(),
         0.0 => "0".to_owned(),
+        magnitude if magnitude < 0.005 => "<0.01".to_owned(),
         magnitude if magnitude >= 0.1 => format!("{value:.1}").trim_end_matches(".0").to_owned(),
         _ => format!("{value:.2}"),
     };
@@ -56,9 +60,20 @@ mod tests {
             (0.125, "0.12"),
             (0.000_012_3, "1.23e-5"),
             (-2_000.0, "-2,000"),
+            (-0.0, "0"),
+            (f64::NAN, "-"),
+            (f64::INFINITY, "-"),
         ];
         rows.iter().for_each(|(value, text)| assert_eq!(number(*value), *text));
-        let shares = [(0.0, "0 %"), (0.196_8, "19.7 %"), (0.05, "5 %"), (0.0123, "1.2 %"), (0.000_2, "0.02 %")];
+        let shares = [
+            (0.0, "0 %"),
+            (0.196_8, "19.7 %"),
+            (0.05, "5 %"),
+            (0.0123, "1.2 %"),
+            (0.000_2, "0.02 %"),
+            (0.000_01, "<0.01 %"),
+            (f64::NAN, "- %"),
+        ];
         shares.iter().for_each(|(value, text)| assert_eq!(percent(*value), *text));
         assert_eq!((counted(1, "level"), counted(3, "level")), ("1 level".to_owned(), "3 levels".to_owned()));
     }

@@ -20,16 +20,28 @@ pub(crate) fn count(number: u64) -> String {
     out
 }
 
-/// A number with as many digits as a reader needs; a dash for none.
+/// A number with as many digits as a reader needs, and never a zero for what is none; a dash for what is no number.
 pub(crate) fn number(value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".to_owned() };
-    match value.abs() {
-        magnitude if magnitude >= 1000.0 && value > 0.0 => count(value.round() as u64),
-        magnitude if magnitude >= 100.0 => format!("{value:.0}"),
-        _ if value.fract() == 0.0 => format!("{value:.0}"),
-        magnitude if magnitude >= 10.0 => format!("{value:.1}"),
-        magnitude if magnitude >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
+    match value.filter(|value| value.is_finite()) {
+        None => "-".to_owned(),
+        Some(value) if value <= -SHOWN_MIN => format!("-{}", magnitude(-value)),
+        Some(value) => magnitude(value.max(0.0) + 0.0),
+    }
+}
+
+/// Below this a number of three digits behind the point would be shown as zero.
+const SHOWN_MIN: f64 = 0.0005;
+
+/// As it will stand there: 999.6 has four digits.
+fn magnitude(value: f64) -> String {
+    match value {
+        _ if value >= 1e15 => format!("{value:.2e}"),
+        _ if value >= 999.5 => count(value.round() as u64),
+        _ if value >= 99.95 || value.fract() == 0.0 => format!("{value:.0}"),
+        _ if value >= 9.995 => format!("{value:.1}"),
+        _ if value >= 0.9995 => format!("{value:.2}"),
+        _ if value >= SHOWN_MIN => format!("{value:.3}"),
+        _ => "<0.001".to_owned(),
     }
 }
 
@@ -67,8 +79,14 @@ fn at_most<T: Display>(max: usize, items: impl IntoIterator<Item = T>, cut: u64,
     named.join(separator)
 }
 
-/// Mebibytes with one digit.
+/// A twentieth of a mebibyte, which is shown as a tenth.
+const MEBIBYTES_FROM: u64 = 52_429;
+
+/// Mebibytes with one digit; kibibytes where that would be none.
 pub(crate) fn mebibytes(bytes: u64) -> String {
+    if (1..MEBIBYTES_FROM).contains(&bytes) {
+        return format!("{:.1} KiB", bytes as f64 / 1024.0);
+    }
     format!("{:.1} MiB", bytes as f64 / (1024.0 * 1024.0))
 }
 
@@ -189,9 +207,25 @@ mod tests {
             (Some(118.0), "118"),
             (Some(123.4), "123"),
             (Some(4120.4), "4,120"),
-            (Some(-2000.0), "-2000"),
+            (Some(-2000.0), "-2,000"),
+            (Some(999.6), "1,000"),
+            (Some(99.96), "100"),
+            (Some(9.996), "10.0"),
+            (Some(0.99951), "1.00"),
+            (Some(147.353_549_999_999_98), "147"),
+            (Some(-0.0), "0"),
+            (Some(0.000_1), "<0.001"),
+            (Some(-0.000_1), "0"),
+            (Some(-0.25), "-0.250"),
+            (Some(f64::NAN), "-"),
+            (Some(f64::INFINITY), "-"),
+            (Some(f64::NEG_INFINITY), "-"),
+            (Some(1e300), "1.00e300"),
         ];
         numbers.iter().for_each(|(value, text)| assert_eq!(number(*value), *text));
+        let sizes =
+            [(0, "0.0 MiB"), (512, "0.5 KiB"), (52_428, "51.2 KiB"), (52_429, "0.1 MiB"), (1 << 30, "1024.0 MiB")];
+        sizes.iter().for_each(|(bytes, text)| assert_eq!(mebibytes(*bytes), *text));
     }
 
     #[test]

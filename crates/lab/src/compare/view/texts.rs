@@ -67,7 +67,8 @@ fn joined(low: &str, high: &str) -> String {
 fn signed(value: f64) -> String {
     let text = number(Some(value.abs()));
     match value {
-        _ if text == "0" || text == "0.000" => "0".to_owned(),
+        _ if text == "0" || text.starts_with('<') => "0".to_owned(),
+        _ if text == "-" => text,
         value if value < 0.0 => format!("-{text}"),
         _ => format!("+{text}"),
     }
