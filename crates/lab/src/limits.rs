@@ -210,6 +210,9 @@ pub const CURVE_POINTS_MAX: usize = 64;
 /// Points of a figure over time that reports are made of; the whole of it is in the timeline file.
 pub const SERIES_POINTS_MAX: usize = 600;
 
+/// Stretches of a run without a good answer that are remembered: of more, the shortest are forgotten.
+pub const OUTAGES_MAX: usize = 500;
+
 /// Points of a figure of the target, a process, the machine or a step: there may be hundreds, and with this many
 /// their memory has stopped growing after two minutes.
 pub const METRIC_POINTS_MAX: usize = 120;

@@ -8,8 +8,8 @@ use super::thresholds::{
 };
 use super::view::{Op, View};
 use super::words::{counted, digits, moment, share, time};
-use super::{Candidate, Case, Input};
-use crate::fold::Series;
+use super::{Candidate, Case};
+use crate::fold::{Series, Timeline};
 use crate::record::timeline::FaultRow;
 
 /// Faults that are told one by one.
@@ -44,10 +44,10 @@ struct Before {
     latency_p99_ms: Option<f64>,
 }
 
-pub(super) fn disturbances<'a>(input: &Input<'a>, ops: &[Op<'a>]) -> Vec<Disturbance<'a>> {
-    let unknown = Times::of(input.timeline.unrecorded.requests.iter());
-    let answers = Answers { ops, unknown, in_flight: input.timeline.get("load.in_flight") };
-    let faults = &input.timeline.faults;
+pub(super) fn disturbances<'a>(timeline: &'a Timeline, ops: &[Op<'a>]) -> Vec<Disturbance<'a>> {
+    let unknown = Times::of(timeline.unrecorded.requests.iter());
+    let answers = Answers { ops, unknown, in_flight: timeline.get("load.in_flight") };
+    let faults = &timeline.faults;
     let harmful =
         faults.iter().filter(|fault| fault.failed.is_none() && fault.act != "continue" && fault.t_s.is_finite());
     harmful.filter_map(|fault| Disturbance::of(fault, &answers)).collect()
@@ -75,6 +75,13 @@ impl<'a> Disturbance<'a> {
             errors: (answers.errors(&times) - expected(before.errors_per_s)).max(0.0),
             missing: (expected(before.ok_per_s) - answers.ok(&times)).max(0.0),
         })
+    }
+
+    /// The same while the run goes on to `now_s`: what is not over yet goes on, and what is not felt yet may be.
+    pub(super) fn window_until_s(&self, now_s: f64) -> (f64, f64) {
+        let is_new = now_s < self.fault.t_s + FELT_WITHIN_S;
+        let end_s = if self.is_over && !is_new { self.window_s.1 } else { now_s.max(self.window_s.1) };
+        (self.window_s.0, end_s)
     }
 
     fn length_s(&self) -> f64 {

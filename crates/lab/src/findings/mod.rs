@@ -32,6 +32,7 @@ use crate::machine::Machine;
 use crate::scenario::{Signals, TargetLimits};
 
 pub use roles::{ROLES, metric_names};
+pub use silent::OutageNow;
 use view::View;
 
 /// A sentence about the bottleneck that the figures support.

@@ -1,25 +1,51 @@
 //! Stretches in which the target answered nobody, or nobody well: requests were under way and none ended, or every one
-//! that ended had failed. Refuses to say why, and to count a time in which the lab itself did not run, or a fault of the
-//! trial was at work.
+//! that ended had failed; told of a run that is over, and by the same rule of one that goes on. Refuses to say why, and to
+//! count a time in which the lab itself did not run, or a fault of the trial was at work.
 
-use super::series::{Times, area, at};
+use std::fmt;
+
+use super::disturbed::disturbances;
+use super::series::{Times, area};
 use super::thresholds::{DISTURBED_MIN_S, SILENCE_RATE_MIN};
-use super::view::View;
+use super::view::{Op, View};
 use super::words::{counted, digits, moment};
 use super::{Candidate, Case, Rank};
-use crate::fold::Series;
+use crate::fold::{Outage, OutageKind, Series, Timeline};
 
 /// Stretches that are told one by one.
 const TOLD_MAX: usize = 5;
 
-/// How a second of the run went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Second {
-    /// Requests were under way, and none ended.
-    Silent,
-    /// Some ended, all of them with errors.
-    Failed,
-    Other,
+/// The target answers nobody at this moment, or nobody well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutageNow {
+    kind: OutageKind,
+    /// Since when, in seconds from the start of the plan.
+    since_s: f64,
+}
+
+impl OutageNow {
+    /// What goes on at the end of this timeline, to which rows are still added, by journey.
+    pub(crate) fn find(timeline: &Timeline, journeys: &[&str]) -> Option<Self> {
+        let Outage { kind, seconds } = timeline.outage()?;
+        let end_s = seconds.end as f64;
+        let ops: Vec<Op<'_>> = journeys.iter().map(|name| Op::of(name, timeline)).collect();
+        let faults = disturbances(timeline, &ops);
+        let faults = Times::of(faults.iter().map(|one| one.window_until_s(end_s)));
+        let stretches = stretches(timeline, *kind, &faults.and(&unrecorded(timeline)));
+        let since_s = stretches.iter().find(|(_, to)| *to == end_s)?.0;
+        let is_told = *kind == OutageKind::OnlyErrors || usual_rate(&ops, &stretches) >= SILENCE_RATE_MIN;
+        is_told.then_some(Self { kind: *kind, since_s })
+    }
+}
+
+impl fmt::Display for OutageNow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            OutageKind::Silent => "the target is silent since",
+            OutageKind::OnlyErrors => "only errors since",
+        };
+        write!(f, "{what} {}", moment(self.since_s))
+    }
 }
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
@@ -27,67 +53,29 @@ pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     if view.input.results.journeys.values().any(|journey| journey.paced) {
         return Vec::new();
     }
-    let seconds = seconds(view);
-    [silent(view, &stretches(&seconds, Second::Silent)), failed(view, &stretches(&seconds, Second::Failed))]
-        .into_iter()
-        .flatten()
-        .collect()
+    let faults = Times::of(view.disturbances.iter().map(|one| one.window_s));
+    let not_the_targets = faults.and(&unrecorded(view.input.timeline));
+    let of = |kind| stretches(view.input.timeline, kind, &not_the_targets);
+    [silent(view, &of(OutageKind::Silent)), failed(view, &of(OutageKind::OnlyErrors))].into_iter().flatten().collect()
 }
 
-/// Each whole second in which the lab looked at its load, after the first answer.
-fn seconds(view: &View<'_>) -> Vec<(f64, Second)> {
-    let Some(in_flight) = view.series("load.in_flight") else { return Vec::new() };
-    let rates = |figure: &str| {
-        let ends = format!(".{figure}_per_s");
-        let all = view.input.timeline.series.iter();
-        let found = all.filter(move |(name, _)| name.starts_with("op.") && name.ends_with(&ends));
-        found.map(|(_, series)| series).collect::<Vec<&Series>>()
-    };
-    let (ok, errors, denied) = (rates("ok"), rates("errors"), rates("denied"));
-    let first =
-        ok.iter().chain(&errors).chain(&denied).filter_map(|series| series.points.first()).map(|point| point.t_s);
-    let (Some(first_s), Some(last)) = (first.min_by(f64::total_cmp), in_flight.points.last()) else {
-        return Vec::new();
-    };
-    let paused = view.input.results.generator.pauses.as_ref().map_or_else(Times::default, |pauses| {
-        Times::of([(pauses.longest_at_s - 1.0, pauses.longest_at_s + pauses.longest_s + 1.0)])
-    });
-    let unrecorded = &view.input.timeline.unrecorded;
-    let unknown = Times::of(unrecorded.requests.iter().chain(unrecorded.samples.iter()));
-    let not_the_targets = Times::of(view.disturbances.iter().map(|one| one.window_s)).and(&paused).and(&unknown);
-    let looked =
-        in_flight.points.iter().map(|point| point.t_s.floor()).filter(|t_s| *t_s >= first_s && *t_s <= last.t_s);
-    let mut seconds: Vec<(f64, Second)> = looked
-        .map(|t_s| {
-            let second = Times::of([(t_s, t_s + 1.0)]);
-            let ended = |series: &[&Series]| series.iter().map(|series| rate_at(series, t_s)).sum::<f64>();
-            let under_way = area(in_flight, &second).0.max(at(in_flight, t_s + 1.0).unwrap_or(0.0));
-            let how = match (ended(&ok) + ended(&denied), ended(&errors)) {
-                _ if !second.without(&not_the_targets).eq(&second) => Second::Other,
-                (good, bad) if good == 0.0 && bad > 0.0 => Second::Failed,
-                (good, bad) if good + bad == 0.0 && under_way >= 1.0 => Second::Silent,
-                _ => Second::Other,
-            };
-            (t_s, how)
-        })
-        .collect();
-    seconds.dedup_by_key(|(t_s, _)| *t_s);
-    seconds
+/// When the lab itself did not run, or did not look.
+fn unrecorded(timeline: &Timeline) -> Times {
+    Times::of(timeline.unrecorded.requests.iter().chain(timeline.unrecorded.samples.iter()))
 }
 
-/// What ended in that second; nothing behind the last second in which anything did.
-fn rate_at(series: &Series, t_s: f64) -> f64 {
-    let last_s = series.points.last().map_or(t_s, |point| point.t_s);
-    if t_s > last_s { 0.0 } else { at(series, t_s).unwrap_or(0.0) }
-}
-
-/// Where seconds of one kind follow each other, for long enough to be told.
-fn stretches(seconds: &[(f64, Second)], kind: Second) -> Vec<(f64, f64)> {
+/// Where whole seconds of one kind follow each other, for long enough to be told: the longest first.
+fn stretches(timeline: &Timeline, kind: OutageKind, not_the_targets: &Times) -> Vec<(f64, f64)> {
     let mut found: Vec<(f64, f64)> = Vec::new();
-    for (t_s, _) in seconds.iter().filter(|(_, how)| *how == kind) {
-        match found.last_mut().filter(|last| last.1 == *t_s) {
+    let outages = timeline.outages().iter().filter(|outage| outage.kind == kind);
+    for t_s in outages.flat_map(|outage| outage.seconds.clone()).map(|second| second as f64) {
+        let second = Times::of([(t_s, t_s + 1.0)]);
+        if second.without(not_the_targets) != second {
+            continue;
+        }
+        match found.last_mut().filter(|last| last.1 == t_s) {
             Some(last) => last.1 = t_s + 1.0,
-            None => found.push((*t_s, t_s + 1.0)),
+            None => found.push((t_s, t_s + 1.0)),
         }
     }
     found.retain(|(from, to)| to - from >= DISTURBED_MIN_S);
@@ -97,8 +85,8 @@ fn stretches(seconds: &[(f64, Second)], kind: Second) -> Vec<(f64, f64)> {
 
 fn silent(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
     // Answers that come seldom leave pauses by chance.
-    let usual_per_s = usual_rate(view, stretches).filter(|per_s| *per_s >= SILENCE_RATE_MIN)?;
     let (from, to) = stretches.first()?;
+    let usual_per_s = Some(usual_rate(&view.ops, stretches)).filter(|per_s| *per_s >= SILENCE_RATE_MIN)?;
     let sentence = format!(
         "The target was silent from {} to {}: requests were under way, and none of them ended.",
         moment(*from),
@@ -143,16 +131,16 @@ fn failed(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
 }
 
 /// Good answers a second outside these stretches.
-fn usual_rate(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<f64> {
+fn usual_rate(ops: &[Op<'_>], stretches: &[(f64, f64)]) -> f64 {
     let mut per_s = 0.0;
-    for op in &view.ops {
+    for op in ops {
         let Some(ok) = op.ok else { continue };
         let (Some(first), Some(last)) = (ok.points.first(), ok.points.last()) else { continue };
         let times = Times::of([(first.t_s, last.t_s + 1.0)]).without(&Times::of(stretches.iter().copied()));
         let (answers, known_s) = area(ok, &times);
         per_s += if known_s > 0.0 { answers / known_s } else { 0.0 };
     }
-    (per_s > 0.0).then_some(per_s)
+    per_s
 }
 
 /// How much of the run these stretches are.

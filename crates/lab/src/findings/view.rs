@@ -11,7 +11,7 @@ use super::roles::Role;
 use super::series::{Times, area, at, mean, steps, usual_peak, when};
 use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
 use super::{Death, Input};
-use crate::fold::Series;
+use crate::fold::{Series, Timeline};
 
 /// How the target's process is called.
 pub(super) const SERVER: &str = "server";
@@ -68,8 +68,8 @@ pub(super) struct Part<'a> {
 
 impl<'a> View<'a> {
     pub(super) fn new(input: &'a Input<'a>) -> Self {
-        let ops: Vec<Op<'a>> = input.results.journeys.keys().map(|name| Op::of(name, input)).collect();
-        let disturbances = disturbances(input, &ops);
+        let ops: Vec<Op<'a>> = input.results.journeys.keys().map(|name| Op::of_run(name, input)).collect();
+        let disturbances = disturbances(input.timeline, &ops);
         let disturbed = Times::of(disturbances.iter().map(|one| one.window_s));
         let requests = pressed(&request_pressure(input, &ops), &disturbed);
         let work = pressed(&work_pressure(input), &disturbed);
@@ -167,8 +167,14 @@ impl Arrivals {
 }
 
 impl<'a> Op<'a> {
-    fn of(name: &'a str, input: &'a Input<'a>) -> Self {
-        let series = |figure: &str| input.timeline.get(&format!("op.{name}.{figure}"));
+    fn of_run(name: &'a str, input: &'a Input<'a>) -> Self {
+        let service_avg_ms = input.results.journeys.get(name).and_then(|journey| journey.op.service_ms.avg);
+        Self { service_avg_ms, ..Self::of(name, input.timeline) }
+    }
+
+    /// What the timeline alone knows.
+    pub(super) fn of(name: &'a str, timeline: &'a Timeline) -> Self {
+        let series = |figure: &str| timeline.get(&format!("op.{name}.{figure}"));
         Self {
             name,
             ok: series("ok_per_s"),
@@ -177,7 +183,7 @@ impl<'a> Op<'a> {
             latency_p50_ms: series("latency_p50_ms"),
             latency_p99_ms: series("latency_p99_ms"),
             service_p50_ms: series("service_p50_ms"),
-            service_avg_ms: input.results.journeys.get(name).and_then(|journey| journey.op.service_ms.avg),
+            service_avg_ms: None,
         }
     }
 

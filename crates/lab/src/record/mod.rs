@@ -30,7 +30,7 @@ use hlog::{Entry, Figure, Writer};
 use timeline::{HeldRow, OpRow, PauseRow, Row, Spread};
 
 /// How long after its end a second is still open for figures of workers that are late with them.
-const SECOND_OPEN: u64 = 2;
+pub(crate) const SECOND_OPEN: u64 = 2;
 
 /// The operation under which the lab's own schedule lag stands in the log of histograms.
 const GENERATOR_OP: &str = "generator";

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::words::{clean, count, fitting, mebibytes, number};
+use crate::findings::OutageNow;
 use crate::fold::Point;
 
 /// Below the time on the first line.
@@ -49,12 +50,14 @@ pub struct Progress {
     pub server_rss_bytes: Option<u64>,
     /// Processors that the target kept busy in the last second.
     pub server_cpu_cores: Option<f64>,
+    /// That the target answers nobody, or nobody well, and since when: by the rule of the findings.
+    pub outage: Option<OutageNow>,
     /// What has just happened, such as a fault that was carried out; each is told once.
     pub notes: Vec<String>,
 }
 
 impl Progress {
-    /// One line about requests, one about their speed, one about each kind of work and each note.
+    /// One line about requests, one about their speed, one where the target answers nobody, one about each kind of work and each note.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.lines_within(WIDTH)
@@ -66,6 +69,7 @@ impl Progress {
             format!("{indent}{}", fitting(parts, " · ", width.saturating_sub(indent.chars().count())))
         };
         let mut lines = vec![line("", &self.requests()), line(INDENT, &self.speed())];
+        lines.extend(self.outage.map(|outage| line(INDENT, &[outage.to_string()])));
         lines.extend(self.work.iter().map(|(name, point)| {
             let mut parts = states(point);
             parts[0] = format!("{}: {}", clean(name), parts[0]);

@@ -99,6 +99,12 @@ impl Screen {
         Self::onto(std::io::stderr(), look, size_of_stderr)
     }
 
+    /// Shows progress in plain lines.
+    #[must_use]
+    pub fn plain(out: impl Write + Send + 'static) -> Self {
+        Self::onto(out, Look::Plain, || None)
+    }
+
     fn onto(mut out: impl Write + Send + 'static, mut look: Look, size: fn() -> Option<Size>) -> Self {
         let (frames, next) = sync_channel::<Progress>(1);
         let (over, ended) = sync_channel(1);
@@ -273,7 +279,7 @@ mod tests {
     #[test]
     fn a_file_gets_one_line_a_frame() {
         let kept = Kept::default();
-        let mut screen = Screen::onto(kept.clone(), Look::Plain, || None);
+        let mut screen = Screen::plain(kept.clone());
         screen.show(&progress(7));
         screen.clear();
         assert_eq!(kept.text(), "0 s · sent 7 of 100 · in flight 0 · errors 0 · ok 0 a second\n");
@@ -282,13 +288,13 @@ mod tests {
     #[test]
     fn a_line_stands_above_the_block_and_is_not_lost_at_the_end() {
         let kept = Kept::default();
-        let mut screen = Screen::onto(kept.clone(), Look::Plain, || None);
+        let mut screen = Screen::plain(kept.clone());
         screen.speaker().say("winding down");
         screen.show(&progress(7));
         screen.clear();
         assert!(kept.text().starts_with("winding down\n0 s"), "{}", kept.text());
         let kept = Kept::default();
-        let mut screen = Screen::onto(kept.clone(), Look::Plain, || None);
+        let mut screen = Screen::plain(kept.clone());
         screen.speaker().say("winding down");
         screen.clear();
         assert_eq!(kept.text(), "winding down\n");

@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
-use crate::findings::Finding;
-use crate::fold::{OpFigures, PartFigures, Point};
-use crate::record::timeline::FaultRow;
+use crate::findings::{Finding, OutageNow};
+use crate::fold::{OpFigures, PartFigures, Point, Timeline};
+use crate::record::timeline::{FaultRow, OpRow, PulseRow, Row};
 use crate::scenario::Leading;
 use crate::verdict::{Judged, Verdict};
 
@@ -248,6 +248,20 @@ fn requests_of_journeys_under_way_are_shown() {
         ];
         assert_eq!(progress.lines(), expected);
     }
+}
+
+#[test]
+fn a_target_that_answers_nobody_is_shown() {
+    let mut timeline = Timeline::default();
+    for second in 0..9 {
+        let t_s = f64::from(second);
+        if second < 3 {
+            timeline.add(&Row::Op(OpRow { t_s, op: "a".to_owned(), ok: 90, ..OpRow::default() }));
+        }
+        timeline.add(&Row::Pulse(PulseRow { t_s, in_flight: 9, ..PulseRow::default() }));
+    }
+    let progress = Progress { outage: OutageNow::find(&timeline, &["a"]), ..Progress::default() };
+    assert_eq!(progress.lines()[2], "       the target is silent since 3.0 s");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::observe::{Latest, Observers};
 use super::stage::{Log, Stage};
 use super::watched::Watched;
 use crate::drive::{Call, Client};
+use crate::findings::OutageNow;
 use crate::flag::raised;
 use crate::fold::{Fold, Timeline, round};
 use crate::limits::PULSE;
@@ -129,6 +130,7 @@ impl<'a> Pulse<'a> {
         let row = self.row(now, metrics);
         let progress = self.progress(now, &row);
         self.log.write(&Row::Pulse(row));
+        let progress = Progress { outage: self.outage(), ..progress };
         self.screen.show(&progress);
     }
 
@@ -184,8 +186,20 @@ impl<'a> Pulse<'a> {
             connections: row.connections,
             part: self.conductor.recorder.book(|book| book.current(now).map(|spec| spec.label.clone())),
             server_cpu_cores: self.log.look(cores),
+            outage: None,
             notes,
         }
+    }
+
+    /// Whether the target answers nobody, as far as the timeline knows. Where steps wait for something by plan, silence
+    /// is what was asked for.
+    fn outage(&self) -> Option<OutageNow> {
+        let journeys = &self.conductor.scenario.journeys;
+        if journeys.iter().any(Journey::is_paced) {
+            return None;
+        }
+        let names: Vec<&str> = journeys.iter().map(|journey| journey.name.as_str()).collect();
+        self.log.look(|timeline| OutageNow::find(timeline, &names))
     }
 
     /// Faults and notes since the last beat.

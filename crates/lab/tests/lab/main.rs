@@ -8,6 +8,7 @@ mod fleet;
 mod held;
 mod processes;
 mod scripted;
+mod shown;
 mod spoken;
 mod stub;
 mod trial;

@@ -55,6 +55,10 @@ impl Gate {
         self.1.notify_all();
     }
 
+    pub(crate) fn is_open(&self) -> bool {
+        *self.0.lock().unwrap()
+    }
+
     pub(crate) fn wait(&self) {
         drop(self.1.wait_while(self.0.lock().unwrap(), |open| !*open).unwrap());
     }

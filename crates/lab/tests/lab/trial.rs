@@ -83,7 +83,7 @@ impl Drop for Out {
     }
 }
 
-fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver<bool>) -> Trial {
+pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver<bool>) -> Trial {
     let mut document = Document::parse(text).unwrap();
     settings.iter().for_each(|setting| document.set(setting).unwrap());
     Trial {

@@ -4,7 +4,7 @@ use super::story::{Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::Death;
-use crate::fold::{HeldFigures, PauseFigures, PhaseFigures};
+use crate::fold::{HeldFigures, PhaseFigures};
 use crate::record::timeline::{FaultRow, PauseRow};
 
 #[test]
@@ -35,6 +35,13 @@ fn limiter_rejects() {
     );
 }
 
+/// A story in which the lab's first worker did not run, from and to these moments.
+fn paused(pauses: &[(f64, f64)]) -> impl Fn(&mut Story) {
+    let rows = pauses.iter().map(|(t_s, until_s)| PauseRow { t_s: *t_s, until_s: *until_s, worker: 0 });
+    let rows: Vec<PauseRow> = rows.collect();
+    move |story| story.pauses.clone_from(&rows)
+}
+
 #[test]
 fn the_target_was_silent() {
     let silent = |from: u64, to: u64| {
@@ -55,17 +62,11 @@ fn the_target_was_silent() {
         }
     };
     check(&Story::busy(nothing_sent), &[]);
-    let paused = |story: &mut Story| {
-        story.results.generator.pauses =
-            Some(PauseFigures { count: 1, workers: 1, sum_s: 2.0, longest_s: 2.0, longest_at_s: 30.0 });
-    };
-    check(&Story::busy(silent(30, 32)).with(paused), &[]);
+    check(&Story::busy(silent(30, 32)).with(paused(&[(30.0, 32.0)])), &[]);
     // The second of two pauses is the lab's own as well.
-    let twice = |story: &mut Story| {
-        let pause = |t_s: f64, until_s: f64| PauseRow { t_s, until_s, worker: 0 };
-        story.pauses = vec![pause(10.0, 14.0), pause(29.9, 32.1)];
-    };
-    check(&Story::busy(silent(30, 32)).with(twice), &[]);
+    check(&Story::busy(silent(30, 32)).with(paused(&[(10.0, 14.0), (29.9, 32.1)])), &[]);
+    // One that is too short for that explains nothing.
+    check(&Story::busy(silent(30, 32)).with(paused(&[(30.0, 30.1)])), &["target_silent"]);
     // Where steps wait by plan, so do answers.
     check(
         &Story::busy(silent(30, 40)).with(|story| story.results.journeys.get_mut("create").unwrap().paced = true),
@@ -99,6 +100,68 @@ fn only_errors_came() {
         }
     };
     check(&Story::busy(some), &[]);
+}
+
+#[test]
+fn a_long_run_hides_no_silence() {
+    // Its figures over time are means over several seconds by then.
+    for (seconds, code) in [((0, 0), "target_silent"), ((0, 100), "only_errors")] {
+        let story = Story::busy(|t, second| {
+            if (30..33).contains(&t) {
+                (second.ok, second.errors, second.in_flight) = (seconds.0, seconds.1, 200);
+            }
+        });
+        let long = story.with(|story| {
+            let healthy = story.seconds[20].clone();
+            story.seconds.extend(std::iter::repeat_n(healthy, 2000));
+            story.retell();
+        });
+        let found = long.findings();
+        let outage = found.iter().find(|finding| finding.code == code);
+        assert!(outage.is_some_and(|outage| outage.sentence.contains("from 30.0 s to 33.0 s")), "{found:#?}");
+    }
+}
+
+/// What is shown of the target while a run goes on: nothing, until the seconds of the outage are known.
+#[track_caller]
+fn check_live(story: &Story, shown_from_to: (usize, usize), expected: &str) {
+    for seconds in 1..=story.seconds.len() {
+        let expected = (shown_from_to.0..shown_from_to.1).contains(&seconds).then_some(expected);
+        assert_eq!(story.outage_after(seconds).as_deref(), expected, "after {seconds} s");
+    }
+}
+
+#[test]
+fn what_goes_on_is_told_by_the_same_rule() {
+    let outage = |from: u64, to: u64, errors: u64| {
+        move |t: u64, second: &mut Second| {
+            if (from..to).contains(&t) {
+                (second.ok, second.errors, second.in_flight) = (0, errors, 200);
+            }
+        }
+    };
+    // The look at 34 s completes the second after 31 s; that at 42 s completes 39 s, after which answers came again.
+    check_live(&Story::busy(outage(30, 40, 0)), (35, 44), "the target is silent since 30.0 s");
+    check_live(&Story::busy(outage(30, 40, 100)), (35, 44), "only errors since 30.0 s");
+    check_live(&Story::busy(outage(30, 31, 0)), (0, 0), "");
+    // Answers that come seldom leave pauses by chance; errors do not.
+    let seldom = |errors| Story::of(|_| 2, outage(30, 40, errors));
+    check_live(&seldom(0), (0, 0), "");
+    check_live(&seldom(1), (35, 44), "only errors since 30.0 s");
+    // The lab's own pause is not the target's, nor is a fault's effect.
+    check_live(&Story::busy(outage(30, 33, 0)).with(paused(&[(30.2, 32.8)])), (0, 0), "");
+    check_live(
+        &Story::busy(outage(30, 40, 0)).with(paused(&[(30.2, 32.8)])),
+        (38, 44),
+        "the target is silent since 33.0 s",
+    );
+    let stopped = |story: &mut Story| {
+        let (act, process) = ("stop".to_owned(), "server".to_owned());
+        story.faults.push(FaultRow { t_s: 29.5, act, process, ..FaultRow::default() });
+    };
+    check_live(&Story::busy(outage(30, 40, 0)).with(stopped), (0, 0), "");
+    check_live(&Story::busy(outage(30, 55, 0)).with(stopped), (0, 0), "");
+    check_live(&Story::busy(outage(45, 55, 0)).with(stopped), (50, 59), "the target is silent since 45.0 s");
 }
 
 #[test]

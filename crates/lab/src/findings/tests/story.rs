@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::findings::{Death, Finding, Input, Pressure, findings};
+use crate::findings::{Death, Finding, Input, OutageNow, Pressure, findings};
 use crate::fold::{ErrorGroup, JourneyFigures, PartFigures, Point, Results, Timeline, WorkFigures};
 use crate::machine::Machine;
 use crate::record::timeline::{FaultRow, OpRow, PauseRow, PulseRow, Row, Spread, WorkRow};
@@ -199,6 +199,24 @@ impl Story {
 
     pub(super) fn timeline(&self) -> Timeline {
         let mut timeline = Timeline::default();
+        self.tell(&mut timeline);
+        self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
+        self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
+        timeline.close();
+        timeline
+    }
+
+    /// What its first seconds say while it goes on, when its faults and pauses are known.
+    pub(super) fn outage_after(&self, seconds: usize) -> Option<String> {
+        let mut timeline = Timeline::default();
+        self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
+        self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
+        let begun = Self { seconds: self.seconds[..seconds].to_vec(), ..self.clone() };
+        begun.tell(&mut timeline);
+        OutageNow::find(&timeline, &["create"]).map(|outage| outage.to_string())
+    }
+
+    fn tell(&self, timeline: &mut Timeline) {
         let mut totals = Totals::default();
         for (t, second) in self.seconds.iter().enumerate() {
             let t_s = t as f64;
@@ -207,10 +225,6 @@ impl Story {
             timeline.add(&Row::Work(work_row(t_s, second)));
             totals.add(second);
         }
-        self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
-        self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
-        timeline.close();
-        timeline
     }
 
     fn pulse_row(&self, t_s: f64, second: &Second, totals: &Totals) -> PulseRow {

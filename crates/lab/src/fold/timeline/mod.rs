@@ -26,6 +26,7 @@
 
 mod metrics;
 mod ops;
+mod outages;
 mod processes;
 
 #[cfg(test)]
@@ -39,9 +40,12 @@ use crate::limits::{
     METRIC_POINTS_MAX, METRIC_SERIES_MAX, PARTS_MAX, PULSE, SERIES_MAX, SERIES_POINTS_MAX, TIMELINE_NOTES_MAX,
     UNSAMPLED_MIN,
 };
+use crate::record::SECOND_OPEN;
 use crate::record::timeline::{FaultRow, NoteRow, PartRow, PauseRow, PulseRow, Row, WorkRow};
 pub(crate) use metrics::seconds_in_unit;
 use ops::Seconds;
+use outages::Outages;
+pub(crate) use outages::{Outage, OutageKind};
 
 /// Everything that a timeline shows, by name.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +68,7 @@ pub struct Timeline {
     left_out: usize,
     counters: Counters,
     seconds: Seconds,
+    outages: Outages,
 }
 
 /// A part of the trial on the timeline.
@@ -121,6 +126,7 @@ impl Timeline {
     /// second of every operation is missing. What never had a value is gone afterwards.
     pub fn close(&mut self) {
         self.close_seconds();
+        self.outages.close();
         self.series.retain(|_, series| !series.points.is_empty());
         if self.left_out > 0 {
             let note = format!(
@@ -131,6 +137,16 @@ impl Timeline {
             self.left_out = 0;
             self.notes.push(NoteRow { t_s: 0.0, note });
         }
+    }
+
+    /// Stretches in which nothing ended, or everything with errors.
+    pub(crate) fn outages(&self) -> &[Outage] {
+        self.outages.all()
+    }
+
+    /// The one of them that goes on, as far as seconds are complete.
+    pub(crate) fn outage(&self) -> Option<&Outage> {
+        self.outages.current()
     }
 
     /// A figure over time by its name.
@@ -163,6 +179,12 @@ impl Timeline {
 
     fn add_pulse(&mut self, row: &PulseRow) {
         self.see_look(row.t_s);
+        if row.t_s.is_finite() {
+            let second = row.t_s.max(0.0) as u64;
+            let complete_before = second.saturating_sub(SECOND_OPEN);
+            self.outages.take_look(second, row.in_flight, complete_before);
+            self.push_seconds_before(complete_before);
+        }
         let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];
         // Few trials wait for anything; where one does, that begins some time.
         let has_waited = row.waiting > 0 || self.series.contains_key("load.waiting");

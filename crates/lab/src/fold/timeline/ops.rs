@@ -14,6 +14,8 @@ pub(super) type Seconds = BTreeMap<String, Second>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Second {
     second: u64,
+    /// Whether a row has told of it.
+    is_told: bool,
     ok: u64,
     denied: u64,
     errors: u64,
@@ -24,6 +26,7 @@ pub(super) struct Second {
 
 impl Second {
     fn take(&mut self, row: &OpRow) {
+        self.is_told = true;
         self.ok += row.ok;
         self.denied += row.denied;
         self.errors += row.errors;
@@ -45,6 +48,7 @@ impl Timeline {
             return;
         }
         let second = row.t_s.max(0.0) as u64;
+        self.outages.take_ended(second, row.ok + row.denied, row.errors);
         if let Some(open) = self.seconds.get_mut(&row.op) {
             // A row that comes late is counted with the second that is open: counts must add up.
             if second <= open.second {
@@ -52,16 +56,32 @@ impl Timeline {
             }
             let over = std::mem::replace(open, Second { second, ..Second::default() });
             open.take(row);
-            self.push_second(&row.op, &over);
-            return self.show_silence(&row.op, over.second + 1..second);
+            let mut silent_from = over.second;
+            if over.is_told {
+                self.push_second(&row.op, &over);
+                silent_from += 1;
+            }
+            return self.show_silence(&row.op, silent_from..second);
         }
         let mut open = Second { second, ..Second::default() };
         open.take(row);
         self.seconds.insert(row.op.clone(), open);
     }
 
+    /// Pushes the seconds before this one: they are complete, whether or not more rows come.
+    pub(super) fn push_seconds_before(&mut self, before: u64) {
+        let complete = self.seconds.iter_mut().filter(|(_, open)| open.is_told && open.second < before);
+        let complete = complete.map(|(op, open)| {
+            let next = Second { second: open.second + 1, ..Second::default() };
+            (op.clone(), std::mem::replace(open, next))
+        });
+        for (op, second) in complete.collect::<Vec<_>>() {
+            self.push_second(&op, &second);
+        }
+    }
+
     pub(super) fn close_seconds(&mut self) {
-        for (op, second) in std::mem::take(&mut self.seconds) {
+        for (op, second) in std::mem::take(&mut self.seconds).into_iter().filter(|(_, second)| second.is_told) {
             self.push_second(&op, &second);
         }
     }

@@ -109,7 +109,9 @@ impl Widget for View<'_> {
         self.title().render(rows.next(1), buffer);
         self.counts().render(rows.next(1), buffer);
         Line::raw(self.load(usize::from(area.width))).render(rows.next(1), buffer);
-        rows.next(1);
+        // An empty line as long as all is well.
+        let outage = self.progress.outage.map_or_else(String::new, |outage| outage.to_string());
+        Line::styled(outage, Style::new().fg(Color::Red).add_modifier(Modifier::BOLD)).render(rows.next(1), buffer);
         curve("ok a second", &self.history.throughput, "", Color::Green, rows.next(CURVE_ROWS), buffer);
         curve("latency p99", &self.history.latency, " ms", Color::Cyan, rows.next(CURVE_ROWS), buffer);
         rows.next(1);
