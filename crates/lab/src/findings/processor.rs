@@ -4,15 +4,16 @@
 use super::roles::Role;
 use super::series::{Times, mean, sum_while, time_when_s};
 use super::thresholds::{
-    CPU_FULL_SHARE, CPU_LASTING_MIN_S, CPU_OWN_SHARE, LASTING_SHARE_MIN, LATENCY_GREW_MIN, MACHINE_FULL_SHARE,
-    ONE_CORE, ONE_CORE_LASTING, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, THROTTLED_MIN, THROTTLED_SHARE_MIN, WAIT_MIN_S,
+    CORES_TOLD_MIN, CPU_FULL_SHARE, CPU_LASTING_MIN_S, CPU_OWN_SHARE, LASTING_SHARE_MIN, LATENCY_GREW_MIN,
+    MACHINE_FULL_SHARE, ONE_CORE, ONE_CORE_LASTING, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, THROTTLED_MIN,
+    THROTTLED_SHARE_MIN, WAIT_MIN_S,
 };
 use super::view::{GENERATOR, SERVER, View};
 use super::words::{count, digits, share, time};
 use super::{Candidate, Case, Rank};
 use crate::fold::Series;
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, PULSE};
-use crate::report::words::clean;
+use crate::report::words::{clean, first_few};
 
 /// What the figures of programs that have nothing to do with the trial begin with, behind the machine's own name.
 const NEIGHBOUR: &str = "cores_of.";
@@ -120,26 +121,32 @@ impl<'a> Cores<'a> {
             format!(" (up to {} processes, the busiest of them {})", count(processes as u64), digits(busiest))
         });
         let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
-        let named: Vec<String> = named.map(|(name, cores)| format!("{} {}", clean(name), digits(*cores))).collect();
-        let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
-        let mut users = vec![
-            match self.server {
-                Some(used) => format!("the target used {} cores{members}", digits(used)),
-                None => "the lab does not know which processes are the target's".to_owned(),
-            },
-            format!("the lab {}", self.generator.map_or_else(|| "an unknown number".to_owned(), digits)),
-            format!("the trial's other processes {}", digits(self.helpers)),
-        ];
-        users.extend(
-            self.interrupts.map(|used| format!("the kernel's interrupts, its network among them, {}", digits(used))),
-        );
+        let named = first_few(named.map(|(name, cores)| format!("{} {}", clean(name), digits(*cores))), ", ");
+        let named = if named.is_empty() { named } else { format!(" ({named})") };
         let strangers = if self.server.is_some() {
             "programs that have nothing to do with the trial"
         } else {
             "everybody else, the target among them,"
         };
-        users.push(format!("{strangers} {}{named}", digits(others)));
-        format!("{}; the host took {} away", users.join(", "), digits(stolen))
+        let users = [
+            ("the target", self.server, members),
+            ("the lab", self.generator, String::new()),
+            ("the trial's other processes", Some(self.helpers), String::new()),
+            ("the kernel's interrupts, its network among them,", self.interrupts, String::new()),
+            (strangers, Some(others), named),
+        ];
+        let mut told = String::new();
+        // Who used next to nothing is no reason.
+        for (who, cores, more) in users {
+            let Some(cores) = cores.filter(|cores| *cores >= CORES_TOLD_MIN) else { continue };
+            told += &match told.is_empty() {
+                true => format!("{who} used {} cores{more}", digits(cores)),
+                false => format!(", {who} {}{more}", digits(cores)),
+            };
+        }
+        let stolen =
+            if stolen >= CORES_TOLD_MIN { format!("; the host took {} away", digits(stolen)) } else { String::new() };
+        told + &stolen
     }
 }
 
@@ -270,7 +277,7 @@ fn machine_full(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
 fn behind(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     let generator = &view.input.results.generator;
     let bound_ms = generator.lag_p99_max_ms;
-    let lag_ms = generator.schedule_lag_ms.p99.filter(|lag_ms| lag_ms.is_finite() && *lag_ms > bound_ms)?;
+    let lag_ms = generator.schedule_lag_ms.p99_or_max().filter(|lag_ms| lag_ms.is_finite() && *lag_ms > bound_ms)?;
     let is_own = cores.lab_is_full(view.input.workers);
     if !is_own && cores.machine_is_full() && !cores.are_servers() {
         return None;
@@ -280,8 +287,9 @@ fn behind(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
         true => format!("its workers used {used} cores, all that they can"),
         false => format!("its workers used {used} cores and had room, so something kept them from running"),
     };
+    let who = if generator.schedule_lag_ms.p99.is_some() { "1 of 100 arrivals" } else { "an arrival" };
     let sentence = format!(
-        "The lab was behind its plan: 1 of 100 arrivals left more than {} late ({} are allowed); {why}.",
+        "The lab was behind its plan: {who} left more than {} late ({} are allowed); {why}.",
         time(lag_ms / 1000.0),
         time(bound_ms / 1000.0)
     );
@@ -311,7 +319,7 @@ fn is_harmed(view: &View<'_>) -> bool {
     // What a limiter denies it denies on an idle machine as well.
     let has_errors = arrivals.share(arrivals.errors) >= REFUSED_SHARE_MIN;
     let is_held_up = generator.not_sent > 0 || arrivals.share(generator.capped) >= REFUSED_SHARE_MIN;
-    let is_late = generator.schedule_lag_ms.p99.is_some_and(|lag| lag > generator.lag_p99_max_ms);
+    let is_late = generator.schedule_lag_ms.p99_or_max().is_some_and(|lag| lag > generator.lag_p99_max_ms);
     is_closed || has_errors || is_held_up || is_late || latency_grew(view) || tasks_wait(view) || work_waits(view)
 }
 

@@ -163,3 +163,6 @@ pub(super) const PACKETS_DROPPED_MIN: f64 = 100.0;
 /// Milliseconds after which a system asks for a connection again that was not taken up (RFC 6298): who was refused by a full
 /// queue took that long.
 pub(super) const CONNECT_AGAIN_MS: f64 = 1000.0;
+
+/// Cores below which nobody is told to have used any.
+pub(super) const CORES_TOLD_MIN: f64 = 0.005;

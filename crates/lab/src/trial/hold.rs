@@ -118,10 +118,15 @@ impl Conductor {
     fn note_opened(&self, part: u32) {
         let Some(figures) = self.recorder.book(|book| book.figures(part)) else { return };
         let Some(held) = figures.connections else { return };
-        let (opened, seconds, p99) = (count(held.opened), number(held.opening_s), number(held.opening_ms.p99));
+        let (opened, seconds, took) = (count(held.opened), number(held.opening_s), &held.opening_ms);
+        let word = if took.p99.is_some() { "p99" } else { "max" };
+        let longest_ms = number(took.p99_or_max());
         let kept = if held.kept > 0 { format!(", and {} kept", count(held.kept)) } else { String::new() };
         self.note_lost(&held);
-        self.note(format!("{}: {opened} connections were opened in {seconds} s, p99 {p99} ms{kept}", figures.phase));
+        self.note(format!(
+            "{}: {opened} connections were opened in {seconds} s, {word} {longest_ms} ms{kept}",
+            figures.phase
+        ));
     }
 
     /// Says which of the connections that it went on with were lost before it could, if any were.

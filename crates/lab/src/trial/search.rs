@@ -92,7 +92,8 @@ async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level
     seen.ok = (figures.op.ok as f64 * in_time.min(1.0)).round() as u64;
     (seen.errors, seen.denied) = (figures.op.errors, figures.op.denied);
     seen.latency_gate_ms = latency_gate_ms;
-    (seen.latency_p50_ms, seen.latency_p99_ms) = (figures.op.latency_ms.p50, figures.op.latency_ms.p99);
+    let latency = &figures.op.latency_ms;
+    (seen.latency_p50_ms, seen.latency_p99_ms) = (latency.p50.or(latency.max), latency.p99);
     let bound_ms = conductor.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
     seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
     let paused = conductor.recorder.fold(Fold::paused).saturating_sub(paused_before);

@@ -111,7 +111,7 @@ fn machine_full() {
     check_says(
         &Story::busy(shared),
         &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, \
-           programs that have nothing to do with the trial 0.40; the host took"],
+           programs that have nothing to do with the trial 0.40."],
     );
     // Who it was, and what was nobody's: the kernel handles packets on no process's account.
     let named = |t: u64, second: &mut Second| {
@@ -120,7 +120,7 @@ fn machine_full() {
     };
     check_says(
         &Story::busy(named),
-        &["the kernel's interrupts, its network among them, 0.20", "nothing to do with the trial 0.20 (rustc 0.15);"],
+        &["the kernel's interrupts, its network among them, 0.20", "nothing to do with the trial 0.20 (rustc 0.15)."],
     );
     // The lab is late with it: the machine is why.
     let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(300.0);
@@ -137,6 +137,12 @@ fn generator_behind() {
     check(&Story::busy(own).with(lag(300.0)), &["generator_behind"]);
     check_says(&Story::busy(own).with(lag(300.0)), &["300 ms late (100 ms are allowed)", "all that they can"]);
     check(&Story::busy(own).with(lag(100.0)), &[]);
+    // Of few arrivals the latest counts, and a hundredth of them is none.
+    let few = |story: &mut Story| {
+        let lag = Figures { count: 40, max: Some(300.0), ..Figures::default() };
+        story.results.generator.schedule_lag_ms = lag;
+    };
+    check_says(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
     // It puts everything else in doubt, so it comes first.
     check(&Story::busy(small_pool).with(lag(300.0)), &["generator_behind", "pool_starved"]);
 }

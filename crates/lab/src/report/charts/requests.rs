@@ -108,7 +108,7 @@ fn steps(sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curv
 
 /// The steps with the highest latency, as many as colours tell apart, in the order of play.
 fn slowest(journey: &JourneyFigures) -> Vec<&String> {
-    let p99 = |place: &usize| journey.steps[*place].latency_ms.p99.unwrap_or(f64::NEG_INFINITY);
+    let p99 = |place: &usize| journey.steps[*place].latency_ms.p99_or_max().unwrap_or(f64::NEG_INFINITY);
     let mut places: Vec<usize> = (0..journey.steps.len()).collect();
     places.sort_by(|a, b| p99(b).total_cmp(&p99(a)));
     places.truncate(STEPS_MAX);
