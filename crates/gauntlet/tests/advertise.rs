@@ -6,14 +6,11 @@
 mod house;
 
 use house::line::Line;
+use house::starting::Starting;
 use house::{Folder, Server, as_url, until};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use std::fs::File;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -23,6 +20,7 @@ use store::testing::Cluster;
 const UNREACHABLE: &str = "--advertise 127.0.0.1:1";
 const ANSWERED: &str = "another Gauntlet server answers at";
 const HELD: &str = "another living node of the same database advertises";
+const REMEDY: &str = "--advertise HOST:PORT";
 const WAITING: &str = "waiting: the leases of another process";
 
 /// A folder whose servers share a database.
@@ -37,85 +35,17 @@ fn wait_until_ready(server: &Server) {
     until("it is ready", || (server.call("GET /readyz", &Value::Null).status == 200).then_some(()));
 }
 
-/// A server that may be refused, and what it has written so far. Killed with its owner.
-struct Starting {
-    child: Child,
-    stdout: PathBuf,
-    stderr: PathBuf,
-}
-
-impl Starting {
-    /// On a free port.
-    fn new(folder: &Folder, words: &str) -> Self {
-        Self::at(folder, &format!("--port 0 {words}"))
-    }
-
-    fn at(folder: &Folder, words: &str) -> Self {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let file = |name: &str| folder.path().join(format!("starting-{number}.{name}"));
-        let (stdout, stderr) = (file("stdout"), file("stderr"));
-        let mut command: Command = folder.gauntlet(&format!("serve --log-level info {words}"));
-        command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
-        Self { child: command.spawn().unwrap(), stdout, stderr }
-    }
-
-    fn stdout(&self) -> String {
-        std::fs::read_to_string(&self.stdout).unwrap()
-    }
-
-    fn stderr(&self) -> String {
-        std::fs::read_to_string(&self.stderr).unwrap()
-    }
-
-    fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
-    }
-
-    /// The exit code, which must come.
-    fn code(&mut self) -> Option<i32> {
-        until("the process ends", || self.child.try_wait().unwrap()).code()
-    }
-
-    /// Asks it to leave; its exit code.
-    fn leave(&mut self) -> Option<i32> {
-        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
-        self.code()
-    }
-
-    fn wait_until_it_serves(&self) {
-        until("it serves", || self.stdout().contains("gauntlet serves").then_some(()));
-    }
-
-    /// It ends without a word that it serves, and says why and what to do.
-    #[track_caller]
-    fn check_refused(&mut self, why: &str) {
-        let code = self.code();
-        let stderr = self.stderr();
-        assert_ne!(code, Some(0), "{stderr}");
-        assert!(stderr.contains(why) && stderr.contains("--advertise HOST:PORT"), "{stderr}");
-        assert_eq!(self.stdout(), "", "it was announced and then refused: {stderr}");
-    }
-}
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 #[test]
 fn a_node_at_the_address_of_a_living_one_is_refused() {
     let cluster = Cluster::start();
     let folder = shared(&cluster);
     let (mut first, elsewhere) = (folder.host(""), Folder::new().serve(""));
     for other in [first.address(), elsewhere.address()] {
-        Starting::new(&folder, &format!("--advertise {other}")).check_refused(ANSWERED);
+        Starting::new(&folder, &format!("--advertise {other}")).check_refused(&[ANSWERED, REMEDY]);
     }
     let mut second = folder.host(UNREACHABLE);
     for _ in 0..2 {
-        Starting::new(&folder, UNREACHABLE).check_refused(HELD);
+        Starting::new(&folder, UNREACHABLE).check_refused(&[HELD, REMEDY]);
     }
     // The rate limiter alone owns nothing, so nobody asks it for anything.
     let mut limiter = Starting::new(&folder, &format!("--only limiter {UNREACHABLE}"));
@@ -141,7 +71,7 @@ fn check_together(nodes: usize, is_after_a_kill: bool) {
     });
     let mut serving = vec![];
     for mut node in starting {
-        if node.has_ended() { node.check_refused(HELD) } else { serving.push(node) }
+        if node.has_ended() { node.check_refused(&[HELD, REMEDY]) } else { serving.push(node) }
     }
     assert_eq!(serving.len(), 1, "all were refused");
     serving[0].wait_until_it_serves();
@@ -192,8 +122,7 @@ fn with_a_data_file_of_its_own_a_server_asks_and_waits_for_nobody() {
         let mut server = Starting::new(&folder, &format!("--advertise {}", other.address()));
         server.wait_until_it_serves();
         assert!(!server.stderr().contains(WAITING), "{}", server.stderr());
-        server.child.kill().unwrap();
-        server.code();
+        server.kill();
     }
 }
 
@@ -276,7 +205,7 @@ fn an_address_that_leads_each_node_to_itself_is_refused_while_the_other_lives() 
     let words = ports.map(|port| format!("--port {port} --advertise {}", relay.address));
     let first = folder.host_at(&words[0]);
     *relay.leads_to.lock().unwrap() = here(ports[1]);
-    Starting::at(&folder, &words[1]).check_refused(HELD);
+    Starting::at(&folder, &words[1]).check_refused(&[HELD, REMEDY]);
     first.kill();
     let next = Starting::at(&folder, &words[1]);
     next.wait_until_it_serves();

@@ -159,6 +159,7 @@ pub async fn serve(
         None => None,
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
+    place::open_readers_apart(&app.config, &app.store).await?;
     chores::correct_clock(&app).await?;
     app.clock.begin_steady();
     lease::inherit(&app).await?;

@@ -58,11 +58,15 @@ pub struct Cluster {
     dir: PathBuf,
     programs: PathBuf,
     is_durable: bool,
+    connections_max: usize,
     server: Mutex<Option<Child>>,
     guard: Child,
     /// The guard acts when this is closed.
     lifeline: Option<ChildStdin>,
 }
+
+/// Enough for all tests of a process that share a cluster.
+const CONNECTIONS_MAX: usize = 200;
 
 /// Waits until its standard input ends, then ends the server, then removes the directory.
 const GUARD: &str = r#"
@@ -82,7 +86,16 @@ impl Cluster {
     /// When PostgreSQL is not installed (the message says what to install) or does not start.
     #[must_use]
     pub fn start() -> Self {
-        Self::start_as(false)
+        Self::start_as(false, CONNECTIONS_MAX)
+    }
+
+    /// The same with so many connections.
+    ///
+    /// # Panics
+    /// As for [`Cluster::start`].
+    #[must_use]
+    pub fn start_with_connections(connections_max: usize) -> Self {
+        Self::start_as(false, connections_max)
     }
 
     /// A cluster that waits for the disk at every commit.
@@ -91,7 +104,7 @@ impl Cluster {
     /// As for [`Cluster::start`].
     #[must_use]
     pub fn start_durable() -> Self {
-        Self::start_as(true)
+        Self::start_as(true, CONNECTIONS_MAX)
     }
 
     /// The one cluster that tests of a process share, for those that do not stop it.
@@ -103,7 +116,7 @@ impl Cluster {
         SHARED.get_or_init(Self::start)
     }
 
-    fn start_as(is_durable: bool) -> Self {
+    fn start_as(is_durable: bool, connections_max: usize) -> Self {
         let programs = programs();
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("gauntlet-pg-{}-{count}", std::process::id()));
@@ -112,7 +125,7 @@ impl Cluster {
         guard.args(["-c", GUARD, "guard"]).arg(&dir).stdin(Stdio::piped()).process_group(0);
         let mut guard = guard.spawn().expect("a shell can be started");
         let lifeline = guard.stdin.take();
-        let cluster = Self { dir, programs, is_durable, server: Mutex::new(None), guard, lifeline };
+        let cluster = Self { dir, programs, is_durable, connections_max, server: Mutex::new(None), guard, lifeline };
         cluster.make();
         cluster.resume();
         cluster
@@ -133,7 +146,8 @@ impl Cluster {
         let fsync = if self.is_durable { "fsync=on" } else { "fsync=off" };
         let mut postgres = self.program("postgres");
         postgres.arg("-D").arg(self.dir.join("data")).arg("-k").arg(&self.dir);
-        for setting in ["listen_addresses=", fsync, "max_connections=200", "shared_buffers=64MB"] {
+        let connections = format!("max_connections={}", self.connections_max);
+        for setting in ["listen_addresses=", fsync, &connections, "shared_buffers=64MB"] {
             postgres.args(["-c", setting]);
         }
         let log = std::fs::File::create(self.dir.join("log")).expect("a log can be written");
@@ -175,6 +189,15 @@ impl Cluster {
         let made = self.psql(&format!("CREATE DATABASE {name}"));
         assert!(made.is_ok_and(|made| made.status.success()), "a database cannot be made");
         format!("host={} user=gauntlet dbname={name}", self.dir.display())
+    }
+
+    /// Runs one statement as the superuser.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub fn run(&self, sql: &str) {
+        let ran = self.psql(sql).expect("psql can be started");
+        assert!(ran.status.success(), "{sql}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 
     fn answers(&self) -> bool {

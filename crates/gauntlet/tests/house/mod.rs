@@ -9,6 +9,7 @@ pub(crate) mod faults;
 pub(crate) mod games;
 pub(crate) mod hunter;
 pub(crate) mod line;
+pub(crate) mod starting;
 pub(crate) mod viewer;
 
 use rustix::process::{Pid, Signal, kill_process};

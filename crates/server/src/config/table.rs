@@ -121,7 +121,7 @@ pub const SETTINGS: &[Setting] = &[
     row("store.url", "store-url", ("", ANY), "off", |c| Slot::Url(&mut c.store_url),
         "PostgreSQL database that is used instead of the SQLite file; several servers may share one."),
     row("store.connections", "store-connections", ("connections", 1..=256), "", |c| Slot::Size(&mut c.store_connections),
-        "Readers of the store that may be busy at the same time. On PostgreSQL each is a connection that is held, and one more writes.").or_auto("4 on SQLite, 8 on PostgreSQL"),
+        "Readers of the store that may be busy at the same time. On PostgreSQL each is a connection that is held, beside one that writes, one for each of replays.threads and one for /readyz.").or_auto("4 on SQLite, 8 on PostgreSQL"),
     row("matches.at_once", "matches-at-once", ("matches", 1..=limits::MATCHES_AT_ONCE_MAX as u64), "10000",
         |c| Slot::Size(&mut c.matches_at_once),
         "Matches that this process plays at the same time."),

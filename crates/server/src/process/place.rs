@@ -149,6 +149,15 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
     opened.map_err(|error| not_opened(config, error))
 }
 
+/// Opens the readers apart, which the parts of a process have asked for meanwhile.
+pub(super) async fn open_readers_apart(config: &Config, store: &Store) -> Result<(), super::ServeError> {
+    let store = store.clone();
+    let opened = tokio::task::spawn_blocking(move || store.open_readers_apart()).await;
+    let opened =
+        opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening readers failed: {error}") }));
+    opened.map_err(|error| not_opened(config, error))
+}
+
 /// A store that cannot be reached at the start is the operator's to mend; other refusals say themselves what to do.
 fn not_opened(config: &Config, error: StoreError) -> super::ServeError {
     let StoreError::Unavailable { why } = error else { return error.into() };
@@ -159,7 +168,7 @@ fn not_opened(config: &Config, error: StoreError) -> super::ServeError {
         StorePlace::Postgres(_) => (
             "the PostgreSQL database of --store-url".to_owned(),
             "see that it runs there and takes connections, that user, password and database name are right, and that its \
-             max_connections allows every server one to write and store.connections to read",
+             max_connections allows every server one to write, store.connections and replays.threads to read, and one for /readyz",
         ),
     };
     PlaceError::Closed { place, why, remedy }.into()

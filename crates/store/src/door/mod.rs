@@ -180,12 +180,22 @@ impl Store {
     }
 
     /// `count` readers with threads and a queue of their own, for reads that take long, or that must not wait behind others'.
-    /// They open their connections when they are first needed, and are closed with the store.
+    /// They open their connections when they are first needed or by [`Store::open_readers_apart`], count among
+    /// [`Store::readers_missing`], and are closed with the store.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when there is no thread for them.
     pub fn readers_apart(&self, count: usize, observer: Arc<dyn Observer>) -> Result<ReaderPool, StoreError> {
         self.readers.apart(count, observer).map(|readers| ReaderPool(Arc::new(readers)))
+    }
+
+    /// Opens all readers apart of a database whose connections are counted, one that processes share: a node that could serve only a
+    /// part of what it is asked for must not start. Blocks until each has been tried.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] with how many are missing.
+    pub fn open_readers_apart(&self) -> Result<(), StoreError> {
+        if self.is_shared { self.readers.open_all_apart() } else { Ok(()) }
     }
 
     /// Whether other processes share the database (watchers must poll then).

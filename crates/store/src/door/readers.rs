@@ -28,9 +28,17 @@ pub(super) struct Readers {
     queue: Arc<Queue>,
     observer: Arc<dyn Observer>,
     count: usize,
+    /// Counts those of [`Readers::apart`], too.
     missing: Arc<Missing>,
-    /// The queues of [`Readers::apart`]: they are closed with this one.
-    apart: Mutex<Vec<Arc<Queue>>>,
+    /// Those of [`Readers::apart`]: they are closed with these.
+    apart: Mutex<Vec<Apart>>,
+}
+
+/// What is known here of readers apart.
+#[derive(Clone)]
+struct Apart {
+    queue: Arc<Queue>,
+    count: usize,
 }
 
 /// The readers that could not be opened when that was last tried.
@@ -87,7 +95,17 @@ impl Readers {
         observer: Arc<dyn Observer>,
         losses: &Losses,
     ) -> Result<Self, StoreError> {
-        let (queue, missing, count) = (Arc::<Queue>::default(), Arc::<Missing>::default(), count.max(1));
+        Self::start(database, count, observer, losses, Arc::default())
+    }
+
+    fn start(
+        database: &Arc<dyn Database>,
+        count: usize,
+        observer: Arc<dyn Observer>,
+        losses: &Losses,
+        missing: Arc<Missing>,
+    ) -> Result<Self, StoreError> {
+        let (queue, count) = (Arc::<Queue>::default(), count.max(1));
         for _ in 0..count {
             let seat = Seat {
                 database: Arc::clone(database),
@@ -110,33 +128,28 @@ impl Readers {
 
     /// Readers of the same database with threads and a queue of their own.
     pub(super) fn apart(&self, count: usize, observer: Arc<dyn Observer>) -> Result<Self, StoreError> {
-        let readers = Self::new(&self.database, count, observer, &self.losses)?;
-        self.apart.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&readers.queue));
+        let missing = Arc::clone(&self.missing);
+        let readers = Self::start(&self.database, count, observer, &self.losses, missing)?;
+        self.pools_apart().push(Apart { queue: Arc::clone(&readers.queue), count: readers.count });
         Ok(readers)
     }
 
-    /// Opens them all, now. Blocks until each has been tried.
+    /// Opens these readers, now, without those apart. Blocks until each has been tried.
     pub(super) fn open_all(&self) -> Result<(), StoreError> {
-        // A thread that has one of these waits for all others to have one: each gets exactly one.
-        let (all, (tried, answers)) = (Arc::new(Barrier::new(self.count)), mpsc::channel());
-        for _ in 0..self.count {
-            let (all, tried) = (Arc::clone(&all), tried.clone());
-            self.queue.enter(Box::new(move |seat| {
-                all.wait();
-                let _ = tried.send(seat.look());
-            }))?;
+        let refused = open(&self.queue, self.count)?;
+        all_given(refused, 1 + self.count, &format!("one to write and {} to read", self.count))
+    }
+
+    /// Opens all readers apart, now. Blocks until each has been tried.
+    pub(super) fn open_all_apart(&self) -> Result<(), StoreError> {
+        let pools = self.pools_apart().clone();
+        let mut refused = Vec::new();
+        for pool in &pools {
+            refused.extend(open(&pool.queue, pool.count)?);
         }
-        drop(tried);
-        let refused: Vec<StoreError> = answers.iter().filter_map(Result::err).collect();
-        let (got, needed) = (1 + self.count - refused.len(), 1 + self.count);
-        match refused.into_iter().next() {
-            None => Ok(()),
-            Some(StoreError::Unavailable { why }) => Err(unavailable(&format!(
-                "it gave {got} of the {needed} connections that this server needs, one to write and {} to read: {why}",
-                self.count
-            ))),
-            Some(other) => Err(other),
-        }
+        let apart = pools.iter().map(|pool| pool.count).sum::<usize>();
+        let what = format!("one to write, {} to read and {apart} to read apart from those", self.count);
+        all_given(refused, 1 + self.count + apart, &what)
     }
 
     /// How many readers could not be opened when that was last tried, and why the last of them could not.
@@ -165,10 +178,42 @@ impl Readers {
         answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: the store is closed")))
     }
 
-    /// Lets the threads end once they have done what waits.
+    /// Lets the threads end once they have done what waits, and those of the readers apart.
     pub(super) fn close(&self) {
         self.queue.close();
-        self.apart.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|queue| queue.close());
+        self.pools_apart().iter().for_each(|pool| pool.queue.close());
+    }
+
+    /// Whole even if a holder of the lock panicked: each update is one step.
+    fn pools_apart(&self) -> MutexGuard<'_, Vec<Apart>> {
+        self.apart.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens the readers of all `count` threads of a queue; what those were told that could not.
+fn open(queue: &Queue, count: usize) -> Result<Vec<StoreError>, StoreError> {
+    // A thread that has one of these waits for all others to have one: each gets exactly one.
+    let (all, (tried, answers)) = (Arc::new(Barrier::new(count)), mpsc::channel());
+    for _ in 0..count {
+        let (all, tried) = (Arc::clone(&all), tried.clone());
+        queue.enter(Box::new(move |seat| {
+            all.wait();
+            let _ = tried.send(seat.look());
+        }))?;
+    }
+    drop(tried);
+    Ok(answers.iter().filter_map(Result::err).collect())
+}
+
+/// An error that says how many connections are missing, if some were refused.
+fn all_given(refused: Vec<StoreError>, needed: usize, what: &str) -> Result<(), StoreError> {
+    let got = needed - refused.len();
+    match refused.into_iter().next() {
+        None => Ok(()),
+        Some(StoreError::Unavailable { why }) => Err(unavailable(&format!(
+            "it gave {got} of the {needed} connections that this server needs, {what}: {why}"
+        ))),
+        Some(other) => Err(other),
     }
 }
 

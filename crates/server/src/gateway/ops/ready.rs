@@ -51,7 +51,7 @@ async fn ask_store(app: &App) -> Answer {
         tracing::debug!(count, %error, "not ready: connections to the database that this server needs cannot be made");
         return Err(
             "connections to the database that this server needs cannot be made: its max_connections must allow each \
-                    server one to write and store.connections to read",
+                    server one to write, store.connections and replays.threads to read, and one for /readyz",
         );
     }
     match timeout(PROBE_WAIT, app.probe_reader.read(|reader| reader.probe())).await {
