@@ -12,6 +12,7 @@ use super::series::{Times, area, at, mean, steps, usual_peak, when};
 use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
 use super::{Death, Input};
 use crate::fold::{Series, Timeline};
+use crate::record::timeline::FaultRow;
 
 /// How the target's process is called.
 pub(super) const SERVER: &str = "server";
@@ -143,7 +144,10 @@ impl<'a> View<'a> {
         let faults = &self.input.timeline.faults;
         let known = self.input.deaths.iter().filter(|death| death.t_s.is_finite());
         known.filter(move |death| {
-            !faults.iter().any(|fault| {
+            // An order that never reached its process ended nothing.
+            let reached =
+                |fault: &FaultRow| fault.failed.is_none() || fault.pid_before.is_some() || fault.pid_after.is_some();
+            !faults.iter().filter(|fault| reached(fault)).any(|fault| {
                 let since_s = death.t_s - fault.t_s;
                 fault.process == death.process && (-1.0..=super::thresholds::ORDERED_WITHIN_S).contains(&since_s)
             })

@@ -180,7 +180,7 @@ pub struct PauseRow {
 /// A fault that was carried out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FaultRow {
-    /// When it was carried out.
+    /// When it was carried out; of one that was not, when that was certain.
     pub t_s: f64,
     /// When it should have been.
     pub planned_s: f64,

@@ -58,10 +58,19 @@ impl FaultAct {
 }
 
 impl Fault {
-    pub(crate) fn read(at: &At<'_>, processes: &Processes) -> Option<Self> {
+    /// Reads one. `load_end` is when the load is over, where the scenario says so: later faults would meet no load.
+    pub(crate) fn read(at: &At<'_>, processes: &Processes, load_end: Option<Duration>) -> Option<Self> {
         let fields = at.fields()?;
         let moment = fields.need("at", "when, from the start of the load, such as \"90s\"");
-        let moment = moment.and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+        let moment = moment.and_then(|at| Some((at.duration(Duration::ZERO..=WAIT_MAX)?, at)));
+        if let (Some((moment, at)), Some(load_end)) = (&moment, load_end)
+            && *moment >= load_end
+        {
+            at.wrong(format!(
+                "is {moment:?}, but the last arrival is due before {load_end:?}: the run would be over without the fault. \
+                 Choose an earlier moment, or a longer load"
+            ));
+        }
         let act = fields.need("do", "kill, stop, continue, term or restart").and_then(|at| at.choice(&ACTS));
         let process = fields.take("process").map_or(Some(SERVER.to_owned()), |at| name_of(&at));
         if let Some(message) = process.as_ref().and_then(|process| processes.objection(process)) {
@@ -73,7 +82,7 @@ impl Fault {
         }
         let lasting = lasting.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         fields.close();
-        Some(Self { at: moment?, act: act?, process: process?, lasting })
+        Some(Self { at: moment?.0, act: act?, process: process?, lasting })
     }
 }
 

@@ -17,6 +17,7 @@ mod inherited;
 mod journey;
 mod keep;
 mod keys;
+mod load_end;
 pub mod message;
 mod mistakes;
 mod observe;

@@ -14,6 +14,7 @@ use super::headline;
 use super::inherited::inherited;
 use super::journey::{Place, Step};
 use super::keys::Keys;
+use super::load_end::load_end;
 use super::message::{Known, Push};
 use super::observe::Observe;
 use super::phase::{self, Phase};
@@ -62,7 +63,9 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
         phases.extend(phase);
     }
     let processes = Processes::of(at.node);
-    let faults = items(&fields, "fault", |at| Fault::read(at, &processes));
+    let all_read = phases.len() == written.phases.len() && journeys.len() == written.journeys.len();
+    let load_end = load_end(&phases, &journeys).filter(|_| all_read);
+    let faults = items(&fields, "fault", |at| Fault::read(at, &processes, load_end));
     let generator =
         fields.take("generator").map_or_else(|| Some(GeneratorSpec::default()), |at| GeneratorSpec::read(&at));
     let bounds = bounds_of(&fields, &phases, &journeys);

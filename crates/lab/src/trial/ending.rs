@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::fleet::orders;
 use super::pulse::{GENERATOR, SERVER};
 use super::stage::Stage;
 use super::watched::Watched;
@@ -33,7 +34,7 @@ pub(crate) fn conclude(
     now: Duration,
     rises: &[Option<TotalsFigures>],
     watched: &[Watched],
-    fleet: &Fleet,
+    fleet: &mut Fleet,
 ) -> (Run, Timeline) {
     stage.recorder.close_all().iter().for_each(|row| stage.log.write(row));
     let parts = stage.recorder.book(|book| book.all());
@@ -50,6 +51,8 @@ pub(crate) fn conclude(
     let own = Own { without_lab: &without_lab, late: results.generator.is_late() };
     let mut gates = judge_gates_of(&stage.scenario.gates, &results.to_json(), own);
     gates.extend(implicit_gates(stage, &results, end, now));
+    gates.extend(judge_faults(&stage.scenario, &timeline.faults));
+    gates.extend(alive(&stage.scenario, end, &fleet.left_down()));
     record.notes.extend(notes(stage, lines_failure, end));
     record.notes.extend(results.generator.pauses.as_ref().and_then(pauses));
     record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::says));
@@ -80,7 +83,7 @@ fn steps(scenario: &Scenario) -> impl Iterator<Item = &Step> {
 
 /// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.
 fn deaths(end: &End, faults: &[FaultRow], now: Duration) -> Vec<Death> {
-    let ordered = faults.iter().filter_map(|fault| {
+    let ordered = faults.iter().filter(|fault| fault.failed.is_none()).filter_map(|fault| {
         let signal = match fault.act.as_str() {
             "kill" => 9,
             "term" => 15,
@@ -242,12 +245,34 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
     if let End::OutOfBounds(reason) = end {
         gates.push(Judged::implicit("bounds", "not reached", reason, false));
     }
-    match end {
-        End::Died(death) => gates.push(Judged::implicit("alive", "until the end", death, false)),
-        _ if stage.scenario.spawns() => gates.push(Judged::implicit("alive", "until the end", "yes", true)),
-        End::Done | End::Interrupted | End::OutOfBounds(_) => {}
-    }
     gates
+}
+
+/// Whether every fault was carried out: without one of them this was another trial than the planned one.
+fn judge_faults(scenario: &Scenario, faults: &[FaultRow]) -> Option<Judged> {
+    let all = orders(&scenario.faults).len();
+    let missed = faults.iter().filter_map(|row| Some((row, row.failed.as_ref()?)));
+    let missed: Vec<String> = missed
+        .map(|(row, why)| format!("{} of {}, due at {} s: {why}", row.act, row.process, number(Some(row.planned_s))))
+        .collect();
+    let found = match missed.as_slice() {
+        [] => format!("{all} of {all}"),
+        missed => format!("not carried out: {}", missed.join("; ")),
+    };
+    (all > 0).then(|| Judged::implicit("faults", "all carried out", &found, missed.is_empty()))
+}
+
+/// Whether the processes that the lab started ran to the end. What the scenario itself ended has not failed, but the gate
+/// does not say that it ran.
+fn alive(scenario: &Scenario, end: &End, left_down: &[String]) -> Option<Judged> {
+    if let End::Died(death) = end {
+        return Some(Judged::implicit("alive", "until the end", death, false));
+    }
+    let (limit, found) = match left_down {
+        [] => ("until the end", "yes".to_owned()),
+        ended => ("until the end or a fault", format!("no: {}", ended.join("; "))),
+    };
+    scenario.spawns().then(|| Judged::implicit("alive", limit, &found, true))
 }
 
 /// Whether a phase got its connections; where it did not, what went wrong most often.

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -36,6 +37,7 @@ use crate::flag::raised;
 use crate::fold::{Basis, Fold, Results, Timeline, round};
 use crate::guard::Guard;
 use crate::machine::Machine;
+use crate::report::words::number;
 use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
 use crate::safety;
 use crate::scenario::{Base, Recipe, Rows, Scenario, Scope};
@@ -105,6 +107,19 @@ pub(crate) enum End {
     Interrupted,
     Died(String),
     OutOfBounds(String),
+}
+
+impl End {
+    /// Why whatever was still to come did not.
+    fn why_over(&self, now: Duration) -> String {
+        let now_s = number(Some(now.as_secs_f64()));
+        match self {
+            Self::Done => format!("the load was over at {now_s} s"),
+            Self::Interrupted => format!("the run was interrupted at {now_s} s"),
+            Self::Died(_) => format!("the run was cut short at {now_s} s by the end of a process"),
+            Self::OutOfBounds(_) => format!("the run was ended by its bounds at {now_s} s"),
+        }
+    }
 }
 
 /// Carries a trial out and writes its record.

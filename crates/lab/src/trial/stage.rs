@@ -22,7 +22,7 @@ use crate::clock::unix_ms_now;
 use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
 use crate::findings::metric_names;
 use crate::flag::{pass_panic_on, raised};
-use crate::fold::{Timeline, TotalsFigures};
+use crate::fold::{Timeline, TotalsFigures, round};
 use crate::limits::{INTERRUPT_DRAIN, START_LEAD};
 use crate::machine::local_ports;
 use crate::preflight::sources_needed;
@@ -164,6 +164,9 @@ impl Stage {
         let ((), end) = tokio::join!(pulse.run(ended), load);
         let watched = pulse.finish();
         let now = self.conductor.start.elapsed();
+        for row in fleet.close_orders(&orders, round(now.as_secs_f64()), &end.why_over(now)) {
+            self.log.write(&Row::Fault(row));
+        }
         let unknown = || vec![None; self.scenario.works.len()];
         let after = match end {
             End::Done => self.totals_after(now).await,

@@ -13,6 +13,7 @@ use lab::verdict::Verdict;
 use tokio::sync::watch;
 
 use crate::stub::{Fate, Stub};
+use crate::trial::Out;
 
 const PORT: &str = "LAB_STUB_PORT";
 
@@ -165,4 +166,63 @@ async fn what_is_never_ready_is_stopped_with_everything_that_it_started() {
 fn has_ended(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.is_empty() || stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
+}
+
+/// A load that ends before its target answers or before a fault is due, and what became of the faults.
+#[track_caller]
+fn check_faults(
+    faults: &str,
+    verdict: Verdict,
+    faults_gate: &'static [&'static str],
+    alive: &'static [&'static str],
+) -> impl Future<Output = ()> {
+    let caller = std::panic::Location::caller();
+    let faults = faults.to_owned();
+    async move {
+        let out = Out::new();
+        let text =
+            SPAWNED.replace("[gates]\n\"visit.errors\" = \"= 0\"", &format!("{faults}[gates]\nerrors = \"off\""));
+        let batch = "phase.p.arrivals={ batch = 1, every = \"400ms\", times = 2 }";
+        let finished =
+            run(&text, &[batch, "path=/ready"], &out.0).await.unwrap_or_else(|why| panic!("{why}, {caller}"));
+        let value = |name: &str| {
+            let gate =
+                finished.run.gates.iter().find(|gate| gate.name == name).unwrap_or_else(|| panic!("{name}, {caller}"));
+            gate.value.as_str().unwrap().to_owned()
+        };
+        let says = |found: &str, words: &[&str]| words.iter().all(|word| found.contains(word));
+        assert!(says(&value("faults"), faults_gate), "{}, {caller}", value("faults"));
+        assert!(says(&value("alive"), alive), "{}, {caller}", value("alive"));
+        assert_eq!(finished.run.verdict, verdict, "{:?}, {caller}", finished.run.gates);
+        let missed = finished.run.faults.iter().filter(|row| row.failed.is_some()).count();
+        assert_eq!(missed > 0, verdict == Verdict::Failed, "{:?}, {caller}", finished.run.faults);
+    }
+}
+
+fn fault(keys: &str) -> String {
+    format!("[[fault]]\n{}\n", keys.replace(", ", "\n"))
+}
+
+#[tokio::test]
+async fn a_fault_that_is_not_carried_out_fails_the_trial() {
+    let missed = &["not carried out: kill of server, due at 60 s: the load was over at"];
+    check_faults(&fault("at = \"60s\", do = \"kill\""), Verdict::Failed, missed, &["yes"]).await;
+    // Its end belongs to a fault.
+    let missed = &["not carried out: restart of server, due at 60.1 s: the load was over at"];
+    let killed = &["no: server was killed by the fault at 0.1", "and not started again"];
+    check_faults(&fault("at = \"100ms\", do = \"kill\", for = \"60s\""), Verdict::Failed, missed, killed).await;
+    // Nothing is left to be stopped.
+    let twice = fault("at = \"100ms\", do = \"kill\"") + &fault("at = \"150ms\", do = \"stop\"");
+    let missed = &["not carried out: stop of server, due at 0.15", "does not run at that moment"];
+    check_faults(&twice, Verdict::Failed, missed, killed).await;
+}
+
+#[tokio::test]
+async fn what_a_fault_ended_is_not_called_alive() {
+    let killed = &["no: server was killed by the fault at 0.1", "and not started again"];
+    check_faults(&fault("at = \"100ms\", do = \"kill\""), Verdict::Passed, &["1 of 1"], killed).await;
+    let ended = &["no: server was ended by the fault at 0.1", "and not started again"];
+    check_faults(&fault("at = \"100ms\", do = \"term\""), Verdict::Passed, &["1 of 1"], ended).await;
+    let back = fault("at = \"100ms\", do = \"stop\", for = \"50ms\"");
+    check_faults(&back, Verdict::Passed, &["2 of 2"], &["yes"]).await;
 }

@@ -109,7 +109,8 @@ fn fault(fault: &FaultRow) -> Vec<Cell> {
         None => Cell::toned("carried out", Tone::Good),
         Some(why) => Cell::toned(&format!("not carried out: {why}"), Tone::Bad),
     };
-    let times = [Some(fault.t_s), Some(fault.planned_s), fault.ready_again_s].map(Cell::from);
+    let at_s = fault.failed.is_none().then_some(fault.t_s);
+    let times = [at_s, Some(fault.planned_s), fault.ready_again_s].map(Cell::from);
     let head = [Cell::from(fault.act.as_str()), fault.process.as_str().into(), outcome];
     head.into_iter().chain(times).collect()
 }

@@ -160,6 +160,34 @@ fn mistakes_in_faults() {
     check(&BOTS.replace("bots", "server"), &["line 1: has two things called \"server\", or the name is reserved"]);
 }
 
+/// A load of which the text says when it is over, and a fault.
+#[track_caller]
+fn fault_beside(load: &str, fault_at: &str, expected: &[&str]) {
+    let text = beside(&format!("[[fault]]\nat = \"{fault_at}\"\ndo = \"kill\"\n"));
+    let changed = text.replace("arrivals = { batch = 3 }", load);
+    assert_ne!(changed, text);
+    assert_eq!(complaints(&changed), expected, "{load} {fault_at}");
+}
+
+#[test]
+fn a_fault_after_the_load_is_a_mistake() {
+    let late = |at: &str, end: &str| {
+        format!(
+            "line 18: `fault.0.at` is {at}, but the last arrival is due before {end}: the run would be over without the \
+             fault. Choose an earlier moment, or a longer load"
+        )
+    };
+    let rate = "arrivals = { rate = 50, for = \"3s\" }";
+    fault_beside(rate, "30s", &[&late("30s", "3s")]);
+    fault_beside(rate, "3s", &[&late("3s", "3s")]);
+    fault_beside(rate, "2999ms", &[]);
+    fault_beside("after = \"1s\"\narrivals = { rate = 50, for = \"3s\" }", "3999ms", &[]);
+    fault_beside("arrivals = { ramp = { from = 1, to = 9 }, for = \"3s\" }", "4s", &[&late("4s", "3s")]);
+    // How long these take is for the target to say.
+    fault_beside("arrivals = { batch = 2 }", "30s", &[]);
+    fault_beside("arrivals = { edge = { from = 1, to = 2, overload = { backlog = true } } }", "30s", &[]);
+}
+
 #[test]
 fn another_target_takes_no_faults_and_no_limits() {
     let text = beside("[[fault]]\nat = \"1s\"\ndo = \"kill\"\n[target.limits]\ncpu = 1\n");

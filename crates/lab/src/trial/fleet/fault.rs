@@ -83,6 +83,48 @@ impl Fleet {
         &self.faults
     }
 
+    /// The run is over at `now_s`, for the reason `why`: gives those of all its orders that were never carried out, or not
+    /// seen through. To be called once, with the orders that were supervised.
+    pub fn close_orders(&mut self, orders: &[Order], now_s: f64, why: &str) -> Vec<FaultRow> {
+        let missed = orders.iter().skip(self.faults.len());
+        let missed = missed.map(|order| FaultRow { t_s: now_s, failed: Some(why.to_owned()), ..row_of(order) });
+        let missed: Vec<FaultRow> = missed.collect();
+        let under_way = std::mem::take(&mut self.under_way);
+        let unfinished = under_way.into_iter().map(|fault| {
+            let row = &mut self.faults[fault];
+            row.failed = Some(format!("begun, and not done: {why}"));
+            row.clone()
+        });
+        unfinished.chain(missed).collect()
+    }
+
+    /// Processes that a fault ended or stopped, and none brought back, each in a sentence.
+    pub fn left_down(&mut self) -> Vec<String> {
+        let mut last: Vec<FaultRow> = Vec::new();
+        for row in self.faults.iter().filter(|row| row.failed.is_none() || row.pid_after.is_some()) {
+            last.retain(|earlier| earlier.process != row.process);
+            last.push(row.clone());
+        }
+        let told = |row: FaultRow| {
+            let became = match row.act.as_str() {
+                "kill" => "killed",
+                "term" if !self.runs(&row.process) => "ended",
+                "stop" => "stopped",
+                _ => return None,
+            };
+            let back = if row.act == "stop" { "continued" } else { "started again" };
+            Some(format!("{} was {became} by the fault at {} s, and not {back}", row.process, row.t_s))
+        };
+        last.into_iter().filter_map(told).collect()
+    }
+
+    /// Whether a process still runs.
+    fn runs(&mut self, process: &str) -> bool {
+        let found = self.members.iter_mut().find(|member| member.name() == process);
+        let running = found.and_then(|member| member.running.as_mut());
+        running.is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
+    }
+
     async fn next_event(&mut self, due: Option<Instant>) -> Event {
         let overdue = self.members.iter().filter_map(Member::kill_at).min();
         let (members, errands) = (&mut self.members, &mut self.errands);
@@ -138,6 +180,7 @@ impl Fleet {
             }
         };
         self.faults[fault].failed = outcome.err();
+        self.under_way.retain(|place| *place != fault);
         tell(&self.faults[fault]);
         self.faults[fault].failed.clone()
     }
@@ -145,16 +188,14 @@ impl Fleet {
     /// What an order could not do is told. It is a failure where a process stays down for it.
     fn carry_out(&mut self, order: &Order, start: Instant, tell: &mut (dyn FnMut(&FaultRow) + Send)) -> Option<String> {
         let fault = self.faults.len();
-        self.faults.push(FaultRow {
-            planned_s: round(order.at.as_secs_f64()),
-            process: order.process.clone(),
-            act: word(order.act).to_owned(),
-            ..FaultRow::default()
-        });
+        self.faults.push(row_of(order));
         let progress = self.obey(order, fault);
         self.faults[fault].t_s = seconds_since(start);
         match progress {
-            Ok(Progress::UnderWay) => return None,
+            Ok(Progress::UnderWay) => {
+                self.under_way.push(fault);
+                return None;
+            }
             Ok(Progress::Done) => {}
             Err(why) => self.faults[fault].failed = Some(why),
         }
@@ -241,6 +282,16 @@ impl Fleet {
             let names = if names.is_empty() { "nothing" } else { &names };
             format!("a fault needs a process that the lab starts: it starts {names}, but not {process}")
         })
+    }
+}
+
+/// What is known of an order before it is carried out.
+fn row_of(order: &Order) -> FaultRow {
+    FaultRow {
+        planned_s: round(order.at.as_secs_f64()),
+        process: order.process.clone(),
+        act: word(order.act).to_owned(),
+        ..FaultRow::default()
     }
 }
 

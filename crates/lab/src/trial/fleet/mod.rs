@@ -48,6 +48,8 @@ pub struct Fleet {
     roster: watch::Sender<Roster>,
     /// Every order that was carried out, or could not be.
     faults: Vec<FaultRow>,
+    /// Those of them, by place, that have begun and of which more will be heard.
+    under_way: Vec<usize>,
     errands: JoinSet<Errand>,
 }
 
