@@ -8,12 +8,20 @@ pids=()
 
 [ -x "$gauntlet" ] || { echo "There is no $gauntlet: run make build first." >&2; exit 1; }
 
+# Whether this is a process of ours still: the id of one that ended may be another program's by now.
+is_ours() { awk -v us=$$ '/^PPid:/ { exit $2 != us }' "/proc/$1/status" 2>/dev/null; }
+
 stop_all() {
-    for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done
+    for pid in "${pids[@]}"; do ! is_ours "$pid" || kill "$pid" 2>/dev/null || true; done
     for pid in "${pids[@]}"; do wait "$pid" 2>/dev/null || true; done
     if [ "${KEEP:-}" = "" ]; then rm -rf "$work"; else echo "Kept: $work" >&2; fi
 }
-trap stop_all EXIT
+
+# A measurement ends with 0, 1 or 77: what a command that failed ended with is no verdict.
+end_with() { # status
+    case "$1" in 0 | 77) exit "$1" ;; *) exit 1 ;; esac
+}
+trap 'status=$?; stop_all; end_with "$status"' EXIT
 
 free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
@@ -61,6 +69,7 @@ postgres() {
     "${as_user[@]}" "$bin/postgres" -D "$work/pg" -h 127.0.0.1 -p "$port" -k "$work" >"$work/pg.log" 2>&1 &
     pids+=("$!")
     for _ in $(seq 100); do "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" && break; sleep 0.1; done
+    "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" || { echo "PostgreSQL did not become ready:" >&2; tail "$work/pg.log" >&2; return 1; }
     postgres="postgres://gauntlet@127.0.0.1:$port/postgres"
 }
 
