@@ -9,10 +9,11 @@ source "$(dirname "$0")/lib.sh"
 tickets=${1:-4006} kills=${2:-4}
 
 postgres
-port_a=$(free_port)
+# Not among the ports that the kernel gives to connections: while a node is gone, one of the storm's would take its port.
+port_a=$(ports_in_a_row 2)
+port_b=$((port_a + 1))
 serve "$port_a" --store-url "$postgres"
 node_a=$served
-port_b=$(free_port)
 serve "$port_b" --store-url "$postgres"
 node_b=$served
 
@@ -20,7 +21,7 @@ python3 - "$port_a" "$port_b" "$tickets" "$work/over" <<'PYTHON' &
 import asyncio, collections, json, random, re, sys
 
 ports, count, over = [int(port) for port in sys.argv[1:3]], int(sys.argv[3]), sys.argv[4]
-PLAYERS, TRIES, AT_ONCE, LASTS_S = 3, 400, 400, 240
+PLAYERS, TRIES, AT_ONCE, LASTS_S, LIST_S = 3, 400, 400, 240, 60
 room = asyncio.Semaphore(AT_ONCE)
 heard = collections.defaultdict(set)
 
@@ -28,7 +29,8 @@ async def ask(method, path, token=None, body=None, patience=20):
     """Status, body and address of the next page, from one of the nodes; None when it did not answer."""
     try:
         return await asyncio.wait_for(once(random.choice(ports), method, path, token, body), patience)
-    except (OSError, ValueError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+    except (OSError, ValueError, IndexError, asyncio.TimeoutError):
+        # Also what was cut off in the middle by the death of its node.
         return None, {}, None
 
 async def once(port, method, path, token, body):
@@ -94,10 +96,14 @@ async def main():
     for task in late:
         task.cancel()
     await asyncio.sleep(8)
-    hunts = await all_hunts()
+    try:
+        hunts = await asyncio.wait_for(all_hunts(), LIST_S)
+    except asyncio.TimeoutError:
+        sys.exit(f"no node has listed the hunts within {LIST_S} s")
     deaf = {name: players - len(heard[name]) for name, players in hunts.items() if players != len(heard[name])}
-    twice = sum(len(who) for who in heard.values()) - len(set().union(*heard.values()))
-    print(f"{len(hunts)} hunts, {sum(deaf.values())} players who had not heard, {twice} in two hunts, {len(late)} without a hunt")
+    placed = len(set().union(*heard.values()))
+    twice = sum(len(who) for who in heard.values()) - placed
+    print(f"{len(hunts)} hunts, {sum(deaf.values())} players who had not heard, {twice} in two hunts, {count - placed} without a hunt, {len(late)} of them still waiting")
     for name, missing in deaf.items():
         print(f"  {name}: {missing} had not heard")
     sys.exit(1 if deaf or twice or not hunts else 0)
@@ -107,13 +113,20 @@ PYTHON
 storm=$!
 pids+=("$storm")
 
+restart() { # process, port; the new one is in $served
+    is_ours "$1" || { echo "The node on port $2 ended by itself:" >&2; tail "$work/server-$2.log" >&2; exit 1; }
+    kill -9 "$1"
+    sleep 6
+    serve "$2" --store-url "$postgres"
+}
+
 for kill in $(seq "$kills"); do
     sleep 8
     [ ! -e "$work/over" ] || break
     if [ $((kill % 2)) -eq 1 ]; then
-        kill -9 "$node_a"; sleep 6; serve "$port_a" --store-url "$postgres"; node_a=$served
+        restart "$node_a" "$port_a"; node_a=$served
     else
-        kill -9 "$node_b"; sleep 6; serve "$port_b" --store-url "$postgres"; node_b=$served
+        restart "$node_b" "$port_b"; node_b=$served
     fi
 done
 wait "$storm"
