@@ -9,7 +9,8 @@
 # stopped like the whole lab, with SIGSTOP. No signal stops a single thread: that one is stopped as a debugger does it
 # (PTRACE_SEIZE and PTRACE_INTERRUPT of its id), and all others of the process go on.
 # Prints a table of truth and verdict, and every contradiction with the command that repeats it. Ends with 0 where there is none,
-# 1 where there is one, 77 where it cannot run.
+# 1 where there is one, 77 where it cannot run, or where the machine stood still by itself in more than a tenth of the runs: a run in
+# which it did, while the lab was not to be stopped, is no witness.
 # usage: bench/blame.sh [runs] [seed] [number of one run]       GAUNTLET and CANNED name other programs; ROOM widens the gates
 set -euo pipefail
 runs=${1:-200} seed=${2:-$RANDOM$RANDOM} only=${3:-}
@@ -23,13 +24,39 @@ command -v python3 >/dev/null || { echo "This needs python3." >&2; exit 77; }
 [ "$(uname -s)" = Linux ] || { echo "This needs Linux: it stops threads with ptrace." >&2; exit 77; }
 
 exec python3 - "$gauntlet" "$canned" "$runs" "$seed" "$only" <<'PYTHON'
-import collections, ctypes, json, os, pathlib, random, resource, shutil, signal, subprocess, sys, tempfile, time
+import collections, ctypes, json, os, pathlib, random, resource, shutil, signal, subprocess, sys, tempfile, threading, time
 
 gauntlet, canned, runs, seed, only = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
 room = float(os.environ.get("ROOM", "1"))
 truths = ["lab", "worker", "target", "both", "none"]
 libc = ctypes.CDLL(None, use_errno=True)
 SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+# Shorter pauses are no more than the machine's own.
+PAUSE_MIN_S, RUN_MAX_S = 0.05, 60
+# What was started is ended, and what was stopped goes on, when this is told to end, too.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
+
+
+class Watch(threading.Thread):
+    """How long this script, to which nothing is done, was kept from running at most."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.longest_s, self.is_over = 0.0, threading.Event()
+
+    def run(self):
+        before = time.monotonic()
+        while not self.is_over.wait(0.01):
+            now = time.monotonic()
+            self.longest_s, before = max(self.longest_s, now - before - 0.01), now
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.join()
 
 
 def ptrace(request, thread):
@@ -145,11 +172,12 @@ def connected(port):
 
 def children(pid):
     found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        try:
+    try:
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
             found += [int(child) for child in (task / "children").read_text().split()]
-        except OSError:
-            pass
+    except OSError:
+        # It, or one of its threads, has ended meanwhile.
+        pass
     return found
 
 
@@ -174,7 +202,10 @@ class Stop:
         elif workers:
             self.pids = [workers[0]]
         else:
-            self.pids, self.thread = [], load_threads(lab)[0]
+            threads = load_threads(lab)
+            if not threads:
+                raise OSError("the lab has no thread of load")
+            self.pids, self.thread = [], threads[0]
 
     def stop(self):
         self.since = time.monotonic()
@@ -196,7 +227,10 @@ class Stop:
 def signals(plan, lab, target):
     """Sends the signals of a plan when their time comes; gives what was stopped for how long."""
     start = time.monotonic()
-    stops = [Stop(who, at, length, lab.pid, target.pid, plan) for who, (at, length) in plan.pauses.items()]
+    try:
+        stops = [Stop(who, at, length, lab.pid, target.pid, plan) for who, (at, length) in plan.pauses.items()]
+    except OSError as error:
+        return [], str(error)
     acts = [(stop.at, stop.stop) for stop in stops] + [(stop.at + stop.length, stop.go_on) for stop in stops]
     begun = []
     try:
@@ -233,19 +267,26 @@ def carry_out(number, work):
             until = time.monotonic() + 20
             while not connected(port) and lab.poll() is None and time.monotonic() < until:
                 time.sleep(0.005)
-            stops, failed = signals(plan, lab, target)
-            _, errors = lab.communicate(timeout=60)
+            with Watch() as watch:
+                stops, failed = signals(plan, lab, target)
+                try:
+                    _, errors = lab.communicate(timeout=RUN_MAX_S)
+                except subprocess.TimeoutExpired:
+                    return plan, None, stops, None, watch.longest_s
         finally:
             if lab.poll() is None:
                 for pid in [lab.pid] + children(lab.pid):
-                    os.kill(pid, signal.SIGKILL)
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
                 lab.wait()
     finally:
         target.kill()
         target.wait()
     records = list((work / "runs").glob("*/run.json"))
     run = json.loads(records[0].read_text()) if records else None
-    return plan, run, stops, failed or (None if run else errors.strip()[-300:])
+    return plan, run, stops, failed or (None if run else errors.strip()[-300:] or "it left no record"), watch.longest_s
 
 
 def contradictions(plan, run, stops):
@@ -258,19 +299,25 @@ def contradictions(plan, run, stops):
     if verdict not in allowed.get(plan.truth, {"passed", "failed", "void"}):
         yield f"{plan.truth} was stopped: {what}" if plan.truth != "none" else f"nothing was stopped: {what}"
     for stop in stops:
-        # A pause may begin before the load or end after it, and a short one is no more than the machine's own.
-        if stop.who != "target" and stop.lasted >= 0.05 and said < 0.8 * stop.lasted:
+        # A pause may begin before the load or end after it.
+        if stop.who != "target" and stop.lasted >= PAUSE_MIN_S and said < 0.8 * stop.lasted:
             yield f"the {stop.who} was stopped for {stop.lasted:.3f} s: {what}"
 
 
 print(f"{runs} runs with the seed {seed}", flush=True)
 if not may_trace():
     sys.exit(77)
-table, wrong, broken = collections.Counter(), 0, 0
+table, wrong, broken, still = collections.Counter(), 0, 0, 0
 for number in [int(only)] if only else range(runs):
     work = pathlib.Path(tempfile.mkdtemp(prefix="blame-"))
-    plan, run, stops, failed = carry_out(number, work)
-    if failed or len(stops) < len(plan.pauses):
+    plan, run, stops, failed, machine_s = carry_out(number, work)
+    if not failed and not run:
+        wrong += 1
+        print(f"CONTRADICTION in run {number}: it had not ended after {RUN_MAX_S} s\n  {plan.told()}\n  bench/blame.sh {runs} {seed} {number}", flush=True)
+    elif machine_s >= PAUSE_MIN_S and plan.truth in ("none", "target") and run and run["verdict"] != "passed":
+        still += 1
+        print(f"run {number} says nothing (the machine stood still for {machine_s:.3f} s): {plan.told()}", flush=True)
+    elif failed or len(stops) < len(plan.pauses):
         # The run was over before its pause was: no truth, so no judgement.
         broken += 1
         print(f"run {number} says nothing ({failed or 'it was over before the pause was'}): {plan.told()}", flush=True)
@@ -289,6 +336,7 @@ verdicts = ["passed", "failed", "void"]
 print("\n| stopped | " + " | ".join(verdicts) + " |\n|---|" + "---|" * len(verdicts))
 for truth in truths:
     print(f"| {truth} | " + " | ".join(str(table[truth, verdict]) for verdict in verdicts) + " |")
-print(f"\n{wrong} contradictions, {broken} runs that say nothing, seed {seed}")
-sys.exit(1 if wrong or broken > max(1, runs // 10) else 0)
+print(f"\n{wrong} contradictions, {broken} runs that say nothing, {still} in which the machine stood still, seed {seed}")
+few = max(1, runs // 10)
+sys.exit(1 if wrong or broken > few else 77 if still > few else 0)
 PYTHON
