@@ -58,7 +58,7 @@ bots() { # port, further arguments...
     wait_ready "http://127.0.0.1:$port/healthz"
 }
 
-# A PostgreSQL of its own from Debian's package, with the durability of its defaults; its address is in $postgres.
+# A PostgreSQL of its own from Debian's package, with the durability of its defaults; its address is in $postgres, its process in $postgres_pid.
 postgres() {
     local bin port as_user=()
     bin=$(dirname "$(ls /usr/lib/postgresql/*/bin/postgres | tail -n 1)")
@@ -67,7 +67,8 @@ postgres() {
     port=$(free_port)
     "${as_user[@]}" "$bin/initdb" -D "$work/pg" -U gauntlet --auth trust >/dev/null
     "${as_user[@]}" "$bin/postgres" -D "$work/pg" -h 127.0.0.1 -p "$port" -k "$work" >"$work/pg.log" 2>&1 &
-    pids+=("$!")
+    postgres_pid=$!
+    pids+=("$postgres_pid")
     for _ in $(seq 100); do "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" && break; sleep 0.1; done
     "$bin/pg_isready" -q -h 127.0.0.1 -p "$port" || { echo "PostgreSQL did not become ready:" >&2; tail "$work/pg.log" >&2; return 1; }
     postgres="postgres://gauntlet@127.0.0.1:$port/postgres"
