@@ -4,24 +4,21 @@
 //! Knows neither what an answer says nor how it travels.
 
 use super::admission::Client;
+use super::body::holding;
 use super::listener::BUFFER_BYTES_MAX;
 use super::problem::ApiError;
 use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::config::Config;
 use crate::metrics::{AnswerFigures, Metrics};
-use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Body as _;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 /// Stands in the extensions of a response whose body is one for all who get it, or is made as it is taken and counted by its maker.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +127,7 @@ pub(super) async fn count(State(app): State<App>, request: Request, next: Next) 
     let Some(bytes) = large(&response) else { return response };
     let reserved = if is_safe { answers.reserve(address, bytes) } else { Ok(answers.count(address, bytes)) };
     match reserved {
-        Ok(reservation) => response.map(|body| Body::new(Counted { body, _reservation: reservation })),
+        Ok(reservation) => response.map(|body| holding(body, reservation)),
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -148,36 +145,11 @@ fn large(response: &Response) -> Option<usize> {
     Some(bytes).filter(|bytes| *bytes > BUFFER_BYTES_MAX)
 }
 
-/// A body, and what it counts for.
-struct Counted {
-    body: Body,
-    _reservation: Reservation,
-}
-
-impl HttpBody for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use axum::Router;
+    use axum::body::Body;
     use axum::http::{Method, StatusCode};
     use axum::middleware::from_fn_with_state;
     use axum::routing::get;

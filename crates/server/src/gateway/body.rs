@@ -1,9 +1,9 @@
-//! Reading a request's body to its end, and no further than it may be long.
+//! Reading a request's body to its end, and no further than it may be long; and an answer's body with what is held as long as it lasts.
 
 use axum::BoxError;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, header};
-use hyper::body::Body;
+use hyper::body::{Body, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -83,12 +83,45 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
+/// A body that holds something until it is dropped.
+pub(super) fn holding<B, H>(body: B, held: H) -> axum::body::Body
+where
+    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    H: Send + Unpin + 'static,
+{
+    axum::body::Body::new(Holding { body, _held: held })
+}
+
+struct Holding<B, H> {
+    body: B,
+    _held: H,
+}
+
+impl<B: Body + Unpin, H: Unpin> Body for Holding<B, H> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use futures_util::stream;
     use http_body_util::StreamBody;
-    use hyper::body::Frame;
 
     /// What is read of these pieces, at most 6 bytes.
     #[track_caller]
@@ -112,6 +145,16 @@ mod tests {
         check(&["ab", "cd", "efg"], Err(BodyError::TooLong));
         check(&["ab", "late"], Err(BodyError::TooSlow));
         check(&["ab", "broken"], Err(BodyError::Broken));
+    }
+
+    #[test]
+    fn what_is_held_is_let_go_with_the_body() {
+        let held = std::sync::Arc::new(());
+        let body = holding(axum::body::Body::from("abc"), held.clone());
+        assert_eq!((Body::size_hint(&body).exact(), Body::is_end_stream(&body)), (Some(3), false));
+        assert_eq!(std::sync::Arc::strong_count(&held), 2);
+        let read = futures_util::FutureExt::now_or_never(read(&HeaderMap::new(), body, 6)).unwrap();
+        assert_eq!((read, std::sync::Arc::strong_count(&held)), (Ok(Bytes::from("abc")), 1));
     }
 
     #[test]

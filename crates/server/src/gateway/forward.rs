@@ -33,13 +33,9 @@ use engine::limits::{
     FEED_HEARTBEAT_EVERY, FORWARD_ANSWER_MAX, FORWARD_BODY_BYTES_MAX, FORWARD_CONNECT_MAX, POLL_WAIT_MAX,
 };
 use http_body_util::Full;
-use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use places::Place;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -244,7 +240,7 @@ impl Errand {
                 let passing = Passing::new(body, connection, place);
                 Ok(Park::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_EVERY, passing))
             }
-            _ => Ok(answer.map(|body| Body::new(PassedBack { body, _connection: connection, _place: place }))),
+            _ => Ok(answer.map(|body| body::holding(body, (connection, place)))),
         }
     }
 
@@ -299,33 +295,6 @@ struct Driver(JoinHandle<()>);
 impl Drop for Driver {
     fn drop(&mut self) {
         self.0.abort();
-    }
-}
-
-/// The body of an answer from another node.
-struct PassedBack {
-    body: Incoming,
-    _connection: Driver,
-    _place: Place,
-}
-
-impl HttpBody for PassedBack {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 
