@@ -31,7 +31,13 @@ fn children(parent: u32) -> Vec<u32> {
 /// Starts a trial and waits until it has started its server and its bots.
 fn start(mut command: Command) -> (Child, Vec<u32>) {
     let lab = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let started = until("server and bots run", || Some(children(lab.id())).filter(|pids| pids.len() == 2));
+    // A guard that waits for the lab's end is there only where the machine has a control group for the run.
+    let is_watch =
+        |pid: &u32| fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default().contains("--kill-group=");
+    let started = until("server and bots run", || {
+        let all = children(lab.id());
+        (all.iter().filter(|pid| !is_watch(pid)).count() == 2).then_some(all)
+    });
     (lab, started)
 }
 
@@ -148,4 +154,71 @@ fn a_trial_that_was_started_to_outlive_its_terminal_does() {
     let code = ended(lab);
     let said = std::io::read_to_string(stderr).unwrap();
     assert!(matches!(code, Some(0 | 3 | 4)), "it ended with {code:?}, and not with a verdict: {said}");
+}
+
+/// Whether this process could make a control group that can be killed at once.
+fn has_control_groups() -> bool {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let (mounts, own) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 ")).and_then(|line| line.split(' ').nth(4));
+    let path = own.lines().find_map(|line| line.strip_prefix("0::/"));
+    let Some((mount, path)) = mount.zip(path) else { return false };
+    let own = Path::new(mount).join(path);
+    let dir = own.join(format!("test-{}", std::process::id()));
+    let is_made =
+        fs::File::options().write(true).open(own.join("cgroup.procs")).is_ok() && fs::create_dir(&dir).is_ok();
+    let is_able = is_made && dir.join("cgroup.kill").exists();
+    let _ = fs::remove_dir(&dir);
+    is_able
+}
+
+/// A target that starts another process in a session of its own. That one holds the pipe, and says later that it is still
+/// there.
+const DAEMON: &str = r#"
+format = 1
+name = "daemon"
+summary = "Starts a process that leaves its group"
+[target]
+url = "http://127.0.0.1:PORT"
+spawn = ["sh", "-c", "setsid sh -c 'echo up >&3; sleep 15; echo survived >&3' 3>'PIPE' & exec 'PROGRAM' bots --port PORT"]
+ready = "/healthz"
+[[phase]]
+name = "p"
+arrivals = { rate = 1, for = "LASTING" }
+in_flight_max = 1
+journey = "visit"
+[[journey]]
+name = "visit"
+[[journey.step]]
+request = "GET /"
+"#;
+
+#[test]
+fn what_left_its_group_ends_with_a_killed_lab_or_the_report_says_that_it_would_not() {
+    let folder = Folder::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());
+    let is_able = has_control_groups();
+    let pipe = folder.path().join("pipe").display().to_string();
+    let scenario = DAEMON.replace("PORT", &port.to_string()).replace("LASTING", if is_able { "60s" } else { "1s" });
+    let scenario = scenario.replace("PIPE", &pipe).replace("PROGRAM", env!("CARGO_BIN_EXE_gauntlet"));
+    folder.write("daemon.toml", &scenario);
+    let mut lab =
+        folder.gauntlet("run daemon.toml --quiet").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut words = BufReader::new(fs::File::open(folder.path().join("pipe")).unwrap());
+    let mut word = String::new();
+    words.read_line(&mut word).unwrap();
+    assert_eq!(word, "up\n");
+    if !is_able {
+        lab.wait().unwrap();
+        let run = recorded(&folder, "run.json").unwrap();
+        assert!(run.contains("in sessions of their own stays behind: there is no control group for them"), "{run}");
+        return;
+    }
+    lab.kill().unwrap();
+    lab.wait().unwrap();
+    // The pipe ends with the last process that holds it.
+    let mut rest = String::new();
+    std::io::Read::read_to_string(&mut words, &mut rest).unwrap();
+    assert_eq!(rest, "");
 }

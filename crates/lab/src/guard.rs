@@ -4,9 +4,9 @@
 //!
 //! The kernel kills the program when the lab dies, also of `kill -9`. What it is really bound to is the *thread* that
 //! started it, so programs are started from the lab's main thread, which lives as long as the lab. The bond holds
-//! for this one process: what the program starts in its turn is swept by the lab in every other way out, and, where
-//! it was in a control group, by the next run. A program with more rights than its starter (setuid, capabilities)
-//! cannot be bound.
+//! for this one process. What the program starts in its turn is in the control group of the run, where the machine allows
+//! one: another guard waits for the lab's end and kills the group then. Elsewhere it is swept by the lab in every other way
+//! out. A program with more rights than its starter (setuid, capabilities) cannot be bound.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,6 +15,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::cgroup::kill_when_alone;
 use rustix::process::{Resource, Rlimit, Signal, getppid, setrlimit};
 
 /// The hidden command of the binary.
@@ -66,6 +67,19 @@ impl Guard {
         Self { words: words.into_iter().collect() }
     }
 
+    /// The command line of a guard that starts nothing: it kills what is in these groups once the lab is gone.
+    #[must_use]
+    pub fn watch(&self, groups: &[&Path]) -> Vec<OsString> {
+        let mut words = self.words.clone();
+        words.push(format!("--parent={}", std::process::id()).into());
+        words.extend(groups.iter().map(|group| {
+            let mut word = OsString::from("--kill-group=");
+            word.push(group);
+            word
+        }));
+        words
+    }
+
     /// The command line that starts this one guarded.
     #[must_use]
     pub fn wrap(&self, bounds: &Bounds, command: &[OsString]) -> Vec<OsString> {
@@ -95,14 +109,21 @@ pub struct GuardArgs {
     /// Open files that the program may have
     #[arg(long)]
     pub open_files: Option<u64>,
+    /// Start nothing: kill what is in this control group when standard input ends
+    #[arg(long = "kill-group", conflicts_with_all = ["groups", "open_files", "command"])]
+    pub kill_groups: Vec<PathBuf>,
     /// The program and its arguments
-    #[arg(last = true, required = true)]
+    #[arg(last = true, required_unless_present = "kill_groups")]
     pub command: Vec<OsString>,
 }
 
 /// Becomes the program, or says why not and with which exit code.
 #[must_use]
 pub fn run(args: &GuardArgs) -> ExitCode {
+    if !args.kill_groups.is_empty() {
+        kill_when_alone(&args.kill_groups);
+        return ExitCode::SUCCESS;
+    }
     let (code, message) = match enter(args) {
         Err(message) => (REFUSED, message),
         Ok(()) => become_program(&args.command),
@@ -162,6 +183,18 @@ mod tests {
         let args = GuardArgs::from_arg_matches(&definition.try_get_matches_from(words).unwrap()).unwrap();
         assert_eq!(Bounds { groups: args.groups, open_files: args.open_files }, *bounds);
         assert_eq!((args.parent, args.command), (std::process::id(), command));
+    }
+
+    #[test]
+    fn a_guard_that_watches_starts_nothing() {
+        let groups = ["/a b/c", "/d"].map(Path::new);
+        let words = Guard::of_words(["lab".into()]).watch(&groups);
+        let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
+        let matches = |words: Vec<OsString>| definition.clone().try_get_matches_from(words);
+        let args = GuardArgs::from_arg_matches(&matches(words.clone()).unwrap()).unwrap();
+        assert!(args.kill_groups.iter().eq(groups) && args.command.is_empty(), "{args:?}");
+        assert!(matches(words.into_iter().chain(["--".into(), "true".into()]).collect()).is_err());
+        assert!(matches(vec!["lab".into(), "--parent=1".into()]).is_err());
     }
 
     #[test]

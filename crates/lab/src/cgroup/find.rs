@@ -34,12 +34,14 @@ pub(super) fn own(mountinfo: &str, cgroup: &str, controller: &str) -> Option<Own
     let mounts: Vec<Mount<'_>> = mountinfo.lines().filter_map(Mount::parse).collect();
     let named = |mount: &&Mount<'_>| mount.version == Version::V1 && mount.options.split(',').any(|o| o == controller);
     let mount = mounts.iter().find(named).or_else(|| mounts.iter().find(|mount| mount.version == Version::V2))?;
-    let path = path_of(cgroup, mount.version, controller)?;
-    // A group outside of the mounted part cannot be reached.
-    let inside = Path::new(path).strip_prefix(&mount.root).ok()?;
-    let dir = mount.point.join(inside);
-    let is_reached = !inside.components().any(|part| part == std::path::Component::ParentDir);
-    is_reached.then_some(Own { version: mount.version, dir })
+    let dir = mount.below(path_of(cgroup, mount.version, controller)?)?;
+    Some(Own { version: mount.version, dir })
+}
+
+/// The group of this process in the second interface, whichever controllers that has.
+pub(super) fn unified(mountinfo: &str, cgroup: &str) -> Option<PathBuf> {
+    let mount = mountinfo.lines().filter_map(Mount::parse).find(|mount| mount.version == Version::V2)?;
+    mount.below(path_of(cgroup, Version::V2, "")?)
 }
 
 /// A line of /proc/self/cgroup is `hierarchy:controllers:path`; that of the second interface is `0::path`.
@@ -56,6 +58,13 @@ fn path_of<'a>(cgroup: &'a str, version: Version, controller: &str) -> Option<&'
 }
 
 impl<'a> Mount<'a> {
+    /// Where a group lies; one outside of the mounted part cannot be reached.
+    fn below(&self, path: &str) -> Option<PathBuf> {
+        let inside = Path::new(path).strip_prefix(&self.root).ok()?;
+        let is_reached = !inside.components().any(|part| part == std::path::Component::ParentDir);
+        is_reached.then(|| self.point.join(inside))
+    }
+
     /// `id parent device root point options [optional ...] - type source options`.
     fn parse(line: &'a str) -> Option<Self> {
         let (before, after) = line.split_once(" - ")?;
@@ -114,6 +123,8 @@ mod tests {
         let (mounts, cgroup) = (format!("{unified}{V1}"), "4:memory:/box\n0::/scope\n");
         check(&mounts, cgroup, "memory", Some((Version::V1, "/sys/fs/cgroup/memory/box")));
         check(&mounts, cgroup, "io", Some((Version::V2, "/sys/fs/cgroup/unified/scope")));
+        assert_eq!(super::unified(&mounts, cgroup), Some("/sys/fs/cgroup/unified/scope".into()));
+        assert_eq!(super::unified(V1, cgroup), None);
     }
 
     #[test]

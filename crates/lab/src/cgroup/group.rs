@@ -111,7 +111,7 @@ pub(super) fn write(file: &Path, value: &str) -> io::Result<()> {
 }
 
 /// Kills what is in a group and below it, and removes it. What cannot be removed in time stays for the next run.
-fn remove(dir: &Path) {
+pub(super) fn remove(dir: &Path) {
     let deadline = Instant::now() + EMPTY_WITHIN;
     loop {
         below(dir).for_each(|child| remove(&child));

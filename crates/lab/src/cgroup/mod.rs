@@ -6,6 +6,7 @@
 mod find;
 mod group;
 mod settings;
+mod together;
 mod unified;
 
 use std::fs;
@@ -21,6 +22,8 @@ use settings::Hold;
 use unified::{HandedDown, refused};
 
 pub use settings::{LimitsSeen, Quota};
+pub use together::Together;
+pub(crate) use together::kill_when_alone;
 
 /// Limits that are in force, as they stand in the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,6 +113,15 @@ impl Confined {
     #[must_use]
     pub fn procs(&self) -> Vec<PathBuf> {
         self.groups.iter().map(Group::procs).collect()
+    }
+
+    /// The groups of the second interface, each of which a process can be in only one of.
+    #[must_use]
+    pub fn unified(&self) -> Vec<PathBuf> {
+        let mut places: Vec<usize> =
+            self.holds.iter().filter(|(_, version, _)| *version == Version::V2).map(|(.., place)| *place).collect();
+        places.dedup();
+        places.into_iter().map(|place| self.groups[place].dir().to_owned()).collect()
     }
 
     /// What is in force.

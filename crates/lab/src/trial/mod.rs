@@ -186,6 +186,7 @@ async fn carry_out(
     record.start.write(dir, &trial.text, &trial.recipe.files()).map_err(CouldNotRun)?;
     trial.made.get_or_init(|| dir.to_owned());
     record.notes = needs::preflight(trial, &hosts.addresses, dir)?;
+    record.notes.extend(fleet.keep_together(&scenario, id));
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));

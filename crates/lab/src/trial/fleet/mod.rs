@@ -22,7 +22,7 @@ pub use orders::{Order, orders};
 
 use super::CouldNotRun;
 use super::pulse::SERVER;
-use crate::cgroup::{Confined, LimitsApplied, LimitsSeen};
+use crate::cgroup::{Confined, LimitsApplied, LimitsSeen, Together};
 use crate::guard::{Bounds, Guard};
 use crate::limits::STOP_WITHIN;
 use crate::preflight::reachable;
@@ -43,6 +43,7 @@ pub struct Fleet {
     members: Vec<Member>,
     guard: Option<Guard>,
     /// Behind the members, because they go first.
+    together: Option<Together>,
     confined: Option<Confined>,
     limits: Limits,
     roster: watch::Sender<Roster>,
@@ -87,6 +88,31 @@ impl Fleet {
         Ok(())
     }
 
+    /// Has everything that the scenario starts end with the lab, however the lab ends; to be called before it is started,
+    /// and after [`Fleet::confine`]. Gives the sentence that says what would stay behind, where this machine does not allow
+    /// it.
+    #[must_use]
+    pub fn keep_together(&mut self, scenario: &Scenario, run: &str) -> Option<String> {
+        let starts = scenario.target.spawn.is_some() || scenario.helpers.iter().any(|helper| helper.spawn.is_some());
+        let guard = self.guard.as_ref().filter(|_| starts)?;
+        let limited = self.confined.as_ref().map_or_else(Vec::new, Confined::unified);
+        match Together::create(run, guard, &limited) {
+            Ok(together) => {
+                // A process is in one group of the second interface alone.
+                if limited.is_empty() {
+                    self.limits.bounds.groups.push(together.procs());
+                }
+                self.together = Some(together);
+                None
+            }
+            Err(why) => Some(format!(
+                "If the lab is killed (kill -9), what the processes of the run have started in sessions of their own stays \
+                 behind: there is no control group for them ({why}). Where systemd runs, a group of the lab's own is enough: \
+                 systemd-run --user --scope -p Delegate=yes gauntlet run ..."
+            )),
+        }
+    }
+
     /// The limits that the target is held within.
     #[must_use]
     pub fn limits_applied(&self) -> Option<&LimitsApplied> {
@@ -120,7 +146,9 @@ impl Fleet {
     }
 
     fn recipe_of_helper(&self, helper: &Helper, scope: &Scope<'_>, dir: &Path) -> Result<Recipe, CouldNotRun> {
-        let start = self.start_of(&helper.name, helper.spawn.as_ref(), &Bounds::default(), scope, dir)?;
+        let groups = self.together.iter().map(Together::procs).collect();
+        let bounds = Bounds { groups, open_files: None };
+        let start = self.start_of(&helper.name, helper.spawn.as_ref(), &bounds, scope, dir)?;
         let (name, ready) = (helper.name.clone(), Some(helper.ready.clone()));
         Ok(Recipe { name, base: helper.base.clone(), ready, within: helper.ready_within, start })
     }
@@ -211,6 +239,7 @@ impl Fleet {
         }
         self.publish();
         self.limits.seen = self.limits_seen();
+        self.together = None;
         self.confined = None;
     }
 }
