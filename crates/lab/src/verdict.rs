@@ -138,7 +138,9 @@ fn is_learned_late(path: &str, results: &Value) -> bool {
     // What the target lost, failed or made twice is so whenever the lab learned of it.
     let is_fact = ["unknown", "failed", "duplicates"].contains(&rest);
     let is_of_work = !is_fact && results.get("work").is_some_and(|work| work.get(first).is_some());
-    !is_of("journeys") && is_of_work || rest.starts_with("connections.") || rest == "edge_per_s"
+    // Whether and when connections stood, the lab learned from their answers. That the target ended one is its own doing.
+    let is_of_opening = rest.strip_prefix("connections.").is_some_and(|figure| figure.starts_with("open"));
+    !is_of("journeys") && is_of_work || is_of_opening || rest == "edge_per_s"
 }
 
 /// Without all of its connections a phase is another load than the planned one; then this gate says so, and `why`. None for
@@ -260,16 +262,29 @@ mod tests {
             let results = json!({
                 "journeys": { "create": { "errors": 3 } },
                 "work": { "game": { "drain_s": 35.0, "unknown": 2 }, "create": { "stuck": 9 } },
-                "phases": { "hold": { "connections": { "opening_s": 9.0 }, "edge_per_s": 7.0 } },
+                "phases": { "hold": { "connections": {
+                    "opening_s": 9.0, "opening_ms": { "p99": 2.0 }, "closed": 21, "dropped": 1, "reopened": 3, "failed": 1,
+                    "kept": 5, "left": 5, "closed_after": 1, "dropped_after": 1 }, "edge_per_s": 7.0 } },
                 "server": { "rss_bytes": { "peak": 9 } },
             });
             let gate = Gate::parse(path, "< 1").unwrap();
             verdict(&judge_gates_of(&[gate], &results, Own { without_lab: &results, late }), false)
         };
-        for path in ["game.drain_s", "create.stuck", "hold.connections.opening_s", "hold.edge_per_s"] {
+        for path in [
+            "game.drain_s",
+            "create.stuck",
+            "hold.connections.opening_s",
+            "hold.connections.opening_ms.p99",
+            "hold.edge_per_s",
+        ] {
             assert_eq!((own(path, false), own(path, true)), (Verdict::Failed, Verdict::Void), "{path}");
         }
-        for path in ["create.errors", "server.rss_bytes.peak", "game.unknown"] {
+        let lost = ["closed", "dropped", "reopened", "failed", "kept", "left", "closed_after", "dropped_after"];
+        let lost = lost.map(|figure| format!("hold.connections.{figure}"));
+        for path in ["create.errors", "server.rss_bytes.peak", "game.unknown"]
+            .into_iter()
+            .chain(lost.iter().map(String::as_str))
+        {
             assert_eq!((own(path, false), own(path, true)), (Verdict::Failed, Verdict::Failed), "{path}");
         }
     }
