@@ -116,10 +116,10 @@ impl Outcome {
         outcome
     }
 
-    /// The levels that stand, for the capacity of the service. `part` is carried along.
+    /// The levels that stand, for the capacity of the service. The parts of the trial follow each other from `first_part` on.
     #[must_use]
-    pub fn points(&self, part: u32) -> Vec<LevelPoint> {
-        let point = |tried: &LevelTried| LevelPoint {
+    pub fn points(&self, first_part: u32) -> Vec<LevelPoint> {
+        let point = |(part, tried): (u32, &LevelTried)| LevelPoint {
             label: format!("{}/s", number(tried.level.rate_per_s)),
             part,
             concurrency: None,
@@ -132,7 +132,19 @@ impl Outcome {
             latency_p99_ms: tried.latency_p99_ms,
             overloaded: Some(matches!(tried.judged, Judged::Overloaded(_))),
         };
-        self.levels.iter().filter(|tried| tried.stands).map(point).collect()
+        (first_part..).zip(&self.levels).filter(|(_, tried)| tried.stands).map(point).collect()
+    }
+
+    /// Whether it could say where the edge is, or that there is none within its bounds.
+    #[must_use]
+    pub fn has_answer(&self) -> bool {
+        !matches!(self.ending, Ending::Void { .. } | Ending::LevelsSpent | Ending::NotEnded)
+    }
+
+    /// Whether the lab itself kept it from an answer.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        matches!(self.ending, Ending::Void { .. })
     }
 
     fn sentence(&self, spec: &SearchSpec) -> String {

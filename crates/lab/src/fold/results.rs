@@ -253,6 +253,9 @@ pub struct PartFigures {
     /// Whether the search for the edge called it overloaded, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overload: Option<Vec<String>>,
+    /// Why the search for the edge could not judge it, where it could not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<String>,
     /// The connections that it holds: it begins when all of them are open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<HeldFigures>,

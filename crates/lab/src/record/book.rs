@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::interval::{Cell, HeldCell, OwnTime};
+use crate::edge::Judged;
 use crate::fold::{Asked, Basis, HeldFigures, HeldFold, JourneyFold, OpFold, PartFigures, PhaseFold, round};
 use crate::limits::PARTS_MAX;
 use crate::scenario::Journey;
@@ -62,7 +63,7 @@ struct Part {
     lost: Duration,
     /// Of each basis, once it is over.
     figures: Option<Box<[PartFigures; 2]>>,
-    overload: Option<Vec<String>>,
+    judged: Option<Judged>,
     held: Option<Box<HeldFold>>,
     workers_in: u32,
 }
@@ -189,9 +190,9 @@ impl Book {
     }
 
     /// What the search for the edge said of a part.
-    pub fn judge(&mut self, part: u32, reasons: Vec<String>) {
+    pub fn judge(&mut self, part: u32, judged: &Judged) {
         if let Some(part) = self.parts.get_mut(&part) {
-            part.overload = Some(reasons);
+            part.judged = Some(judged.clone());
         }
     }
 
@@ -217,8 +218,14 @@ impl Book {
         let part = self.parts.get(&part)?;
         let known = part.figures.as_ref().map(|both| both[usize::from(basis == Basis::WithoutLab)].clone());
         let figures = known.unwrap_or_else(|| part.figures(basis));
+        let (overload, void) = match &part.judged {
+            None => (None, None),
+            Some(Judged::Sustained) => (Some(Vec::new()), None),
+            Some(Judged::Overloaded(reasons)) => (Some(reasons.iter().map(ToString::to_string).collect()), None),
+            Some(Judged::Void(why)) => (None, Some(why.clone())),
+        };
         // What it has left may be lost after it is over.
-        Some(PartFigures { overload: part.overload.clone(), connections: part.connections(basis), ..figures })
+        Some(PartFigures { overload, void, connections: part.connections(basis), ..figures })
     }
 
     /// A quantile of the latency of the part that ended last, in milliseconds; none of an earlier one.
@@ -266,6 +273,7 @@ impl Part {
             not_sent: self.not_sent,
             op: self.op.figures(basis),
             overload: None,
+            void: None,
             connections: self.connections(basis),
         }
     }

@@ -117,7 +117,12 @@ fn of_ladder(run: &Run) -> Option<Told> {
         Some(held) => levels.iter().rfind(|level| level.offered_per_s == Some(held)),
         None => levels.iter().find(|level| Some(u64::from(level.part)) == part),
     };
-    let word = if held.is_some() { "edge" } else { "peak" };
+    let searched = find(capacity, "ending").is_some();
+    let word = match held {
+        Some(_) => "edge",
+        None if searched => "no edge found, peak",
+        None => "peak",
+    };
     let at = level.map_or_else(String::new, |level| format!(" at {}", clean(&level.label)));
     let value = number(Some(per_s));
     let took = (format!("{name}: {word} {value} a second{at}"), Figure::new(&value, &format!("a second, {word}")));
@@ -234,8 +239,16 @@ fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
     };
     let wake = || of_steps("wake", &|op| op.wake_ms.clone());
     let latency = || of_steps("latency", &|op| op.waited_ms.is_none().then(|| op.latency_ms.clone()));
+    // A journey of one step has no figures of steps: its request counts from the moment at which it was sent.
+    let service = || {
+        let service = &journey.op.service_ms;
+        service.p99_or_max()?;
+        let tail = Tail::of(service, ms);
+        let told = format!("{name}: service time {tail}, p50 {}", ms(service.p50));
+        Some((told, Figure::new(&tail.value, &format!("service time {}", tail.name))))
+    };
     let none = || (format!("{name}: no request has a time yet"), Figure::new("-", "no latency"));
-    of_gate().or_else(wake).or_else(latency).unwrap_or_else(none)
+    of_gate().or_else(wake).or_else(latency).or_else(service).unwrap_or_else(none)
 }
 
 /// The 99th percentile, or the highest where there are too few for one.
@@ -275,12 +288,17 @@ fn stands(run: &Run) -> String {
         0 => "no gates".to_owned(),
         all => format!("{holding} of {all} gates hold"),
     };
+    let void = run.gates.iter().filter(|gate| !gate.ok && gate.void).count();
+    let gates = match run.gates.len() - holding - void {
+        failed if run.verdict == Verdict::Failed && void > 0 => format!("{gates}, {failed} failed, {void} void"),
+        _ => gates,
+    };
     let detail = match run.verdict {
         Verdict::Passed => tightest(run.gates.iter()).map_or_else(String::new, |gate| {
             format!(", the tightest is {} at {:.0} % of its limit", gate.name, gate.used.unwrap_or(0.0) * 100.0)
         }),
         Verdict::Failed => failed(run),
-        Verdict::Void => void(run),
+        Verdict::Void => voided(run),
         Verdict::Interrupted => "; the trial was ended before it was over".to_owned(),
     };
     format!("{word}: {gates}{detail}")
@@ -300,7 +318,7 @@ fn failed(run: &Run) -> String {
 }
 
 /// What is void, why, and what would help.
-fn void(run: &Run) -> String {
+fn voided(run: &Run) -> String {
     let (generator, failing) = (&run.results.generator, run.gates.iter().filter(|gate| !gate.ok).count());
     let others = if failing == 1 { "the other one is".to_owned() } else { format!("the other {failing} are") };
     let how = match paused(run) {

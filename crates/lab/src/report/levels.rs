@@ -28,7 +28,9 @@ pub(super) fn ladders(run: &Run) -> Vec<&str> {
 pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
     let levels = levels(run, phase);
     let changes = levels.windows(2).any(|pair| pair[0].clients != pair[1].clients);
-    run.capacity.contains_key(phase) || changes || levels.iter().any(|level| level.overload.is_some())
+    run.capacity.contains_key(phase)
+        || changes
+        || levels.iter().any(|level| level.overload.is_some() || level.void.is_some())
 }
 
 /// The levels of a phase.

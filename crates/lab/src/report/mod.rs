@@ -148,6 +148,7 @@ impl Run {
         self.capacity.values_mut().for_each(|capacity| strike_json(capacity, strike));
         self.findings.iter_mut().for_each(|finding| strike_finding(finding, strike));
         self.faults.iter_mut().filter_map(|fault| fault.failed.as_mut()).for_each(|why| *why = strike(why));
+        self.parts.iter_mut().filter_map(|part| part.void.as_mut()).for_each(|why| *why = strike(why));
         self.parts.iter_mut().filter_map(|part| part.overload.as_mut()).flatten().for_each(|why| *why = strike(why));
         self
     }

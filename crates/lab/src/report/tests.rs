@@ -238,6 +238,68 @@ fn a_journey_that_pauses_is_not_measured_by_its_length() {
 }
 
 #[test]
+fn a_journey_of_one_step_that_pauses_has_the_times_of_its_request() {
+    let mut run = full();
+    run.capacity.clear();
+    run.parts.clear();
+    run.results.work.clear();
+    run.gates.clear();
+    run.results.journeys.retain(|name, _| name == "read_game");
+    let journey = run.results.journeys.get_mut("read_game").unwrap();
+    journey.op = std::mem::take(&mut journey.steps).into_values().find(|step| step.service_ms.p99.is_some()).unwrap();
+    let p99 = journey.op.service_ms.p99;
+    assert!(journey.paced);
+    let lasted = super::headline(&run).lasted;
+    assert!(lasted.starts_with(&format!("read_game: service time p99 {} ms", super::words::number(p99))), "{lasted}");
+}
+
+#[test]
+fn void_gates_are_told_apart_from_failed_ones() {
+    let mut run = leaderboard(true, false, &FAILING);
+    run.gates = vec![
+        Judged {
+            value: json!(134),
+            void: true,
+            without_lab: Some(1.0),
+            ..Judged::implicit("get.latency_ms.p99", "< 20", "", false)
+        },
+        Judged { value: json!(3), ..Judged::implicit("get.errors", "= 0", "", false) },
+    ];
+    run.verdict = Verdict::Failed;
+    let text = summary(&run, Path::new("runs/a"), false);
+    assert!(text.contains("FAILED: 0 of 2 gates hold, 1 failed, 1 void"), "{text}");
+    let failed =
+        "  get.errors = 0: found 3\n  void: get.latency_ms.p99 < 20: found 134, without the lab's own share 1\n";
+    assert!(text.contains(failed), "{text}");
+    run.gates.remove(0);
+    assert!(summary(&run, Path::new("runs/a"), false).contains("FAILED: 0 of 1 gates hold\n"));
+}
+
+#[test]
+fn a_search_that_could_not_judge_says_so_everywhere() {
+    let mut run = full();
+    run.gates.clear();
+    run.capacity.retain(|phase, _| phase == "edge");
+    run.parts.retain(|part| part.phase == "edge");
+    let (first, search) = {
+        let search = run.parts.iter_mut().filter(|part| part.phase == "edge").collect::<Vec<_>>();
+        (search[0].part, search.len())
+    };
+    for part in run.parts.iter_mut().filter(|part| part.phase == "edge") {
+        (part.overload, part.void) = (None, Some("the generator itself paused for 18.2 % of the level".to_owned()));
+    }
+    let edge = run.capacity.get_mut("edge").unwrap();
+    let reason = "Ended at 200 requests/s, twice void.";
+    edge["edge"] = json!({ "ending": { "kind": "void", "why": "paused" }, "reason": reason, "edge_per_s": null });
+    edge["peak"]["level"]["part"] = json!(first);
+    let report = markdown(&run);
+    assert_eq!(report.matches(" void  ").count(), search, "{report}");
+    let label = run.parts.iter().find(|part| part.part == first).unwrap().label.clone();
+    let took = super::headline(&run).took;
+    assert!(took.contains("edge: no edge found, peak ") && took.contains(&format!(" at {label}")), "{took}");
+}
+
+#[test]
 fn requests_of_journeys_under_way_are_shown() {
     for (throughput_per_s, told) in [(Some(0.0), "0"), (None, "-")] {
         let (requests, waiting, planned, in_flight) = (Some(1480), 120, 20, 20);

@@ -51,6 +51,10 @@ pub(crate) fn conclude(
     let own = Own { without_lab: &without_lab, late: results.generator.is_late() };
     let mut gates = judge_gates_of(&stage.scenario.gates, &results.to_json(), own);
     gates.extend(implicit_gates(stage, &results, end, now));
+    gates.iter_mut().for_each(|gate| gate.void |= !gate.ok && is_of_void_search(&gate.name, &edges));
+    gates.extend(
+        stage.scenario.phases.iter().filter_map(|phase| Some(judge_search(&phase.name, edges.get(&phase.name)?))),
+    );
     gates.extend(judge_faults(&stage.scenario, &timeline.faults));
     gates.extend(alive(&stage.scenario, end, &fleet.left_down()));
     record.notes.extend(notes(stage, lines_failure, end));
@@ -192,7 +196,12 @@ fn capacities(
         let found = match (edges.get(&phase.name), &phase.arrivals) {
             (Some(outcome), _) => {
                 let first = own.first().map_or(0, |part| part.part);
-                json!({ "capacity": capacity(&outcome.points(first)), "edge": outcome })
+                let mut capacity = capacity(&outcome.points(first));
+                if !outcome.has_answer() {
+                    // Limits that lie below an edge which nobody found would be guesses.
+                    capacity.suggestions.clear();
+                }
+                json!({ "capacity": capacity, "edge": outcome })
             }
             (None, Arrivals::Ladder { .. }) => of_ladder(&own, seed),
             (None, _) => return None,
@@ -246,6 +255,22 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
         gates.push(Judged::implicit("bounds", "not reached", reason, false));
     }
     gates
+}
+
+/// Whether a search for the edge came to an answer: without one, nothing that the run says about the edge holds.
+fn judge_search(phase: &str, outcome: &Outcome) -> Judged {
+    let found = match outcome.edge_per_s {
+        Some(edge_per_s) => format!("{} a second", number(Some(edge_per_s))),
+        None => format!("no edge found: {}", outcome.reason),
+    };
+    let judged = Judged::implicit(&format!("{phase} edge"), "an answer", &found, outcome.has_answer());
+    judged.void_if(outcome.is_void())
+}
+
+/// Whether a gate is on the edge of a search that the lab itself kept from finding one.
+fn is_of_void_search(gate: &str, edges: &BTreeMap<String, Outcome>) -> bool {
+    let phase = gate.strip_suffix(".edge_per_s").and_then(|phase| edges.get(phase));
+    phase.is_some_and(Outcome::is_void)
 }
 
 /// Whether every fault was carried out: without one of them this was another trial than the planned one.
@@ -345,4 +370,48 @@ fn cut_short(stage: &Stage) -> Option<String> {
     let left: Vec<String> = requests.into_iter().chain(works).collect();
     let explains = "the target may count what the lab does not know of";
     (!left.is_empty()).then(|| format!("The run was interrupted: {}; {explains}.", first_few(&left, ", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edge::{LevelSeen, Overload, Search, SearchSpec};
+    use crate::verdict::{Verdict, verdict};
+
+    /// What a search from 50 to 100 a second showed, whose levels from the given one on were void.
+    #[track_caller]
+    fn check(void_from: usize, expected: Verdict, says: &str) {
+        let second = Duration::from_secs(2);
+        let overload = Overload { error_share: Some(0.01), ..Overload::default() };
+        let spec = SearchSpec {
+            from_per_s: 50.0,
+            to_per_s: 100.0,
+            factor: 2.0,
+            precision: 0.1,
+            level: second,
+            hold: second,
+            levels_max: 9,
+            overload,
+        };
+        let mut search = Search::new(spec).unwrap();
+        while let Some(level) = search.next_level() {
+            let due = (level.rate_per_s * 2.0) as u64;
+            let generator_behind = level.number >= void_from;
+            let (rate_per_s, lasting_s) = (level.rate_per_s, 2.0);
+            search.seen(&LevelSeen { rate_per_s, lasting_s, due, ok: due, generator_behind, ..LevelSeen::default() });
+        }
+        let edges = BTreeMap::from([("search".to_owned(), search.outcome())]);
+        let judged = judge_search("search", &edges["search"]);
+        assert!(judged.value.as_str().unwrap().starts_with(says), "{judged:?}");
+        assert_eq!(verdict(&[judged], false), expected);
+        assert_eq!(is_of_void_search("search.edge_per_s", &edges), expected == Verdict::Void);
+        assert!(!is_of_void_search("search.peak_per_s", &edges) && !is_of_void_search("other.edge_per_s", &edges));
+    }
+
+    #[test]
+    fn a_search_that_the_lab_kept_from_an_answer_is_void() {
+        check(9, Verdict::Passed, "100 a second");
+        check(2, Verdict::Void, "no edge found: Ended at 100 requests/s, twice void");
+        check(1, Verdict::Void, "no edge found: Ended at 50 requests/s, twice void");
+    }
 }

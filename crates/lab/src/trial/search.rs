@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::conductor::Conductor;
-use crate::edge::{Judged, LatencyGate, Level, LevelSeen, Outcome, Overload, Search, SearchSpec};
+use crate::edge::{LatencyGate, Level, LevelSeen, Outcome, Overload, Search, SearchSpec};
 use crate::fold::Fold;
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
 use crate::plan::{self, Leg, Place};
@@ -58,11 +58,7 @@ pub(crate) async fn search(
         parts.push(part);
         let seen = drive_level(conductor, leg, edge, &level).await;
         let judged = search.seen(&seen);
-        let reasons = match &judged {
-            Judged::Overloaded(reasons) => reasons.iter().map(ToString::to_string).collect(),
-            Judged::Sustained | Judged::Void(_) => Vec::new(),
-        };
-        conductor.recorder.book(|book| book.judge(part, reasons));
+        conductor.recorder.book(|book| book.judge(part, &judged));
         conductor.note(format!("{}: {judged}", level.title()));
         drain(conductor).await;
     }

@@ -40,15 +40,20 @@ fn throughput(at: &[At<'_>], capacity: Option<&Value>) -> Option<Curves> {
     };
     let layers = vec![
         Layer { name: "level".to_owned(), colour: 0, form: Form::Dots, dots: dots(true) },
-        Layer { name: "level with errors or overload".to_owned(), colour: 1, form: Form::Dots, dots: dots(false) },
+        Layer {
+            name: "level with errors or overload, or void".to_owned(),
+            colour: 1,
+            form: Form::Dots,
+            dots: dots(false),
+        },
         reference(at, capacity),
     ];
     sheet(at, capacity, "Throughput against", Unit::number("ok a second"), layers)
 }
 
-/// Neither errors nor an overload.
+/// Neither errors nor an overload, and judged at all where levels were.
 fn is_clean(level: &PartFigures) -> bool {
-    level.op.errors == 0 && level.overload.as_ref().is_none_or(Vec::is_empty)
+    level.op.errors == 0 && level.void.is_none() && level.overload.as_ref().is_none_or(Vec::is_empty)
 }
 
 /// What the dots are held against: the fitted law for clients, all that was offered for a rate.

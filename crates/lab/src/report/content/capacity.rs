@@ -147,10 +147,11 @@ fn table(levels: &[&PartFigures]) -> Table {
 fn row(level: &PartFigures) -> Vec<Cell> {
     let op = &level.op;
     let some = |count: u64| if count > 0 { count.into() } else { Cell::from("-") };
-    let judged = match level.overload.as_deref() {
-        None => Cell::from("-"),
-        Some([]) => Cell::toned("sustained", Tone::Good),
-        Some(_) => Cell::toned("overload", Tone::Bad),
+    let judged = match (&level.void, level.overload.as_deref()) {
+        (Some(_), _) => Cell::toned("void", Tone::Doubtful),
+        (None, None) => Cell::from("-"),
+        (None, Some([])) => Cell::toned("sustained", Tone::Good),
+        (None, Some(_)) => Cell::toned("overload", Tone::Bad),
     };
     let times = [op.latency_ms.p50, op.latency_ms.p95, op.latency_ms.p99].map(Cell::from);
     let clients = level.clients.map_or_else(|| Cell::from("-"), Cell::from);
@@ -160,8 +161,11 @@ fn row(level: &PartFigures) -> Vec<Cell> {
     head.into_iter().chain(rates).chain(counts).chain(times).collect()
 }
 
-/// Why a level was called overloaded.
+/// Why a level was called overloaded, or could not be judged.
 fn reasons(level: &PartFigures) -> Option<String> {
+    if let Some(why) = &level.void {
+        return Some(format!("{} is void: {}", level.label, clean(why)));
+    }
     let reasons = level.overload.as_deref().filter(|reasons| !reasons.is_empty())?;
     Some(format!("{} was overloaded: {}", level.label, clean(&first_few(reasons, "; "))))
 }

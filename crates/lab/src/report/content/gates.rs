@@ -51,8 +51,17 @@ fn share_used(used: f64) -> String {
 
 /// The gates that do not hold, each with its limit and what was found: the first of them, and how many more there are.
 pub(in crate::report) fn failing(run: &Run) -> Vec<String> {
-    let failing = || run.gates.iter().filter(|gate| !gate.ok);
-    let told = failing().take(FAILING_MAX).map(|gate| format!("{} {}: found {}", gate.name, gate.limit, found(gate)));
+    // What has failed for good stands first.
+    let failing = || {
+        let of = |void: bool| run.gates.iter().filter(move |gate| !gate.ok && gate.void == void);
+        of(false).chain(of(true))
+    };
+    let told = failing().take(FAILING_MAX).map(|gate| {
+        let void = if gate.void { "void: " } else { "" };
+        let without = gate.without_lab.filter(|_| gate.void);
+        let without = without.map(|value| format!(", without the lab's own share {}", number(Some(value))));
+        format!("{void}{} {}: found {}{}", gate.name, gate.limit, found(gate), without.unwrap_or_default())
+    });
     let more = failing().count().saturating_sub(FAILING_MAX);
     told.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
