@@ -27,7 +27,7 @@ use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Journey, Push};
 use hlog::{Entry, Figure, Writer};
-use timeline::{HeldRow, OpRow, PauseRow, Row, Spread};
+use timeline::{HeldRow, LagRow, OpRow, PauseRow, Row, Spread};
 
 /// How long after its end a second is still open for figures of workers that are late with them.
 pub(crate) const SECOND_OPEN: u64 = 2;
@@ -79,8 +79,6 @@ pub struct Now {
     pub ok_per_s: Option<f64>,
     /// The 99th percentile of their latency.
     pub latency_p99_ms: Option<f64>,
-    /// The 99th percentile of the lab's schedule lag.
-    pub lag_p99_ms: Option<f64>,
 }
 
 impl Recorder {
@@ -240,6 +238,7 @@ impl Inner {
         }
         let (op, figure, histogram) = (GENERATOR_OP.to_owned(), Figure::Lag, seen.lag.histogram());
         self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
+        rows.extend(seen.lag.quantile_ms(0.99).map(|p99_ms| Row::Lag(LagRow { t_s: second as f64, p99_ms })));
     }
 
     fn name(&self, op: Op) -> String {
@@ -260,11 +259,7 @@ impl Second {
             latency.merge(&fold.latency);
             ok += fold.ok;
         }
-        Now {
-            ok_per_s: Some(ok as f64),
-            latency_p99_ms: latency.quantile_ms(0.99),
-            lag_p99_ms: self.lag.quantile_ms(0.99),
-        }
+        Now { ok_per_s: Some(ok as f64), latency_p99_ms: latency.quantile_ms(0.99) }
     }
 }
 
@@ -329,6 +324,7 @@ mod tests {
         let told = |row: &Row| match row {
             Row::Op(row) => format!("op {}", row.t_s),
             Row::Pause(row) => format!("pause {} {}", row.t_s, row.until_s),
+            Row::Lag(row) => format!("lag {} {}", row.t_s, row.p99_ms),
             other => format!("{other:?}"),
         };
         rows.iter().map(told).collect()
@@ -341,6 +337,19 @@ mod tests {
         recorder.take(&page(8, &[(5_300, 8_300), (8_400, 8_500)]));
         assert_eq!(told(&recorder.close_all()), ["pause 5.3 8.3", "op 5", "op 8"]);
         assert!(recorder.close_all().is_empty());
+    }
+
+    #[test]
+    fn lag_stands_at_its_own_second() {
+        let recorder = recorder();
+        let mut lag = histogram();
+        lag.record(507_000).unwrap();
+        recorder.take(&Interval { lag_us: Some(lag), ..page(0, &[]) });
+        recorder.take(&page(1, &[]));
+        // A second is written when no worker adds to it any more.
+        assert!(recorder.close_seconds(Duration::from_secs(2)).is_empty());
+        assert_eq!(told(&recorder.close_seconds(Duration::from_millis(3_600))), ["op 0", "lag 0 507.135"]);
+        assert_eq!(told(&recorder.close_all()), ["op 1"]);
     }
 
     /// The rate that is shown after these looks, in seconds; one answer ended in the first second.

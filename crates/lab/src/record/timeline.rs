@@ -23,6 +23,8 @@ pub enum Row {
     Opening(PartRow),
     /// What became of the connections that a part holds in one second, over all workers.
     Held(HeldRow),
+    /// How late the lab itself was, in one second over all workers.
+    Lag(LagRow),
     /// A worker of the lab did not run: what ended meanwhile is unknown until it ran again.
     Pause(PauseRow),
     /// A fault was carried out.
@@ -123,7 +125,8 @@ pub struct PulseRow {
     /// Requests that are over, since the start.
     #[serde(default)]
     pub requests: u64,
-    /// The 99th percentile of the lab's schedule lag in the last second, in milliseconds.
+    /// In records of before rows of kind `lag`: the 99th percentile of the lab's schedule lag in a second about three
+    /// seconds ago, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lag_p99_ms: Option<f64>,
     /// Every watched process.
@@ -164,6 +167,15 @@ pub struct PartRow {
     pub label: String,
     /// Whether it is over.
     pub over: bool,
+}
+
+/// The lab's own schedule lag in one second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LagRow {
+    /// The second's beginning.
+    pub t_s: f64,
+    /// The 99th percentile over the arrivals that were over in it, in milliseconds.
+    pub p99_ms: f64,
 }
 
 /// A time in which a worker of the lab did not run.

@@ -9,9 +9,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::start::Start;
+use super::words::{count, number};
 use super::{Run, read_json_file};
 use crate::default_gates::default_gates;
-use crate::fold::{Asked, Basis, Fold, Generator, PartFigures, PhaseFigures, Point, Results, Timeline, WorkFigures};
+use crate::fold::{
+    Asked, Basis, Fold, Generator, PartFigures, PhaseFigures, Point, Results, Timeline, Total, WorkFigures,
+};
 use crate::limits::PARTS_MAX;
 use crate::record::hlog::{self, Figure};
 use crate::record::timeline::{HeldRow, OpRow, PartRow, Row};
@@ -63,6 +66,9 @@ struct Rows {
     /// The end of the last second of each part that is recorded: what came behind it, nobody knows.
     recorded_s: BTreeMap<u32, f64>,
     end_s: f64,
+    /// Arrivals that were over at the last look, and when that was: ok, denied, errors.
+    over: [u64; 3],
+    looked_s: f64,
 }
 
 impl Rows {
@@ -81,13 +87,17 @@ impl Rows {
             Row::Work(row) => {
                 self.work.insert(row.work.clone(), row.point);
             }
-            Row::Pulse(row) => self.end_s = self.end_s.max(row.t_s),
+            Row::Pulse(row) => {
+                self.end_s = self.end_s.max(row.t_s);
+                self.over = [row.ok, row.denied, row.errors];
+                self.looked_s = row.t_s;
+            }
             Row::Opening(row) if self.openings.len() < 2 * PARTS_MAX as usize => self.openings.push(row.clone()),
             Row::Held(row) => {
                 self.held.entry(row.part).or_insert_with(|| HeldCell::new(row.part)).merge(&counted(row));
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
-            Row::Opening(_) | Row::Part(_) | Row::Pause(_) | Row::Fault(_) | Row::Note(_) => {}
+            Row::Opening(_) | Row::Part(_) | Row::Lag(_) | Row::Pause(_) | Row::Fault(_) | Row::Note(_) => {}
         }
     }
 }
@@ -98,6 +108,26 @@ fn counted(row: &HeldRow) -> HeldCell {
     let mut cell = HeldCell { opened, kept, reopened, failed, closed, dropped, left, ..HeldCell::new(part) };
     cell.lose_after(row.t_s as u64, row.closed_after, row.dropped_after);
     cell
+}
+
+/// Arrivals that the last look counted and no second that was written has. A second is written some time after its end, so
+/// that the last ones before the lab was killed have no rows.
+fn unwritten(rows: &Rows, total: &mut Total) -> Option<String> {
+    let [ok, denied, errors] = rows.over;
+    let missing = (ok + denied + errors).saturating_sub(total.arrivals);
+    if missing == 0 {
+        return None;
+    }
+    let written_s = rows.recorded_s.values().copied().fold(0.0, f64::max);
+    (total.ok, total.denied, total.errors) = (total.ok.max(ok), total.denied.max(denied), total.errors.max(errors));
+    total.arrivals += missing;
+    Some(format!(
+        "The last {} s before the lab was ended are known only as a sum: {} more arrivals were over by {} s; which they were \
+         and how long they took was not written yet.",
+        number(Some((rows.looked_s - written_s).max(0.0))),
+        count(missing),
+        number(Some(rows.looked_s)),
+    ))
 }
 
 fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
@@ -127,7 +157,8 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
         book.over(span.part, 1, seconds(end_s), 0);
     }
     let parts = book.all();
-    let results = results(&scenario, &fold, &parts, rows, book.asked(Basis::Measured));
+    let mut results = results(&scenario, &fold, &parts, rows, book.asked(Basis::Measured));
+    let unwritten = results.total.as_mut().and_then(|total| unwritten(rows, total));
     let mut gates = judge_gates(&scenario.gates, &results.to_json());
     gates.extend(judge_gates(&default_gates(&scenario), &results.to_json()));
     gates.extend(scenario.phases.iter().filter_map(|phase| {
@@ -143,6 +174,7 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
          Messages of errors, arrivals never sent, bytes of what was pushed and processor times are not known."
             .to_owned(),
     );
+    run.notes.extend(unwritten);
     Ok(run)
 }
 

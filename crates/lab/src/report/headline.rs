@@ -46,7 +46,7 @@ pub fn headline(run: &Run) -> Headline {
         .or_else(|| of_ladder(run))
         .or_else(|| of_work(run))
         .or_else(|| of_journey(run))
-        .unwrap_or_else(nothing);
+        .unwrap_or_else(|| unwritten(run).unwrap_or_else(nothing));
     let [(took, took_figure), (lasted, lasted_figure)] = told;
     let took = took + &held(run);
     Headline { took, lasted, total: total(run), stands: stands(run), figures: [took_figure, lasted_figure] }
@@ -72,6 +72,14 @@ fn total(run: &Run) -> Option<String> {
         told += &format!("; sent again: {}", again.join(", "));
     }
     Some(told)
+}
+
+/// Of a run whose lab was killed before it had written any second: what it had counted.
+fn unwritten(run: &Run) -> Option<Told> {
+    let Total { arrivals, ok, .. } = run.results.total.filter(|total| total.arrivals > 0)?;
+    let took = format!("{} arrivals were over, {} of them ok.", count(arrivals), count(ok));
+    let lasted = "How long they took was not written before the lab was ended.".to_owned();
+    Some([(took, Figure::new(&count(arrivals), "arrivals over")), (lasted, Figure::new("-", "no latency"))])
 }
 
 fn nothing() -> Told {

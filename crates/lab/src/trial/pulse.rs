@@ -153,7 +153,7 @@ impl<'a> Pulse<'a> {
             denied,
             errors,
             requests: self.conductor.recorder.fold(Fold::requests).over(),
-            lag_p99_ms: self.conductor.recorder.now().lag_p99_ms,
+            lag_p99_ms: None,
             processes: self.watched.iter().map(|watched| (watched.name().to_owned(), watched.now())).collect(),
             machine,
             metrics: metrics.unwrap_or_default(),

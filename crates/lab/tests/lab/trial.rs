@@ -506,3 +506,29 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     let part = &again.parts[0];
     assert!((part.start_s + part.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {part:?}");
 }
+
+/// The last seconds before a lab was killed have no rows yet; what it had counted by then stands in its looks.
+#[tokio::test]
+async fn a_killed_run_says_what_was_over_and_not_written() {
+    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let finished = run(WORK, &[], &stub, &out.0).await;
+    let path = finished.dir.join("timeline.jsonl");
+    let rows = std::fs::read_to_string(&path).unwrap();
+    let of = |row: &str| -> Value { serde_json::from_str(row).unwrap() };
+    let mut look = of(rows.lines().find(|row| of(row)["kind"] == "pulse").unwrap());
+    (look["t_s"], look["ok"], look["errors"]) = (Value::from(2.0), Value::from(100), Value::from(3));
+    let unwritten = |row: &&str| !["op", "pulse", "lag"].contains(&of(row)["kind"].as_str().unwrap());
+    let mut kept: String = rows.lines().filter(unwritten).map(|row| format!("{row}\n")).collect();
+    kept.push_str(&format!("{look}\n"));
+    std::fs::write(&path, kept).unwrap();
+    std::fs::remove_file(finished.dir.join("run.json")).unwrap();
+    std::fs::remove_file(finished.dir.join("intervals.hlog")).unwrap();
+    let mut again = lab::report::recorded(&finished.dir).unwrap().run;
+    let total = again.results.total.unwrap();
+    assert_eq!((total.arrivals, total.ok, total.errors), (103, 100, 3));
+    let note = "The last 2 s before the lab was ended are known only as a sum: 103 more arrivals were over by 2 s";
+    assert!(again.notes.iter().any(|found| found.starts_with(note)), "{:?}", again.notes);
+    again.results.work.clear();
+    let headline = lab::report::headline(&again);
+    assert_eq!(headline.took, "103 arrivals were over, 100 of them ok.");
+}

@@ -114,6 +114,7 @@ impl Timeline {
             Row::Work(row) => self.add_work(row),
             Row::Part(row) => self.add_part(row),
             Row::Pause(row) => self.add_pause(row),
+            Row::Lag(row) => self.push(Room::Own, "generator.lag_p99_ms", row.t_s, row.p99_ms),
             Row::Fault(row) if row.t_s.is_finite() && self.faults.len() < TIMELINE_NOTES_MAX => {
                 self.faults.push(row.clone());
             }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fold::{Point, Stretch};
-use crate::record::timeline::{OpRow, Spread};
+use crate::record::timeline::{LagRow, OpRow, Spread};
 
 fn map(figures: &[(&str, f64)]) -> BTreeMap<String, f64> {
     figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
@@ -143,6 +143,8 @@ fn the_load() {
     check(&rows, "load.queued", &[(2.0, 3.0)]);
     check(&rows, "load.connections", &[(2.0, 9.0)]);
     check(&rows, "generator.lag_p99_ms", &[(2.0, 1.5)]);
+    let lag = [Row::Lag(LagRow { t_s: 0.0, p99_ms: 507.0 }), pulse(3.6, &[])];
+    check(&lag, "generator.lag_p99_ms", &[(0.0, 507.0)]);
     check(&rows, "machine.busy_share", &[(2.0, 0.5)]);
     check(&rows, "observe.stats.depth", &[(2.0, 4.0)]);
     check(&[pulse(0.0, &[])], "generator.lag_p99_ms", &[]);
