@@ -4,12 +4,12 @@
 
 use super::series::{Times, area, at, mean};
 use super::thresholds::{
-    BACK_LATENCY, BACK_LATENCY_MS, BEFORE_FAULT_S, DISTURBED_MIN_S, FELT_WITHIN_S, SILENCE_RATE_MIN,
+    BACK_LATENCY, BACK_LATENCY_MS, BEFORE_FAULT_S, DISTURBED_MIN_S, FELT_LATE_MIN_MS, FELT_WITHIN_S, SILENCE_RATE_MIN,
 };
 use super::view::{Op, View};
-use super::words::{counted, digits, moment, share, time};
+use super::words::{counted, moment, share, time};
 use super::{Candidate, Case};
-use crate::fold::{Series, Timeline};
+use crate::fold::{PartFigures, Series, Timeline};
 use crate::record::timeline::FaultRow;
 
 /// Faults that are told one by one.
@@ -23,10 +23,14 @@ pub(super) struct Disturbance<'a> {
     pub(super) window_s: (f64, f64),
     /// Whether they were as before again.
     is_over: bool,
-    /// Errors in that time beyond the rate before it.
+    /// The whole seconds of that time.
+    seconds: (f64, f64),
+    /// Arrivals that ended with errors in them, beyond the rate before.
     errors: f64,
-    /// Good answers that were missing in that time, by the rate before it.
-    missing: f64,
+    /// How long the slowest good answers in that time took, in milliseconds, where that is longer than before the fault.
+    late_ms: Option<f64>,
+    /// How long they took before the fault.
+    before_ms: Option<f64>,
 }
 
 /// Answers over time, of all operations.
@@ -67,13 +71,16 @@ impl<'a> Disturbance<'a> {
         let end_s = if felt_s.is_some() { end_s.max(fault.ready_again_s.unwrap_or(end_s)) } else { end_s };
         let times = Times::of([(first_s, end_s)]);
         let known_s = times.without(&answers.unknown).length_s();
-        let expected = |per_s: f64| per_s * known_s;
+        let slow = seconds(first_s, end_s - 1.0).filter(|t_s| !answers.unknown.contains(*t_s));
+        let late_ms = slow.filter_map(|t_s| answers.slowest_ms(t_s).filter(|_| !before.is_quick(t_s, answers)));
         Some(Self {
             fault,
             window_s: (fault.t_s, end_s),
+            seconds: (first_s, end_s),
             is_over: felt_s.is_none() || back_s.is_some(),
-            errors: (answers.errors(&times) - expected(before.errors_per_s)).max(0.0),
-            missing: (expected(before.ok_per_s) - answers.ok(&times)).max(0.0),
+            errors: (answers.errors(&times) - before.errors_per_s * known_s).max(0.0),
+            late_ms: late_ms.max_by(f64::total_cmp),
+            before_ms: before.latency_p99_ms,
         })
     }
 
@@ -89,17 +96,36 @@ impl<'a> Disturbance<'a> {
     }
 
     fn is_material(&self) -> bool {
-        self.length_s() > 0.0 && (self.errors >= 1.0 || self.length_s() >= DISTURBED_MIN_S)
+        let is_late = self.late_ms.is_some_and(|late_ms| late_ms >= FELT_LATE_MIN_MS);
+        self.length_s() > 0.0 && (self.errors >= 1.0 || is_late || self.length_s() >= DISTURBED_MIN_S)
     }
 
-    fn says(&self) -> String {
-        let errors = counted(self.errors.round() as u64, "error");
-        let missing = counted(self.missing.round() as u64, "good answer");
+    /// Arrivals that were never sent in that time: those of parts that were over before answers were as before.
+    fn not_sent(&self, parts: &[PartFigures]) -> u64 {
+        let (from_s, to_s) = self.window_s;
+        let ended = parts.iter().filter(|part| (from_s..=to_s).contains(&(part.start_s + part.length_s)));
+        ended.map(|part| part.not_sent).sum()
+    }
+
+    fn says(&self, parts: &[PartFigures]) -> String {
+        let errors = match self.errors.round() as u64 {
+            0 => "no errors".to_owned(),
+            errors => counted(errors, "error"),
+        };
+        let not_sent = match self.not_sent(parts) {
+            0 => String::new(),
+            arrivals => format!(", {} never sent", counted(arrivals, "arrival")),
+        };
+        let late = self.late_ms.map_or_else(String::new, |late_ms| {
+            let before = self.before_ms.map_or_else(String::new, |ms| format!(" ({} before)", time(ms / 1000.0)));
+            format!(", good answers that took up to {}{before}", time(late_ms / 1000.0))
+        });
+        // Figures come once a second: when in it, nobody knows.
         let back = match self.is_over {
-            true => format!("answers were as before after {}", time(self.length_s())),
+            true => format!("answers were as before again within {} s", self.length_s().ceil()),
             false => "answers were not as before until the load was over".to_owned(),
         };
-        format!("{errors}, {missing} fewer than by the rate before; {back}")
+        format!("{errors}{not_sent}{late}; {back}")
     }
 }
 
@@ -180,22 +206,33 @@ pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     let mut felt: Vec<&Disturbance<'_>> = view.disturbances.iter().filter(|one| one.is_material()).collect();
     felt.sort_by(|a, b| b.length_s().total_cmp(&a.length_s()));
     let Some(worst) = felt.first() else { return Vec::new() };
-    let lost: f64 = felt.iter().map(|one| one.errors + one.missing).sum();
-    let part = (lost / view.arrivals().ended.max(1) as f64).min(1.0);
+    let parts = view.input.parts;
+    let not_sent: u64 = felt.iter().map(|one| one.not_sent(parts)).max().unwrap_or(0);
+    let arrivals = view.arrivals();
+    // Each arrival is lost once, whatever number of faults was at work.
+    let errors: f64 = felt.iter().map(|one| one.errors).sum();
+    let together = Times::of(felt.iter().map(|one| one.seconds));
+    let at_most: f64 = view.ops.iter().filter_map(|op| Some(area(op.errors?, &together).0)).sum();
+    let lost = errors.min(at_most).round() as u64 + not_sent;
+    let part = lost as f64 / (arrivals.ended + not_sent).max(1) as f64;
     let sentence = format!(
         "`{}` of {} at {} was felt: {}.",
         worst.fault.act,
         worst.fault.process,
         moment(worst.fault.t_s),
-        worst.says()
+        worst.says(parts)
     );
-    let mut case = Case::new("errors_after_fault", part, sentence);
+    let code = if lost > 0 { "errors_after_fault" } else { "late_after_fault" };
+    let mut case = Case::new(code, part, sentence);
     for one in felt.iter().take(TOLD_MAX) {
         let fault = format!("fault {} {} at {}", one.fault.act, one.fault.process, moment(one.fault.t_s));
-        case = case.evidence(fault, one.says());
+        case = case.evidence(fault, one.says(parts));
     }
-    let all = format!("{} answers lost or missing, {} of all arrivals", digits(lost), share(part));
-    let refuted_by = "The same load without the fault shows the same errors at the same moment.";
+    let all = match lost {
+        0 => "every arrival was answered".to_owned(),
+        lost => format!("{} without a good answer, {} of all arrivals", counted(lost, "arrival"), share(part)),
+    };
+    let refuted_by = "The same load without the fault shows the same at the same moment.";
     let advice = "Look at what clients saw in that time, and whether a retry with the same key would have been enough.";
     vec![case.evidence("load", all).close(refuted_by, advice)]
 }

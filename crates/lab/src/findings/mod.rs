@@ -136,7 +136,7 @@ enum Rank {
 
 /// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
 /// nothing new.
-const EXPLAINS: [(&str, &[&str]); 9] = [
+const EXPLAINS: [(&str, &[&str]); 10] = [
     // Without a processor everything waits, so no wait can be blamed.
     (
         "cpu_throttled",
@@ -163,6 +163,7 @@ const EXPLAINS: [(&str, &[&str]); 9] = [
     // Whoever is killed hangs up on everybody.
     ("memory_cap", &["memory_per_work", "connections_lost", "only_errors", "target_silent"]),
     ("errors_after_fault", &["connections_lost"]),
+    ("late_after_fault", &["connections_lost"]),
     // Whoever has no file left accepts nobody.
     ("descriptors_exhausted", &["accept_queue_full"]),
 ];

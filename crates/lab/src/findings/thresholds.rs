@@ -153,6 +153,10 @@ pub(super) const BACK_LATENCY_MS: f64 = 50.0;
 /// How long a disturbance may last without a sentence, in seconds: figures come once a second.
 pub(super) const DISTURBED_MIN_S: f64 = 2.0;
 
+/// How long good answers after a fault must take to be felt, in milliseconds, where they were quick before: pauses of the lab
+/// that are shorter are in its figures as well.
+pub(super) const FELT_LATE_MIN_MS: f64 = 500.0;
+
 /// How long after a fault a death is its doing, in seconds.
 pub(super) const ORDERED_WITHIN_S: f64 = 10.0;
 

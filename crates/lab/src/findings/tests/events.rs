@@ -4,7 +4,7 @@ use super::story::{Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::Death;
-use crate::fold::{HeldFigures, PhaseFigures};
+use crate::fold::{HeldFigures, PartFigures, PhaseFigures};
 use crate::record::timeline::{FaultRow, PauseRow};
 
 #[test]
@@ -225,7 +225,7 @@ fn errors_after_fault() {
     check(&Story::busy(away).with(fault("kill")), &["errors_after_fault"]);
     check_says(
         &Story::busy(away).with(fault("kill")),
-        &["`kill` of server at 30.4 s", "600 errors", "as before after 5.60 s"],
+        &["`kill` of server at 30.4 s", "600 errors", "as before again within 6 s"],
     );
     // Stopped and continued: nothing fails, everything is late.
     let stopped = |t: u64, second: &mut Second| match t {
@@ -233,7 +233,7 @@ fn errors_after_fault() {
         35 => second.slow(4000.0),
         _ => {}
     };
-    check(&Story::busy(stopped).with(fault("stop")), &["errors_after_fault"]);
+    check(&Story::busy(stopped).with(fault("stop")), &["late_after_fault"]);
     check(&Story::busy(|_, _| {}).with(fault("stop")), &[]);
     // Never as before again.
     let gone = |t: u64, second: &mut Second| {
@@ -262,6 +262,78 @@ fn errors_after_fault() {
         .with(fault("stop")),
         &[],
     );
+}
+
+/// The first finding of a run with these faults, and what it says of all arrivals.
+#[track_caller]
+fn check_cost(story: &Story, faults: &[(f64, &str)], says: &[&str], cost: &str) {
+    let row = |(t_s, act): &(f64, &str)| FaultRow {
+        t_s: *t_s,
+        act: (*act).to_owned(),
+        process: "server".to_owned(),
+        ..FaultRow::default()
+    };
+    let story = story.clone().with(|story| story.faults = faults.iter().map(row).collect());
+    check_says(&story, says);
+    let found = story.findings();
+    let load = found[0].evidence.iter().find(|evidence| evidence.figure == "load");
+    assert_eq!(load.map(|load| load.says.as_str()), Some(cost), "{found:#?}");
+}
+
+#[test]
+fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
+    // Never continued: 3 of 10 seconds of load are answered, and the rest run into their timeouts after its end.
+    let never_continued = Story::of(
+        |t| if t < 3 { 50 } else { 0 },
+        |t, second| match t {
+            3..9 => second.in_flight = 50 * (t - 2),
+            9..16 => (second.errors, second.in_flight) = (50, 50),
+            _ => {}
+        },
+    );
+    let says = ["`stop` of server at 3.0 s was felt: 350 errors; answers were not as before until the load was over."];
+    check_cost(&never_continued, &[(3.0, "stop")], &says, "350 arrivals without a good answer, 70.0 % of all arrivals");
+    // Two faults in one outage share its errors.
+    let says = ["350 errors"];
+    let both = [(3.0, "stop"), (4.0, "kill")];
+    check_cost(&never_continued, &both, &says, "350 arrivals without a good answer, 70.0 % of all arrivals");
+    // Stopped a moment before the load is over: everything was answered, late.
+    let at_the_end = Story::of(
+        |t| if t < 3 { 50 } else { 0 },
+        |t, second| match t {
+            2 => second.ok = 46,
+            3 => second.in_flight = 4,
+            4 => (second.ok, second.service_ms) = (4, 980.0),
+            _ => {}
+        },
+    );
+    let says = ["`stop` of server at 2.9 s was felt: no errors, good answers that took up to 1.96 s (12.0 ms before)"];
+    check_cost(&at_the_end, &[(2.9, "stop")], &says, "every arrival was answered");
+    // What was never sent is lost as well.
+    let unsent = never_continued.with(|story| {
+        story.parts = vec![PartFigures { length_s: 15.5, not_sent: 50, ..PartFigures::default() }];
+    });
+    let says = ["350 errors, 50 arrivals never sent;"];
+    check_cost(&unsent, &[(3.0, "stop")], &says, "400 arrivals without a good answer, 72.7 % of all arrivals");
+}
+
+#[test]
+fn a_short_stop_is_felt_as_late_answers() {
+    let stopped = |from: u64, late_ms: f64| {
+        move |t: u64, second: &mut Second| match t {
+            t if t == from => (second.ok, second.in_flight) = (1, 19),
+            t if t == from + 1 => (second.ok, second.service_ms) = (39, late_ms / 2.0),
+            _ => {}
+        }
+    };
+    let says = ["was felt: no errors, good answers that took up to 1.45 s (12.0 ms before); answers were as before again within 2 s."];
+    for from in [20, 30] {
+        let story = Story::of(|_| 20, stopped(from, 1450.0));
+        check_cost(&story, &[(from as f64 + 0.002, "stop")], &says, "every arrival was answered");
+    }
+    // The scheduler makes answers as late.
+    let fault = FaultRow { t_s: 30.0, act: "stop".to_owned(), process: "server".to_owned(), ..FaultRow::default() };
+    check(&Story::of(|_| 20, stopped(30, 300.0)).with(|story| story.faults.push(fault)), &[]);
 }
 
 #[test]
