@@ -357,6 +357,18 @@ pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
 /// From one look at the gauges of a worker process to the next, where there are few of them.
 pub const GAUGES_EVERY: Duration = Duration::from_millis(50);
 
+/// Stretches in which requests were under way and none ended are noted from this length on.
+pub const SILENCE_NOTED_MIN: Duration = Duration::from_secs(1);
+
+/// How often a silence that goes on is told.
+pub const SILENCE_TOLD_EVERY: Duration = Duration::from_millis(250);
+
+/// Looks at the gauges that are further apart than this do not belong to one silence: the lab did not run.
+pub const SILENCE_LOOKS_APART_MAX: Duration = Duration::from_millis(750);
+
+/// Silences of a run that are kept, the longest of them.
+pub const SILENCES_MAX: usize = 256;
+
 /// Worker processes from which on each looks less often, so that their looks together stay as many.
 pub const GAUGES_PROCESSES: u32 = 8;
 

@@ -101,7 +101,13 @@ impl Times {
             Row::Pulse(row) => self.take_pulse(row),
             Row::Work(row) => self.take_work(row),
             Row::Pause(row) => drop(self.unrecorded.add_pause(row)),
-            Row::Part(_) | Row::Lag(_) | Row::Opening(_) | Row::Held(_) | Row::Fault(_) | Row::Note(_) => {}
+            Row::Part(_)
+            | Row::Lag(_)
+            | Row::Opening(_)
+            | Row::Held(_)
+            | Row::Silence(_)
+            | Row::Fault(_)
+            | Row::Note(_) => {}
         }
     }
 

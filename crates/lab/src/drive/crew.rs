@@ -150,6 +150,10 @@ pub struct Gauges {
     pub held: u64,
     /// Requests under way whose answers are waited for.
     pub waiting: u64,
+    /// Requests under way, those among them.
+    pub exchanging: u64,
+    /// Requests that have ended so far, however they did.
+    pub exchanged: u64,
 }
 
 /// What a worker is told.
@@ -176,13 +180,13 @@ pub(crate) enum Order {
 pub(crate) struct Dials([AtomicU64; DIALS]);
 
 /// Gauges of a worker.
-pub(crate) const DIALS: usize = 7;
+pub(crate) const DIALS: usize = 9;
 
 impl Dials {
     /// Shows these.
     pub(crate) fn show(&self, gauges: Gauges) {
-        let Gauges { in_flight, queued, connections, due, over, held, waiting } = gauges;
-        self.set([in_flight, queued, connections, due, over, held, waiting]);
+        let Gauges { in_flight, queued, connections, due, over, held, waiting, exchanging, exchanged } = gauges;
+        self.set([in_flight, queued, connections, due, over, held, waiting, exchanging, exchanged]);
     }
 
     /// The same, in the order of the fields.
@@ -278,8 +282,8 @@ impl Crew {
     /// The load at this moment.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let [in_flight, queued, connections, due, over, held, waiting] = self.read_dials();
-        Gauges { in_flight, queued, connections, due, over, held, waiting }
+        let [in_flight, queued, connections, due, over, held, waiting, exchanging, exchanged] = self.read_dials();
+        Gauges { in_flight, queued, connections, due, over, held, waiting, exchanging, exchanged }
     }
 
     pub(crate) fn read_dials(&self) -> [u64; DIALS] {

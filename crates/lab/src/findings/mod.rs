@@ -10,6 +10,7 @@ mod disturbed;
 mod lost;
 mod memory;
 mod network;
+mod overload;
 mod processor;
 mod queue;
 mod refused;
@@ -126,6 +127,8 @@ struct Candidate {
 enum Rank {
     /// The target ended: everything after that is a consequence.
     End,
+    /// Nothing but errors came: the lab's lateness makes none.
+    Failed,
     /// It puts the figures of the whole run in doubt.
     Doubt,
     /// The target answered nobody, or nobody well, for a while: whatever was short meanwhile comes behind that.
@@ -181,6 +184,7 @@ pub fn findings(input: &Input<'_>) -> Vec<Finding> {
         disturbed::candidates(&view),
         lost::candidates(&view),
         silent::candidates(&view),
+        overload::candidates(&view),
         queue::candidates(&view),
         stages::candidates(&view),
     ]

@@ -113,6 +113,12 @@ impl<'a> Cores<'a> {
         self.generator.is_some_and(|used| used >= CPU_FULL_SHARE * cores)
     }
 
+    /// Programs that have nothing to do with the trial, as far as the lab knows, each with the cores that it used.
+    fn named_neighbours(&self) -> String {
+        let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
+        first_few(named.map(|(name, cores)| format!("{} {}", clean(name), digits(*cores))), ", ")
+    }
+
     fn users(&self) -> String {
         let known = self.server.unwrap_or(0.0) + self.generator.unwrap_or(0.0) + self.helpers;
         let (stolen, interrupts) = (self.stolen.unwrap_or(0.0), self.interrupts.unwrap_or(0.0));
@@ -120,8 +126,7 @@ impl<'a> Cores<'a> {
         let members = self.members.map_or_else(String::new, |(processes, busiest)| {
             format!(" (up to {} processes, the busiest of them {})", count(processes as u64), digits(busiest))
         });
-        let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
-        let named = first_few(named.map(|(name, cores)| format!("{} {}", clean(name), digits(*cores))), ", ");
+        let named = self.named_neighbours();
         let named = if named.is_empty() { named } else { format!(" ({named})") };
         let strangers = if self.server.is_some() {
             "programs that have nothing to do with the trial"
@@ -251,7 +256,7 @@ fn machine_full(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
         return None;
     }
     let why = if cores.server.is_some() { "and not with the target alone" } else { "and nobody can say with whom" };
-    let sentence = format!("The machine was full, {why}: while the target was busy, {}.", cores.users());
+    let sentence = format!("The machine was full, {why}: while requests were under way, {}.", cores.users());
     let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
     let rank = if is_doubt { Rank::Doubt } else { Rank::Cause };
     let case = Case::new("machine_full", cores.full_s / cores.busy.length_s(), sentence).rank(rank).evidence(
@@ -282,10 +287,15 @@ fn behind(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
     if !is_own && cores.machine_is_full() && !cores.are_servers() {
         return None;
     }
-    let used = cores.generator.map_or_else(|| "an unknown number of".to_owned(), digits);
-    let why = match is_own {
-        true => format!("its workers used {used} cores, all that they can"),
-        false => format!("its workers used {used} cores and had room, so something kept them from running"),
+    let others = cores.named_neighbours();
+    let others = if others.is_empty() { others } else { format!("; meanwhile other programs used {others} cores") };
+    let why = match cores.generator {
+        None => format!("how much of the processors its workers used is not known{others}"),
+        Some(used) if is_own => format!("its workers used {} cores, all that they can{others}", digits(used)),
+        Some(used) => {
+            let used = digits(used);
+            format!("its workers used {used} cores and had room, so something kept them from running{others}")
+        }
     };
     let who = if generator.schedule_lag_ms.p99.is_some() { "1 of 100 arrivals" } else { "an arrival" };
     let sentence = format!(
@@ -307,8 +317,18 @@ fn behind(view: &View<'_>, cores: &Cores<'_>) -> Option<Candidate> {
             }),
         );
     let refuted_by = "The same plan at half the rate shows the same latency.";
-    let advice = "Give the lab more cores, or ask for less: figures of this run are the lab's as much as the target's.";
-    Some(case.close(refuted_by, advice))
+    let advice = match cores.neighbours.first() {
+        Some((name, used)) if *used >= cores.generator.unwrap_or(0.0) => {
+            format!(
+                "End {} while measuring, where it is not the target itself: the lab had to wait for it.",
+                clean(name)
+            )
+        }
+        _ => "Give the lab more cores, or ask for less: figures of this run are the lab's as much as the target's."
+            .to_owned(),
+    };
+    let case = if cores.used.is_some() { case.evidence("machine.busy_share", cores.users()) } else { case };
+    Some(case.close(refuted_by, &advice))
 }
 
 /// Whether anything waited, failed or stayed below its plan, so that a full processor matters.

@@ -1,18 +1,19 @@
 //! What was refused: politely, by a limiter or for a reason of the target's own, or because there were no ports, files or places to connect to. Refuses to
 //! mix the two: denied is not failed.
 
-use super::series::{area, sum_of_counts, when};
+use super::series::{Times, area, sum_of_counts, when};
 use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
-use super::view::{SERVER, View, first_above_zero};
+use super::view::{Op, SERVER, View, first_above_zero};
 use super::words::{count, counted, digits, moment, share};
 use super::{Candidate, Case, Rank};
 use crate::fold::{ErrorGroup, Series};
+use crate::report::words::{clean, first_few};
 
 /// How the system says that it has no port left for a connection from here: EADDRNOTAVAIL, 99 on Linux.
-const NO_PORT: [&str; 3] = ["os error 99", "assign requested address", "EADDRNOTAVAIL"];
+pub(super) const NO_PORT: [&str; 3] = ["os error 99", "assign requested address", "EADDRNOTAVAIL"];
 
 /// How it says that a process may open no more files: EMFILE, 24 on Linux; or nobody may: ENFILE, 23.
-const NO_FILE: [&str; 4] = ["os error 24", "os error 23", "oo many open files", "EMFILE"];
+pub(super) const NO_FILE: [&str; 4] = ["os error 24", "os error 23", "oo many open files", "EMFILE"];
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     [denied(view), ports(view), files(view)].into_iter().flatten().collect()
@@ -32,11 +33,14 @@ fn denied(view: &View<'_>) -> Option<Candidate> {
     let own = view.role("denied").and_then(|role| Some((role.figure.clone(), role.per_s(&view.busy())?)));
     let is_limiter = view.input.denies_by_status || own.is_some();
     let (code, who) = if is_limiter { ("limiter_rejects", "A limiter") } else { ("denied", "The target") };
+    let (refused, ended) = began.map_or((arrivals.denied, arrivals.ended), |began_s| ended_since(view, began_s));
+    let names = view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0);
+    let names = first_few(names.map(|(name, _)| format!("`{}`", clean(name))), ", ");
     let sentence = format!(
-        "{who} refused {} of the arrivals ({} of {}){from}{rate}. They were denied; they did not fail.",
-        share(denied),
-        count(arrivals.denied),
-        count(arrivals.ended)
+        "{who} refused {} of the arrivals of {names} ({} of {}){from}{rate}. They were denied; they did not fail.",
+        share(refused as f64 / ended.max(1) as f64),
+        count(refused),
+        count(ended)
     );
     let mut case = Case::new(code, denied, sentence);
     for (name, journey) in view.input.results.journeys.iter().filter(|(_, journey)| journey.op.denied > 0) {
@@ -57,6 +61,16 @@ fn denied(view: &View<'_>) -> Option<Candidate> {
         ),
     };
     Some(case.close(refuted_by, advice))
+}
+
+/// How many were denied and how many ended since a moment, of the journeys of which any was denied.
+fn ended_since(view: &View<'_>, from_s: f64) -> (u64, u64) {
+    let since = Times::of([(from_s, f64::MAX)]);
+    let sum = |series: Option<&Series>| series.map_or(0.0, |series| area(series, &since).0);
+    let of_op = |op: &Op<'_>| (sum(op.denied), sum(op.ok) + sum(op.errors));
+    let concerned = view.ops.iter().map(of_op).filter(|(denied, _)| *denied > 0.0);
+    let (denied, others) = concerned.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    (denied.round() as u64, (denied + others).round() as u64)
 }
 
 /// Good answers a second in the seconds in which others were denied.
@@ -153,5 +167,5 @@ fn files_of_target(view: &View<'_>) -> Option<String> {
     let own = view.role("open_files").and_then(|role| role.gauge());
     let (t_s, most) = own.or_else(|| view.series(&format!("process.{SERVER}.open_files")))?.peak()?;
     (most >= FILES_FULL_SHARE * limit)
-        .then(|| format!("{} of {} were open at {}", digits(most), digits(limit), moment(t_s)))
+        .then(|| format!("{} of {} were open at {}", count(most as u64), count(limit as u64), moment(t_s)))
 }

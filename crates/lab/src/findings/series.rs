@@ -38,6 +38,10 @@ impl Times {
         self.0.last().map(|(_, to)| *to)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.0.iter().copied()
+    }
+
     pub(super) fn and(&self, other: &Self) -> Self {
         Self::of(self.0.iter().chain(&other.0).copied())
     }

@@ -5,12 +5,14 @@
 use std::fmt;
 
 use super::disturbed::disturbances;
+use super::refused::{NO_FILE, NO_PORT, errors_that_say};
 use super::series::{Times, area};
-use super::thresholds::{DISTURBED_MIN_S, SILENCE_RATE_MIN};
+use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
 use super::view::{Op, View};
-use super::words::{counted, digits, moment};
+use super::words::{count, counted, digits, moment};
 use super::{Candidate, Case, Rank};
-use crate::fold::{Outage, OutageKind, Series, Timeline};
+use crate::fold::{Outage, Timeline};
+use crate::limits::SILENCE_TOLD_EVERY;
 
 /// Stretches that are told one by one.
 const TOLD_MAX: usize = 5;
@@ -18,7 +20,7 @@ const TOLD_MAX: usize = 5;
 /// The target answers nobody at this moment, or nobody well.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutageNow {
-    kind: OutageKind,
+    is_silent: bool,
     /// Since when, in seconds from the start of the plan.
     since_s: f64,
 }
@@ -26,67 +28,70 @@ pub struct OutageNow {
 impl OutageNow {
     /// What goes on at the end of this timeline, to which rows are still added, by journey.
     pub(crate) fn find(timeline: &Timeline, journeys: &[&str]) -> Option<Self> {
-        let Outage { kind, seconds } = timeline.outage()?;
-        let end_s = seconds.end as f64;
+        let looked_s = timeline.looked_s()?;
         let ops: Vec<Op<'_>> = journeys.iter().map(|name| Op::of(name, timeline)).collect();
         let faults = disturbances(timeline, &ops);
-        let faults = Times::of(faults.iter().map(|one| one.window_until_s(end_s)));
-        let stretches = stretches(timeline, *kind, &faults.and(&unrecorded(timeline)));
-        let since_s = stretches.iter().find(|(_, to)| *to == end_s)?.0;
-        let is_told = *kind == OutageKind::OnlyErrors || usual_rate(&ops, &stretches) >= SILENCE_RATE_MIN;
-        is_told.then_some(Self { kind: *kind, since_s })
+        let faults = Times::of(faults.iter().map(|one| one.window_until_s(looked_s + 1.0)));
+        let silences = silences(timeline, &ops, &faults);
+        // A silence that goes on is told of several times between two looks.
+        let goes_on = |until_s: f64| until_s >= looked_s - 2.0 * SILENCE_TOLD_EVERY.as_secs_f64();
+        if let Some((since_s, _)) = silences.iter().find(|(_, until_s)| goes_on(*until_s)) {
+            return Some(Self { is_silent: true, since_s: *since_s });
+        }
+        let end_s = timeline.outage()?.seconds.end as f64;
+        let (since_s, _) = *outages(timeline, &faults).iter().find(|(_, to_s)| *to_s == end_s)?;
+        Some(Self { is_silent: false, since_s })
     }
 }
 
 impl fmt::Display for OutageNow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.kind {
-            OutageKind::Silent => "the target is silent since",
-            OutageKind::OnlyErrors => "only errors since",
-        };
+        let what = if self.is_silent { "the target is silent since" } else { "only errors since" };
         write!(f, "{what} {}", moment(self.since_s))
     }
 }
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
-    // Where steps wait for something by plan, as long polls do, silence is what was asked for.
-    if view.input.results.journeys.values().any(|journey| journey.paced) {
-        return Vec::new();
-    }
     let faults = Times::of(view.disturbances.iter().map(|one| one.window_s));
-    let not_the_targets = faults.and(&unrecorded(view.input.timeline));
-    let of = |kind| stretches(view.input.timeline, kind, &not_the_targets);
-    [silent(view, &of(OutageKind::Silent)), failed(view, &of(OutageKind::OnlyErrors))].into_iter().flatten().collect()
+    let silences = silences(view.input.timeline, &view.ops, &faults);
+    let outages = outages(view.input.timeline, &faults);
+    [silent(view, &silences), failed(view, &outages)].into_iter().flatten().collect()
 }
 
-/// When the lab itself did not run, or did not look.
-fn unrecorded(timeline: &Timeline) -> Times {
-    Times::of(timeline.unrecorded.requests.iter().chain(timeline.unrecorded.samples.iter()))
+/// Where nothing ended for long enough to be told, the longest first: when the lab itself did not run or did not look, it
+/// may have.
+fn silences(timeline: &Timeline, ops: &[Op<'_>], faults: &Times) -> Vec<(f64, f64)> {
+    let unrecorded = timeline.unrecorded.requests.iter().chain(timeline.unrecorded.samples.iter());
+    let not_the_targets = faults.and(&Times::of(unrecorded));
+    let all = timeline.silences.iter().flat_map(|row| {
+        let left = Times::of([(row.t_s, row.until_s)]).without(&not_the_targets);
+        left.iter().collect::<Vec<_>>()
+    });
+    let mut found: Vec<(f64, f64)> = all.filter(|(from, to)| to - from >= SILENT_MIN_S).collect();
+    // Answers that come seldom leave pauses by chance.
+    let usual_per_s = usual_rate(ops, &found);
+    let is_missed = |(from, to): &(f64, f64)| usual_per_s * (to - from) >= SILENCE_MISSED_MIN;
+    found.retain(|stretch| usual_per_s >= SILENCE_RATE_MIN && is_missed(stretch));
+    longest_first(found)
 }
 
-/// Where whole seconds of one kind follow each other, for long enough to be told: the longest first.
-fn stretches(timeline: &Timeline, kind: OutageKind, not_the_targets: &Times) -> Vec<(f64, f64)> {
-    let mut found: Vec<(f64, f64)> = Vec::new();
-    let outages = timeline.outages().iter().filter(|outage| outage.kind == kind);
-    for t_s in outages.flat_map(|outage| outage.seconds.clone()).map(|second| second as f64) {
-        let second = Times::of([(t_s, t_s + 1.0)]);
-        if second.without(not_the_targets) != second {
-            continue;
-        }
-        match found.last_mut().filter(|last| last.1 == t_s) {
-            Some(last) => last.1 = t_s + 1.0,
-            None => found.push((t_s, t_s + 1.0)),
-        }
-    }
-    found.retain(|(from, to)| to - from >= DISTURBED_MIN_S);
-    found.sort_by(|a, b| (b.1 - b.0).total_cmp(&(a.1 - a.0)).then(a.0.total_cmp(&b.0)));
-    found
+/// Where all that ended had failed, for long enough to be told, the longest first. A pause of the lab makes no errors.
+fn outages(timeline: &Timeline, faults: &Times) -> Vec<(f64, f64)> {
+    let seconds = |outage: &Outage| (outage.seconds.start as f64, outage.seconds.end as f64);
+    let all = timeline.outages().iter().flat_map(|outage| {
+        let left = Times::of([seconds(outage)]).without(faults);
+        left.iter().collect::<Vec<_>>()
+    });
+    longest_first(all.filter(|(from, to)| to - from >= DISTURBED_MIN_S).collect())
+}
+
+fn longest_first(mut stretches: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    stretches.sort_by(|a, b| (b.1 - b.0).total_cmp(&(a.1 - a.0)).then(a.0.total_cmp(&b.0)));
+    stretches
 }
 
 fn silent(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
-    // Answers that come seldom leave pauses by chance.
     let (from, to) = stretches.first()?;
-    let usual_per_s = Some(usual_rate(&view.ops, stretches)).filter(|per_s| *per_s >= SILENCE_RATE_MIN)?;
     let sentence = format!(
         "The target was silent from {} to {}: requests were under way, and none of them ended.",
         moment(*from),
@@ -94,12 +99,12 @@ fn silent(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
     );
     let mut case = Case::new("target_silent", share(view, stretches), sentence).rank(Rank::Outage);
     for (from, to) in stretches.iter().take(TOLD_MAX) {
-        let most = highest(view.series("load.in_flight"), *from, *to);
-        case = case.evidence(
-            "load.in_flight",
-            format!("{} to {}: up to {} under way", moment(*from), moment(*to), digits(most)),
-        );
+        let rows = view.input.timeline.silences.iter();
+        let most = rows.filter(|row| row.t_s <= *from && *to <= row.until_s).map(|row| row.under_way).max();
+        let says = format!("{} to {}: up to {} under way", moment(*from), moment(*to), count(most.unwrap_or(0)));
+        case = case.evidence("load.in_flight", says);
     }
+    let usual_per_s = usual_rate(&view.ops, stretches);
     case = case.evidence("op", format!("{} answers a second otherwise", digits(usual_per_s)));
     let refuted_by = "Another client, from another machine, was answered in that time.";
     let advice = "Look at what the target did then: a long pause of its memory management, a lock that is held over slow work, a disk \
@@ -108,15 +113,30 @@ fn silent(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
 }
 
 fn failed(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
-    let (from, to) = stretches.first()?;
-    let sentence = format!("Every request that ended from {} to {} had failed.", moment(*from), moment(*to));
-    let mut case = Case::new("only_errors", share(view, stretches), sentence).rank(Rank::Outage);
+    let arrivals = view.arrivals();
+    let is_all = arrivals.errors > 0 && arrivals.errors == arrivals.ended && view.disturbances.is_empty();
+    if !is_all && stretches.is_empty() {
+        return None;
+    }
+    let end_s = view.input.timeline.outage().map(|last| last.seconds.end as f64);
+    let until = |to: f64| if Some(to) == end_s { "the end".to_owned() } else { moment(to) };
+    let sentence = match stretches.first() {
+        Some((from, to)) if !is_all => {
+            format!("Every request that ended from {} to {} had failed.", moment(*from), until(*to))
+        }
+        _ => format!("Every request failed: {} of {}.", count(arrivals.errors), count(arrivals.ended)),
+    };
+    // The lab's lateness makes no errors, but its own want of ports and files does.
+    let is_own = [&NO_PORT[..], &NO_FILE[..]].iter().any(|words| errors_that_say(view, words).0 > 0);
+    let rank = if is_own { Rank::Outage } else { Rank::Failed };
+    let explains = if is_all { 1.0 } else { share(view, stretches) };
+    let mut case = Case::new("only_errors", explains, sentence).rank(rank);
     for (from, to) in stretches.iter().take(TOLD_MAX) {
         let times = Times::of([(*from, *to)]);
         for op in &view.ops {
             let errors = op.errors.map_or(0.0, |errors| area(errors, &times).0).round() as u64;
             if errors > 0 {
-                let says = format!("{} to {}: {}", moment(*from), moment(*to), counted(errors, "error"));
+                let says = format!("{} to {}: {}", moment(*from), until(*to), counted(errors, "error"));
                 case = case.evidence(format!("op.{}.errors_per_s", op.name), says);
             }
         }
@@ -125,6 +145,7 @@ fn failed(view: &View<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
         let says = format!("{} in the whole run · {}", counted(group.count, "error"), group.sample);
         case = case.evidence(format!("errors.{}.{}", group.journey, group.kind), says);
     }
+    case = case.evidence("load", format!("{} of {} arrivals failed", count(arrivals.errors), count(arrivals.ended)));
     let refuted_by = "Another client, asking the same at that time, got good answers.";
     let advice = "The samples of the errors say what the target, or what stands before it, answered: begin there.";
     Some(case.close(refuted_by, advice))
@@ -149,10 +170,4 @@ fn share(view: &View<'_>, stretches: &[(f64, f64)]) -> f64 {
     let points = view.series("load.in_flight").map(|series| series.points.as_slice()).unwrap_or_default();
     let all_s = points.last().map_or(0.0, |last| last.t_s) - points.first().map_or(0.0, |first| first.t_s) + 1.0;
     (length_s / all_s.max(1.0)).min(1.0)
-}
-
-/// The highest value at any look in a stretch.
-fn highest(series: Option<&Series>, from_s: f64, to_s: f64) -> f64 {
-    let points = series.map(|series| series.points.as_slice()).unwrap_or_default();
-    points.iter().filter(|point| (from_s..=to_s).contains(&point.t_s)).map(|point| point.mean).fold(0.0, f64::max)
 }

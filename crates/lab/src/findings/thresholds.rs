@@ -144,6 +144,12 @@ pub(super) const FELT_WITHIN_S: f64 = 10.0;
 /// of each other, one pause in 400 is as long.
 pub(super) const SILENCE_RATE_MIN: f64 = 3.0;
 
+/// How long requests must be under way without an end to be told, in seconds: a second is a hiccup.
+pub(super) const SILENT_MIN_S: f64 = 1.25;
+
+/// Good answers that a silence would have had at the usual rate, so that it is not chance: as above.
+pub(super) const SILENCE_MISSED_MIN: f64 = 6.0;
+
 /// How much longer than before a fault answers may take when they are back.
 pub(super) const BACK_LATENCY: f64 = 2.0;
 
@@ -156,6 +162,17 @@ pub(super) const DISTURBED_MIN_S: f64 = 2.0;
 /// How long good answers after a fault must take to be felt, in milliseconds, where they were quick before: pauses of the lab
 /// that are shorter are in its figures as well.
 pub(super) const FELT_LATE_MIN_MS: f64 = 500.0;
+
+/// How much longer than its arrivals the answers of a part take when more came than were answered, in seconds and as a share:
+/// the last answer alone takes a while.
+pub(super) const BACKLOG_MIN_S: f64 = 0.5;
+pub(super) const BACKLOG_MIN: f64 = 0.1;
+
+/// How near to the median the answers of a second stay when a ceiling is what holds them.
+pub(super) const CEILING_WITHIN: f64 = 0.2;
+
+/// How far above it the rate of arrivals is.
+pub(super) const OFFERED_ABOVE_MIN: f64 = 1.1;
 
 /// How long after a fault a death is its doing, in seconds.
 pub(super) const ORDERED_WITHIN_S: f64 = 10.0;

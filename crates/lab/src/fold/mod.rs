@@ -39,7 +39,7 @@ pub use results::{
 pub use series::{Series, Stretch};
 pub(crate) use summary::round;
 pub use summary::{Figures, PERCENTILES, Percentile, STATISTICS, Summary};
-pub(crate) use timeline::{Outage, OutageKind, seconds_in_unit};
+pub(crate) use timeline::{Outage, seconds_in_unit};
 pub use timeline::{PartSpan, Timeline};
 
 use crate::limits::ERROR_GROUPS_MAX;

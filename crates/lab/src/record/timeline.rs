@@ -27,6 +27,8 @@ pub enum Row {
     Lag(LagRow),
     /// A worker of the lab did not run: what ended meanwhile is unknown until it ran again.
     Pause(PauseRow),
+    /// Requests were under way and none ended. Told again and again while it goes on: the last row with that beginning counts.
+    Silence(SilenceRow),
     /// A fault was carried out.
     Fault(FaultRow),
     /// A note that a reader of the timeline must know.
@@ -187,6 +189,17 @@ pub struct PauseRow {
     pub until_s: f64,
     /// The worker.
     pub worker: u32,
+}
+
+/// A time in which requests were under way at the target and none ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SilenceRow {
+    /// When it began, to within [`crate::limits::GAUGES_EVERY`].
+    pub t_s: f64,
+    /// When it was over, or how far it is known.
+    pub until_s: f64,
+    /// The most requests that were under way at a look.
+    pub under_way: u64,
 }
 
 /// A fault that was carried out.

@@ -12,6 +12,7 @@ use super::start::Start;
 use super::words::{count, number};
 use super::{Run, read_json_file};
 use crate::default_gates::default_gates;
+use crate::findings::{Input, Pressure, findings};
 use crate::fold::{
     Asked, Basis, Fold, Generator, PartFigures, PhaseFigures, Point, Results, Timeline, Total, WorkFigures,
 };
@@ -97,7 +98,13 @@ impl Rows {
                 self.held.entry(row.part).or_insert_with(|| HeldCell::new(row.part)).merge(&counted(row));
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
-            Row::Opening(_) | Row::Part(_) | Row::Lag(_) | Row::Pause(_) | Row::Fault(_) | Row::Note(_) => {}
+            Row::Opening(_)
+            | Row::Part(_)
+            | Row::Lag(_)
+            | Row::Pause(_)
+            | Row::Silence(_)
+            | Row::Fault(_)
+            | Row::Note(_) => {}
         }
     }
 }
@@ -169,6 +176,19 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     run.duration_s = rows.end_s;
     run.faults = rows.timeline.faults.clone();
     run.parts = parts;
+    run.findings = findings(&Input {
+        results: &run.results,
+        parts: &run.parts,
+        errors: &run.errors,
+        timeline: &rows.timeline,
+        signals: &scenario.signals,
+        machine: &run.machine,
+        limits: scenario.target.limits,
+        pressure: Pressure::default(),
+        deaths: &[],
+        workers: scenario.generator.workers.unwrap_or(1),
+        denies_by_status: scenario.denies_by_status(),
+    });
     run.notes.push(
         "The lab was ended before it could write its record: this one was made from what was recorded until then. \
          Messages of errors, arrivals never sent, bytes of what was pushed and processor times are not known."

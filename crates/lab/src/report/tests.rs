@@ -10,7 +10,7 @@ use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
 use crate::findings::{Finding, OutageNow};
 use crate::fold::{OpFigures, PartFigures, Point, Timeline};
-use crate::record::timeline::{FaultRow, OpRow, PulseRow, Row};
+use crate::record::timeline::{FaultRow, OpRow, PulseRow, Row, SilenceRow};
 use crate::scenario::Leading;
 use crate::verdict::{Judged, Verdict};
 
@@ -322,6 +322,7 @@ fn a_target_that_answers_nobody_is_shown() {
         }
         timeline.add(&Row::Pulse(PulseRow { t_s, in_flight: 9, ..PulseRow::default() }));
     }
+    timeline.add(&Row::Silence(SilenceRow { t_s: 3.0, until_s: 8.0, under_way: 9 }));
     let progress = Progress { outage: OutageNow::find(&timeline, &["a"]), ..Progress::default() };
     assert_eq!(progress.lines()[2], "       the target is silent since 3.0 s");
 }

@@ -131,6 +131,12 @@ pub struct Secret {
 }
 
 impl Scenario {
+    /// Whether a status denies somewhere, as limiters do.
+    pub(crate) fn denies_by_status(&self) -> bool {
+        let mut steps = self.journeys.iter().flat_map(|journey| &journey.steps);
+        steps.any(|step| !step.denied.statuses.is_empty())
+    }
+
     /// Reads a document whose free ports are filled in.
     ///
     /// # Errors

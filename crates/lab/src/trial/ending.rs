@@ -23,7 +23,7 @@ use crate::limits::{INTERRUPT_GRACE, PAUSE_TOLD};
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
 use crate::report::words::{count, first_few, number};
-use crate::scenario::{Arrivals, Phase, Scenario, Step, Work};
+use crate::scenario::{Arrivals, Phase, Scenario, Work};
 use crate::verdict::{Judged, Own, judge_gates, judge_gates_of, judge_opening};
 
 /// Folds and judges.
@@ -76,13 +76,9 @@ pub(crate) fn conclude(
         pressure: pressure(run.results.server.limits_seen.as_ref()),
         deaths: &deaths(end, &run.faults, now),
         workers: stage.conductor.workers as usize,
-        denies_by_status: steps(&stage.scenario).any(|step| !step.denied.statuses.is_empty()),
+        denies_by_status: stage.scenario.denies_by_status(),
     });
     (run, timeline)
-}
-
-fn steps(scenario: &Scenario) -> impl Iterator<Item = &Step> {
-    scenario.journeys.iter().flat_map(|journey| &journey.steps)
 }
 
 /// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.

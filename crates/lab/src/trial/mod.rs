@@ -14,6 +14,7 @@ mod prepare;
 mod pulse;
 mod search;
 mod secrets;
+mod silence;
 mod stage;
 mod watched;
 

@@ -14,13 +14,14 @@ use super::conductor::Conductor;
 use super::fleet::Roster;
 use super::neighbours::Neighbours;
 use super::observe::{Latest, Observers};
+use super::silence::Silences;
 use super::stage::{Log, Stage};
 use super::watched::Watched;
 use crate::drive::{Call, Client};
 use crate::findings::OutageNow;
 use crate::flag::raised;
 use crate::fold::{Fold, Timeline, round};
-use crate::limits::PULSE;
+use crate::limits::{GAUGES_EVERY, PULSE};
 use crate::machine::Host;
 use crate::metrics;
 use crate::record::timeline::{FaultRow, PulseRow, Row};
@@ -101,6 +102,7 @@ impl<'a> Pulse<'a> {
         };
         let scenario = self.conductor.scenario.clone();
         let observing = observers.run(&scenario.observers, ended.clone());
+        let silences = watch_silences(self.conductor.clone(), self.log.clone(), ended.clone());
         let beating = async {
             let mut ticks = tokio::time::interval_at(self.conductor.start, PULSE);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -111,7 +113,7 @@ impl<'a> Pulse<'a> {
                 }
             }
         };
-        tokio::join!(beating, observing);
+        tokio::join!(beating, observing, silences);
     }
 
     /// Looks a last time; gives what was watched.
@@ -191,13 +193,9 @@ impl<'a> Pulse<'a> {
         }
     }
 
-    /// Whether the target answers nobody, as far as the timeline knows. Where steps wait for something by plan, silence
-    /// is what was asked for.
+    /// Whether the target answers nobody, or nobody well, as far as the timeline knows.
     fn outage(&self) -> Option<OutageNow> {
         let journeys = &self.conductor.scenario.journeys;
-        if journeys.iter().any(Journey::is_paced) {
-            return None;
-        }
         let names: Vec<&str> = journeys.iter().map(|journey| journey.name.as_str()).collect();
         self.log.look(|timeline| OutageNow::find(timeline, &names))
     }
@@ -228,6 +226,22 @@ impl<'a> Pulse<'a> {
         let reply = self.client.send(&call).await.ok().filter(|reply| reply.status == 200)?;
         Some(metrics::parse(&String::from_utf8_lossy(&reply.body)))
     }
+}
+
+/// Looks at the load many times a second, for silences, until the trial is over.
+async fn watch_silences(conductor: Arc<Conductor>, log: Arc<Log>, mut ended: watch::Receiver<bool>) {
+    let mut silences = Silences::default();
+    let mut ticks = tokio::time::interval_at(conductor.start, GAUGES_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = raised(&mut ended) => break,
+            _ = ticks.tick() => {}
+        }
+        let row = silences.look(conductor.start.elapsed(), conductor.crew.gauges());
+        row.into_iter().for_each(|row| log.write(&Row::Silence(row)));
+    }
+    silences.end().into_iter().for_each(|row| log.write(&Row::Silence(row)));
 }
 
 fn told_of(fault: &FaultRow) -> String {

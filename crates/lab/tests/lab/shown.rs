@@ -50,13 +50,19 @@ impl std::io::Write for Shown {
     }
 }
 
-/// A target that answers the first requests, and then does `what` until the screen says so; the findings say the same.
-async fn check_shown(what: impl Fn(&Arc<Gate>) -> Vec<Act> + Send + Sync + 'static, awaited: &'static str, code: &str) {
+/// A target that answers the first requests, and then does `what` until the screen says so; the findings say the same, those
+/// of a run whose lab was killed as well.
+async fn check_shown(
+    scenario: &str,
+    what: impl Fn(&Arc<Gate>) -> Vec<Act> + Send + Sync + 'static,
+    awaited: &'static str,
+    code: &str,
+) {
     let (gate, text, out) = (Arc::<Gate>::default(), Arc::<Mutex<String>>::default(), Out::new());
     let of_target = gate.clone();
     let target = Scripted::start(move |asked| if asked.number < 20 { ok() } else { what(&of_target) });
     let (_interrupt, never) = watch::channel(false);
-    let trial = trial(VISITS, &[format!("port={}", target.address.port())], &out.0, never);
+    let trial = trial(scenario, &[format!("port={}", target.address.port())], &out.0, never);
     let screen = Screen::plain(Shown { text: text.clone(), awaited, gate });
     let finished = lab::trial::run(Trial { screen, ..trial }).await.unwrap();
     let text = text.lock().unwrap().clone();
@@ -65,6 +71,10 @@ async fn check_shown(what: impl Fn(&Arc<Gate>) -> Vec<Act> + Send + Sync + 'stat
     let findings = &finished.run.findings;
     let found = findings.iter().find(|finding| finding.code == code).unwrap_or_else(|| panic!("{findings:#?}"));
     assert!(found.sentence.contains(&format!("from {since} to ")), "{since}: {}", found.sentence);
+    std::fs::remove_file(finished.dir.join("run.json")).unwrap();
+    let again = lab::report::recorded(&finished.dir).unwrap().run.findings;
+    let again = again.iter().find(|finding| finding.code == code).unwrap_or_else(|| panic!("{again:#?}"));
+    assert_eq!(again.sentence, found.sentence);
     // It is over in the end, on the screen as well.
     assert!(!text.lines().last().unwrap().contains(awaited), "{text}");
 }
@@ -72,11 +82,21 @@ async fn check_shown(what: impl Fn(&Arc<Gate>) -> Vec<Act> + Send + Sync + 'stat
 #[tokio::test]
 async fn a_silent_target_is_shown_while_it_is_silent() {
     let waits = |gate: &Arc<Gate>| [vec![Act::Wait(gate.clone())], ok()].concat();
-    check_shown(waits, "the target is silent since ", "target_silent").await;
+    check_shown(VISITS, waits, "the target is silent since ", "target_silent").await;
+}
+
+/// Clients that wait for their answers ask for nothing meanwhile, and rest between their requests.
+#[tokio::test]
+async fn a_closed_loop_sees_a_silent_target_as_well() {
+    let closed = VISITS.replace("{ rate = 20, for = \"11s\" }\nin_flight_max = 500", "{ clients = 2, for = \"6s\" }");
+    let closed = closed.replace("request = ", "pause = \"20ms\"\nrequest = ");
+    assert!(closed.contains("clients") && closed.contains("pause"));
+    let waits = |gate: &Arc<Gate>| [vec![Act::Wait(gate.clone())], ok()].concat();
+    check_shown(&closed, waits, "the target is silent since ", "target_silent").await;
 }
 
 #[tokio::test]
 async fn a_target_that_only_fails_is_shown_while_it_does() {
     let fails = |gate: &Arc<Gate>| if gate.is_open() { ok() } else { vec![Act::Write(answer(500, "no"))] };
-    check_shown(fails, "only errors since ", "only_errors").await;
+    check_shown(VISITS, fails, "only errors since ", "only_errors").await;
 }

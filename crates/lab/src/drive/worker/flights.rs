@@ -182,6 +182,7 @@ pub(super) struct Flights {
     lists: Vec<List>,
     waiting: u64,
     exchanging: u64,
+    exchanged: u64,
 }
 
 impl Flight {
@@ -282,6 +283,11 @@ impl Flights {
         self.exchanging
     }
 
+    /// Requests that were under way and are not any more.
+    pub(super) fn exchanged(&self) -> u64 {
+        self.exchanged
+    }
+
     /// Gives all that are under way so much more time, but none more than one that is sent now.
     pub(super) fn delay(&mut self, time: Duration, now: Moment) {
         for at in 0..self.lists.len() {
@@ -314,6 +320,7 @@ impl Flights {
         let Some(Node { list, before, after, waits, .. }) = node else { return };
         self.waiting -= u64::from(waits);
         self.exchanging -= 1;
+        self.exchanged += 1;
         if let Some(node) = self.node(before) {
             node.after = after;
         }

@@ -505,6 +505,8 @@ impl Worker {
             over: self.over,
             held: self.held,
             waiting: self.flights.waiting(),
+            exchanging: self.flights.exchanging(),
+            exchanged: self.flights.exchanged(),
         });
     }
 }

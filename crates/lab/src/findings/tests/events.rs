@@ -4,7 +4,7 @@ use super::story::{Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
 use crate::findings::Death;
-use crate::fold::{HeldFigures, PartFigures, PhaseFigures};
+use crate::fold::{ErrorGroup, HeldFigures, JourneyFigures, PartFigures, PhaseFigures};
 use crate::record::timeline::{FaultRow, PauseRow};
 
 #[test]
@@ -21,6 +21,15 @@ fn limiter_rejects() {
         &Story::busy(denies(60)),
         &["A limiter refused", "from 20.0 s on", "let 40.0 a second pass", "They were denied; they did not fail"],
     );
+    // Of the arrivals of those journeys that were refused at all, and from then on.
+    let says = ["A limiter refused 60.0 % of the arrivals of `create` (2,400 of 4,000) from 20.0 s on"];
+    check_says(&Story::busy(denies(60)), &says);
+    let others = Story::busy(denies(60)).with(|story| {
+        let mut other = JourneyFigures::default();
+        (other.op.count, other.op.ok) = (9_000, 9_000);
+        story.results.journeys.insert("read".to_owned(), other);
+    });
+    check_says(&others, &says);
     // A hunter who came too late for an item was refused as well, and no rate was limited.
     let taken = |story: &mut Story| story.denies_by_status = false;
     check(&Story::busy(denies(60)).with(taken), &["denied"]);
@@ -67,10 +76,10 @@ fn the_target_was_silent() {
     check(&Story::busy(silent(30, 32)).with(paused(&[(10.0, 14.0), (29.9, 32.1)])), &[]);
     // One that is too short for that explains nothing.
     check(&Story::busy(silent(30, 32)).with(paused(&[(30.0, 30.1)])), &["target_silent"]);
-    // Where steps wait by plan, so do answers.
+    // What waits by plan makes no such row, so a journey that rests between its steps is judged like any other.
     check(
         &Story::busy(silent(30, 40)).with(|story| story.results.journeys.get_mut("create").unwrap().paced = true),
-        &[],
+        &["target_silent"],
     );
     // Full machine and silence: the silence comes first.
     let full = |t: u64, second: &mut Second| {
@@ -80,6 +89,26 @@ fn the_target_was_silent() {
     let story = Story::busy(full);
     let found = story.findings();
     assert_eq!(found[0].code, "target_silent", "{found:?}");
+}
+
+#[test]
+fn a_silence_is_told_wherever_it_begins() {
+    let silent = |per_s: u64, stretches: &[(f64, f64)]| {
+        Story::of(|_| per_s, |_, _| {}).with(|story| story.silences = stretches.to_vec())
+    };
+    // A second has answers before it begins, and another one after it is over.
+    for (from_s, to_s) in [(2.6, 4.6), (2.2, 4.8), (30.9, 32.8), (57.3, 59.9)] {
+        let story = silent(75, &[(from_s, to_s)]);
+        check(&story, &["target_silent"]);
+        check_says(&story, &[&format!("The target was silent from {from_s:.1} s to {to_s:.1} s: ")]);
+    }
+    check_says(&silent(75, &[(2.6, 4.6), (20.1, 23.2)]), &["from 20.1 s to 23.2 s"]);
+    // A hiccup, and pauses that come by chance where answers come seldom.
+    check(&silent(75, &[(2.6, 3.8)]), &[]);
+    check(&silent(3, &[(2.6, 4.5)]), &[]);
+    check(&silent(3, &[(2.6, 4.7)]), &["target_silent"]);
+    check(&silent(2, &[(2.6, 9.6)]), &[]);
+    check(&silent(75, &[(2.6, 4.6)]).with(paused(&[(2.5, 4.7)])), &[]);
 }
 
 #[test]
@@ -94,6 +123,26 @@ fn only_errors_came() {
     check(&Story::busy(failing(30, 32)), &["only_errors"]);
     check_says(&Story::busy(failing(30, 32)), &["Every request that ended from 30.0 s to 32.0 s had failed."]);
     check(&Story::busy(failing(30, 31)), &[]);
+    check_says(&Story::busy(failing(30, 60)), &["Every request that ended from 30.0 s to the end had failed."]);
+    check_says(&Story::busy(failing(0, 60)), &["Every request that ended from 15.0 s to the end had failed."]);
+    check_says(&Story::of(|_| 50, failing(0, 60)), &["Every request failed: 6,000 of 6,000."]);
+    // Seconds in which nothing ended, or nobody looked, are not between two outages.
+    let in_bursts = |t: u64, second: &mut Second| {
+        if t >= 30 {
+            (second.ok, second.errors, second.in_flight) = (0, if t.is_multiple_of(3) { 60 } else { 0 }, 200);
+        }
+    };
+    check_says(&Story::busy(in_bursts), &["Every request that ended from 30.0 s to the end had failed."]);
+    // A dead target is told before a late lab, and a lab without ports before what that did.
+    let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(770.0);
+    let dead = Story::busy(failing(30, 60)).with(late);
+    check(&dead, &["only_errors", "generator_behind"]);
+    let no_port = |story: &mut Story| {
+        let sample = "connect: os error 99".to_owned();
+        let (journey, kind) = ("create".to_owned(), "connect".to_owned());
+        story.errors.push(ErrorGroup { journey, step: None, kind, count: 9, sample, more_samples: Vec::new() });
+    };
+    check(&Story::busy(failing(30, 60)).with(no_port), &["ports_exhausted", "only_errors"]);
     let some = |t: u64, second: &mut Second| {
         if (30..40).contains(&t) {
             (second.ok, second.errors) = (1, 99);
@@ -140,8 +189,8 @@ fn what_goes_on_is_told_by_the_same_rule() {
             }
         }
     };
-    // The look at 34 s completes the second after 31 s; that at 42 s completes 39 s, after which answers came again.
-    check_live(&Story::busy(outage(30, 40, 0)), (35, 44), "the target is silent since 30.0 s");
+    check_live(&Story::busy(outage(30, 40, 0)), (32, 42), "the target is silent since 30.0 s");
+    // The look at 34 s completes the second after 31 s; that at 43 s completes 40 s, in which answers came again.
     check_live(&Story::busy(outage(30, 40, 100)), (35, 44), "only errors since 30.0 s");
     check_live(&Story::busy(outage(30, 31, 0)), (0, 0), "");
     // Answers that come seldom leave pauses by chance; errors do not.
@@ -152,7 +201,7 @@ fn what_goes_on_is_told_by_the_same_rule() {
     check_live(&Story::busy(outage(30, 33, 0)).with(paused(&[(30.2, 32.8)])), (0, 0), "");
     check_live(
         &Story::busy(outage(30, 40, 0)).with(paused(&[(30.2, 32.8)])),
-        (38, 44),
+        (35, 42),
         "the target is silent since 33.0 s",
     );
     let stopped = |story: &mut Story| {
@@ -161,7 +210,7 @@ fn what_goes_on_is_told_by_the_same_rule() {
     };
     check_live(&Story::busy(outage(30, 40, 0)).with(stopped), (0, 0), "");
     check_live(&Story::busy(outage(30, 55, 0)).with(stopped), (0, 0), "");
-    check_live(&Story::busy(outage(45, 55, 0)).with(stopped), (50, 59), "the target is silent since 45.0 s");
+    check_live(&Story::busy(outage(45, 55, 0)).with(stopped), (47, 57), "the target is silent since 45.0 s");
 }
 
 #[test]
@@ -326,13 +375,15 @@ fn a_short_stop_is_felt_as_late_answers() {
             _ => {}
         }
     };
-    let says = ["was felt: no errors, good answers that took up to 1.45 s (12.0 ms before); answers were as before again within 2 s."];
+    let says = [
+        "was felt: no errors, good answers that took up to 1.45 s (12.0 ms before); answers were as before again within 2 s.",
+    ];
     for from in [20, 30] {
         let story = Story::of(|_| 20, stopped(from, 1450.0));
         check_cost(&story, &[(from as f64 + 0.002, "stop")], &says, "every arrival was answered");
     }
     // The scheduler makes answers as late.
-    let fault = FaultRow { t_s: 30.0, act: "stop".to_owned(), process: "server".to_owned(), ..FaultRow::default() };
+    let fault = FaultRow { t_s: 30.2, act: "stop".to_owned(), process: "server".to_owned(), ..FaultRow::default() };
     check(&Story::of(|_| 20, stopped(30, 300.0)).with(|story| story.faults.push(fault)), &[]);
 }
 
@@ -405,4 +456,43 @@ fn order() {
     check(&Story::busy(crowded), &["machine_full", "pool_starved", "limiter_rejects"]);
     let killed = |story: &mut Story| story.pressure.oom_kills = Some(1);
     check(&Story::busy(crowded).with(killed), &["memory_cap", "machine_full", "pool_starved", "limiter_rejects"]);
+}
+
+#[test]
+fn overloaded() {
+    // 100 a second for 10 s, then 300 for 20 s of which 200 are answered a second, until 40 s.
+    let part = |part: u32, start_s: f64, length_s: f64, per_s: f64, count: u64| {
+        let mut figures = PartFigures { part, start_s, length_s, offered_per_s: Some(per_s), ..PartFigures::default() };
+        (figures.label, figures.op.count, figures.op.ok) = (["low", "over"][part as usize].to_owned(), count, count);
+        figures
+    };
+    let rate = |t| match t {
+        0..10 => 100,
+        10..40 => 200,
+        _ => 0,
+    };
+    let over = |count: u64, length_s: f64| {
+        Story::of(rate, |_, _| {}).with(|story| {
+            story.parts = vec![part(0, 0.0, 10.0, 100.0, 1_000), part(1, 10.0, length_s, 300.0, count)];
+        })
+    };
+    check(&over(6_000, 30.0), &["overloaded"]);
+    check_says(
+        &over(6_000, 30.0),
+        &[
+            "More came than the target answers: about 200 a second. 300 a second came in `over`",
+            "10.0 s after it was due.",
+        ],
+    );
+    // It kept up; it was held up once; a search says so itself.
+    check(&over(8_900, 30.0), &[]);
+    let held_up = |t: u64, second: &mut Second| match t {
+        20..30 => second.ok = 3,
+        30..34 => second.ok = 600,
+        _ => {}
+    };
+    let once = Story::of(rate, held_up).with(|story| story.parts = over(6_000, 30.0).parts);
+    check(&once, &[]);
+    let searched = |story: &mut Story| story.parts[1].overload = Some(vec!["latency".to_owned()]);
+    check(&over(6_000, 30.0).with(searched), &[]);
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::findings::{Death, Finding, Input, OutageNow, Pressure, findings};
 use crate::fold::{ErrorGroup, JourneyFigures, PartFigures, Point, Results, Timeline, WorkFigures};
 use crate::machine::Machine;
-use crate::record::timeline::{FaultRow, OpRow, PauseRow, PulseRow, Row, Spread, WorkRow};
+use crate::record::timeline::{FaultRow, OpRow, PauseRow, PulseRow, Row, SilenceRow, Spread, WorkRow};
 use crate::scenario::{Signals, TargetLimits};
 
 /// Seconds of a story.
@@ -61,6 +61,8 @@ pub(super) struct Story {
     pub(super) parts: Vec<PartFigures>,
     pub(super) errors: Vec<ErrorGroup>,
     pub(super) faults: Vec<FaultRow>,
+    /// Silences beside those that whole seconds show: from, to.
+    pub(super) silences: Vec<(f64, f64)>,
     /// Pauses of the lab's first worker.
     pub(super) pauses: Vec<PauseRow>,
     pub(super) signals: Signals,
@@ -140,6 +142,7 @@ impl Story {
             parts: Vec::new(),
             errors: Vec::new(),
             faults: Vec::new(),
+            silences: Vec::new(),
             pauses: Vec::new(),
             signals: Signals::new(),
             machine,
@@ -200,6 +203,9 @@ impl Story {
     pub(super) fn timeline(&self) -> Timeline {
         let mut timeline = Timeline::default();
         self.tell(&mut timeline);
+        for (t_s, until_s) in self.silences.iter().copied() {
+            timeline.add(&Row::Silence(SilenceRow { t_s, until_s, under_way: 2 }));
+        }
         self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
         self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
         timeline.close();
@@ -218,10 +224,15 @@ impl Story {
 
     fn tell(&self, timeline: &mut Timeline) {
         let mut totals = Totals::default();
+        let mut silent_s = None;
         for (t, second) in self.seconds.iter().enumerate() {
             let t_s = t as f64;
             timeline.add(&Row::Op(op_row(t_s, second)));
             timeline.add(&Row::Pulse(self.pulse_row(t_s, second, &totals)));
+            let is_silent = second.in_flight > 0 && second.ok + second.denied + second.errors == 0;
+            silent_s = is_silent.then(|| silent_s.unwrap_or(t_s));
+            let row = |t_s| SilenceRow { t_s, until_s: t as f64 + 1.0, under_way: second.in_flight };
+            silent_s.into_iter().for_each(|t_s| timeline.add(&Row::Silence(row(t_s))));
             timeline.add(&Row::Work(work_row(t_s, second)));
             totals.add(second);
         }

@@ -143,6 +143,11 @@ fn generator_behind() {
         story.results.generator.schedule_lag_ms = lag;
     };
     check_says(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
+    // Who had the processors meanwhile is named, and where nobody knows what the lab had, it is said.
+    let others = |_: u64, second: &mut Second| second.machine.extend([("busy_share", 0.9), ("cores_of.rustc", 1.2)]);
+    let starved = Story::busy(others).with(lag(300.0));
+    check_says(&starved, &["something kept them from running; meanwhile other programs used rustc 1.20 cores."]);
+    assert!(starved.findings()[0].advice.starts_with("End rustc while measuring"));
     // It puts everything else in doubt, so it comes first.
     check(&Story::busy(small_pool).with(lag(300.0)), &["generator_behind", "pool_starved"]);
 }

@@ -37,15 +37,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::gaps::Unrecorded;
 use super::series::Series;
 use crate::limits::{
-    METRIC_POINTS_MAX, METRIC_SERIES_MAX, PARTS_MAX, PULSE, SERIES_MAX, SERIES_POINTS_MAX, TIMELINE_NOTES_MAX,
-    UNSAMPLED_MIN,
+    METRIC_POINTS_MAX, METRIC_SERIES_MAX, PARTS_MAX, PULSE, SERIES_MAX, SERIES_POINTS_MAX, SILENCES_MAX,
+    TIMELINE_NOTES_MAX, UNSAMPLED_MIN,
 };
 use crate::record::SECOND_OPEN;
-use crate::record::timeline::{FaultRow, NoteRow, PartRow, PauseRow, PulseRow, Row, WorkRow};
+use crate::record::timeline::{FaultRow, NoteRow, PartRow, PauseRow, PulseRow, Row, SilenceRow, WorkRow};
 pub(crate) use metrics::seconds_in_unit;
 use ops::Seconds;
+pub(crate) use outages::Outage;
 use outages::Outages;
-pub(crate) use outages::{Outage, OutageKind};
 
 /// Everything that a timeline shows, by name.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +56,8 @@ pub struct Timeline {
     pub parts: Vec<PartSpan>,
     /// Faults that were carried out.
     pub faults: Vec<FaultRow>,
+    /// Times in which requests were under way and none ended, in the order in which they began.
+    pub(crate) silences: Vec<SilenceRow>,
     /// What a reader must know.
     pub notes: Vec<NoteRow>,
     /// Times of which nothing is known.
@@ -115,6 +117,7 @@ impl Timeline {
             Row::Part(row) => self.add_part(row),
             Row::Pause(row) => self.add_pause(row),
             Row::Lag(row) => self.push(Room::Own, "generator.lag_p99_ms", row.t_s, row.p99_ms),
+            Row::Silence(row) => self.add_silence(row),
             Row::Fault(row) if row.t_s.is_finite() && self.faults.len() < TIMELINE_NOTES_MAX => {
                 self.faults.push(row.clone());
             }
@@ -140,7 +143,7 @@ impl Timeline {
         }
     }
 
-    /// Stretches in which nothing ended, or everything with errors.
+    /// Stretches in which everything that ended had failed.
     pub(crate) fn outages(&self) -> &[Outage] {
         self.outages.all()
     }
@@ -163,6 +166,26 @@ impl Timeline {
         rates.for_each(|(_, series)| series.forget(from_s, to_s));
     }
 
+    fn add_silence(&mut self, row: &SilenceRow) {
+        if !row.t_s.is_finite() || !row.until_s.is_finite() || row.until_s <= row.t_s {
+            return;
+        }
+        match self.silences.last_mut().filter(|last| last.t_s == row.t_s) {
+            Some(last) => *last = *row,
+            None => self.silences.push(*row),
+        }
+        if self.silences.len() > SILENCES_MAX {
+            let length = |row: &SilenceRow| row.until_s - row.t_s;
+            let shortest = self.silences.iter().enumerate().min_by(|a, b| length(a.1).total_cmp(&length(b.1)));
+            shortest.map(|(at, _)| at).map(|at| self.silences.remove(at));
+        }
+    }
+
+    /// When the last look at the load was.
+    pub(crate) fn looked_s(&self) -> Option<f64> {
+        self.sampled_s
+    }
+
     /// Where the looks before this one are missing, what was seen last holds no longer than a second.
     fn see_look(&mut self, t_s: f64) {
         if !t_s.is_finite() {
@@ -183,7 +206,7 @@ impl Timeline {
         if row.t_s.is_finite() {
             let second = row.t_s.max(0.0) as u64;
             let complete_before = second.saturating_sub(SECOND_OPEN);
-            self.outages.take_look(second, row.in_flight, complete_before);
+            self.outages.complete(complete_before);
             self.push_seconds_before(complete_before);
         }
         let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];

@@ -1,48 +1,30 @@
-//! Stretches in which requests were under way and none ended, and those in which every one that ended had failed, second
-//! by second while rows come in: exact however long the run is, and known while it goes on. Refuses to know whose doing
-//! it was.
+//! Stretches in which every request that ended had failed, second by second while rows come in: exact however long the run
+//! is, and known while it goes on. Seconds in which nothing ended interrupt none: who answers nobody answers nobody well.
+//! Refuses to know whose doing it was.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::limits::OUTAGES_MAX;
 
-/// What went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutageKind {
-    /// Requests were under way, and none ended.
-    Silent,
-    /// Some ended, all of them with errors.
-    OnlyErrors,
-}
-
-/// Seconds of one kind that follow each other.
+/// From the first second in which all that ended had failed to the last one before anything ended well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
-    pub(crate) kind: OutageKind,
     pub(crate) seconds: Range<u64>,
+    /// How many failed.
+    pub(crate) failed: u64,
 }
 
 /// The outages of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {
-    /// What is known of the seconds that more rows may belong to.
-    open: BTreeMap<u64, Second>,
+    /// What is known of the seconds that more rows may belong to: how many ended well or were denied, and how many failed.
+    open: BTreeMap<u64, (u64, u64)>,
     /// The first second that is open.
     next: u64,
-    /// Whether anything has ended before that.
-    has_begun: bool,
-    /// Those that are over, and the last one, which goes on if it reaches to `next`.
+    /// Whether the last of all goes on.
+    goes_on: bool,
     all: Vec<Outage>,
-}
-
-/// What is known of a second.
-#[derive(Clone, Copy, Debug, Default)]
-struct Second {
-    good: u64,
-    bad: u64,
-    /// The most requests at a look in it; none where nobody looked.
-    under_way: Option<u64>,
 }
 
 impl Outages {
@@ -50,20 +32,26 @@ impl Outages {
     pub(super) fn take_ended(&mut self, second: u64, good: u64, bad: u64) {
         // What comes late is counted with the first second that is open.
         let open = self.open.entry(second.max(self.next)).or_default();
-        (open.good, open.bad) = (open.good + good, open.bad + bad);
+        *open = (open.0 + good, open.1 + bad);
     }
 
-    /// Takes a look at the load, and that all seconds before one are complete.
-    pub(super) fn take_look(&mut self, second: u64, under_way: u64, complete_before: u64) {
-        let open = self.open.entry(second.max(self.next)).or_default();
-        open.under_way = Some(open.under_way.unwrap_or(0).max(under_way));
-        self.settle(complete_before);
+    /// All seconds before this one are complete.
+    pub(super) fn complete(&mut self, before: u64) {
+        while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < before) {
+            let (second, (good, bad)) = entry.remove_entry();
+            match (good, bad) {
+                (0, 0) => {}
+                (0, bad) => self.go_on(second, bad),
+                _ => self.goes_on = false,
+            }
+        }
+        self.next = self.next.max(before);
     }
 
     /// No more rows come.
     pub(super) fn close(&mut self) {
         let end = self.open.last_key_value().map_or(self.next, |(last, _)| last.saturating_add(1));
-        self.settle(end);
+        self.complete(end);
     }
 
     /// Those so far, in the order in which they began.
@@ -73,33 +61,24 @@ impl Outages {
 
     /// The one that goes on, as far as the seconds are complete.
     pub(crate) fn current(&self) -> Option<&Outage> {
-        self.all.last().filter(|last| last.seconds.end == self.next)
+        self.all.last().filter(|_| self.goes_on)
     }
 
-    fn settle(&mut self, before: u64) {
-        while let Some(entry) = self.open.first_entry().filter(|entry| *entry.key() < before) {
-            let (number, second) = entry.remove_entry();
-            let kind = second.kind().filter(|_| self.has_begun || second.bad > 0);
-            self.has_begun |= second.good + second.bad > 0;
-            if let Some(kind) = kind {
-                self.go_on(kind, number);
+    fn go_on(&mut self, second: u64, failed: u64) {
+        let end = second.saturating_add(1);
+        match self.all.last_mut().filter(|_| self.goes_on) {
+            Some(last) => {
+                last.seconds.end = end;
+                last.failed += failed;
             }
-        }
-        self.next = self.next.max(before);
-    }
-
-    fn go_on(&mut self, kind: OutageKind, number: u64) {
-        match self.all.last_mut() {
-            Some(last) if last.kind == kind && last.seconds.end == number => {
-                last.seconds.end = number.saturating_add(1);
-            }
-            _ => {
+            None => {
                 if self.all.len() >= OUTAGES_MAX {
                     self.forget_shortest();
                 }
-                self.all.push(Outage { kind, seconds: number..number.saturating_add(1) });
+                self.all.push(Outage { seconds: second..end, failed });
             }
         }
+        self.goes_on = true;
     }
 
     fn forget_shortest(&mut self) {
@@ -111,23 +90,11 @@ impl Outages {
     }
 }
 
-impl Second {
-    /// None where it was as it should be, or nobody looked.
-    fn kind(self) -> Option<OutageKind> {
-        match (self.good, self.bad, self.under_way?) {
-            (0, 0, under_way) if under_way > 0 => Some(OutageKind::Silent),
-            (0, bad, _) if bad > 0 => Some(OutageKind::OnlyErrors),
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::OutageKind::{OnlyErrors, Silent};
     use super::*;
 
-    /// One word for each second: `g`ood, `b`ad, both (`m`), `s`ilent, `i`dle, nobody `l`ooked.
+    /// One word for each second: `g`ood, `b`ad, both (`m`), and anything else where nothing ended.
     fn told(seconds: &str) -> Outages {
         let mut outages = Outages::default();
         for (number, word) in (0..).zip(seconds.chars()) {
@@ -137,55 +104,52 @@ mod tests {
                 'm' => outages.take_ended(number, 1, 9),
                 _ => {}
             }
-            if word != 'l' {
-                outages.take_look(number, u64::from(word != 'i'), number.saturating_sub(2));
-            }
+            outages.complete(number.saturating_sub(2));
         }
         outages
     }
 
     #[track_caller]
-    fn check(seconds: &str, expected: &[(OutageKind, Range<u64>)]) {
+    fn check(seconds: &str, expected: &[(Range<u64>, u64)]) {
         let mut outages = told(seconds);
         outages.close();
-        let found: Vec<_> = outages.all().iter().map(|outage| (outage.kind, outage.seconds.clone())).collect();
+        let found: Vec<_> = outages.all().iter().map(|outage| (outage.seconds.clone(), outage.failed)).collect();
         assert_eq!(found, expected, "{seconds}");
     }
 
     #[test]
-    fn seconds_of_a_kind_follow_each_other() {
+    fn seconds_in_which_all_failed_are_one_outage_until_something_ended_well() {
         check("gggg", &[]);
-        check("ggsssgg", &[(Silent, 2..5)]);
-        check("gbbsb", &[(OnlyErrors, 1..3), (Silent, 3..4), (OnlyErrors, 4..5)]);
-        check("gmig", &[]);
-        check("gslsg", &[(Silent, 1..2), (Silent, 3..4)]);
-        // Before the first answer there is nothing to be missed; an error is one.
-        check("ssg", &[]);
-        check("ssbb", &[(OnlyErrors, 2..4)]);
+        check("g  gg", &[]);
+        check("gbbgg", &[(1..3, 6)]);
+        check("gbb b", &[(1..5, 9)]);
+        check("gbbmb", &[(1..3, 6), (4..5, 3)]);
+        check("gmmg", &[]);
+        check("  bb", &[(2..4, 6)]);
+        check("gggb  b  bb  ", &[(3..11, 12)]);
     }
 
     #[track_caller]
-    fn check_current(seconds: &str, expected: &[(OutageKind, Range<u64>)]) {
-        let outages = told(seconds);
-        let found = outages.current().map(|outage| (outage.kind, outage.seconds.clone())).into_iter();
-        let found: Vec<_> = found.collect();
+    fn check_current(seconds: &str, expected: Option<(u64, u64)>) {
+        let found = told(seconds).current().map(|outage| (outage.seconds.start, outage.seconds.end));
         assert_eq!(found, expected, "{seconds}");
     }
 
     #[test]
     fn one_goes_on_as_far_as_seconds_are_complete() {
         // Of the last seconds more may be told.
-        check_current("gss", &[]);
-        check_current("gsss", &[]);
-        check_current("gssss", &[(Silent, 1..2)]);
-        check_current("gsssss", &[(Silent, 1..3)]);
-        check_current("gsssssg", &[(Silent, 1..4)]);
-        check_current("gsssssgggg", &[]);
+        check_current("gbb", None);
+        check_current("gbbb", None);
+        check_current("gbbbb", Some((1, 2)));
+        check_current("gbbbbb", Some((1, 3)));
+        check_current("gbbbbbg", Some((1, 4)));
+        check_current("gbbbbbgggg", None);
+        check_current("gb     ", Some((1, 2)));
     }
 
     #[test]
     fn what_comes_late_counts_in_the_first_second_that_is_open() {
-        let mut outages = told("gssssss");
+        let mut outages = told("gbbbbbb");
         outages.take_ended(2, 1, 0);
         outages.close();
         let seconds: Vec<Range<u64>> = outages.all().iter().map(|outage| outage.seconds.clone()).collect();
@@ -194,7 +158,7 @@ mod tests {
 
     #[test]
     fn of_very_many_the_shortest_are_forgotten() {
-        let mut outages = told(&format!("gsss{}", "gs".repeat(OUTAGES_MAX + 9)));
+        let mut outages = told(&format!("gbbb{}", "gb".repeat(OUTAGES_MAX + 9)));
         outages.close();
         assert_eq!((outages.all().len(), outages.all()[0].seconds.clone()), (OUTAGES_MAX, 1..4));
     }

@@ -1,0 +1,140 @@
+//! Looks at what workers show of their load, and finds the times in which requests were under way and none ended: many
+//! looks a second, because a second of figures hides a pause of two. It costs workers two counters. Refuses to judge.
+
+use std::time::Duration;
+
+use crate::drive::Gauges;
+use crate::fold::round;
+use crate::limits::{SILENCE_LOOKS_APART_MAX, SILENCE_NOTED_MIN, SILENCE_TOLD_EVERY};
+use crate::record::timeline::SilenceRow;
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+pub(super) struct Silences {
+    last: Option<Look>,
+    current: Option<Silence>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Duration,
+    under_way: u64,
+    ended: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Silence {
+    from: Duration,
+    until: Duration,
+    under_way: u64,
+    /// How far a row has told of it.
+    told_until: Duration,
+}
+
+impl Silences {
+    /// Takes a look; gives what is to be told: a silence that is over, or goes on and was not told of for a while.
+    pub(super) fn look(&mut self, at: Duration, gauges: Gauges) -> Option<SilenceRow> {
+        // Whoever waits by plan is not kept waiting.
+        let under_way = gauges.exchanging.saturating_sub(gauges.waiting);
+        let look = Look { at, under_way, ended: gauges.exchanged };
+        let before = self.last.replace(look)?;
+        let is_near = at.saturating_sub(before.at) <= SILENCE_LOOKS_APART_MAX;
+        if !is_near || look.ended != before.ended || before.under_way == 0 || under_way == 0 {
+            return self.end();
+        }
+        let from = before.at;
+        let silence = self.current.get_or_insert(Silence { from, until: at, under_way: 0, told_until: from });
+        silence.until = at;
+        silence.under_way = silence.under_way.max(before.under_way).max(under_way);
+        let is_new = silence.until - silence.told_until >= SILENCE_TOLD_EVERY;
+        if is_new {
+            silence.told_until = silence.until;
+        }
+        is_new.then(|| silence.row()).filter(SilenceRow::is_noted)
+    }
+
+    /// No more looks come.
+    pub(super) fn end(&mut self) -> Option<SilenceRow> {
+        self.current.take().map(Silence::row).filter(SilenceRow::is_noted)
+    }
+}
+
+impl Silence {
+    fn row(self) -> SilenceRow {
+        let seconds = |time: Duration| round(time.as_secs_f64());
+        SilenceRow { t_s: seconds(self.from), until_s: seconds(self.until), under_way: self.under_way }
+    }
+}
+
+impl SilenceRow {
+    fn is_noted(&self) -> bool {
+        self.until_s - self.t_s >= SILENCE_NOTED_MIN.as_secs_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What looks every 100 ms tell, each by requests under way and those that have ended.
+    #[track_caller]
+    fn check(looks: &[(u64, u64, u64)], expected: &[(f64, f64, u64)]) {
+        let mut silences = Silences::default();
+        let mut rows: Vec<SilenceRow> = Vec::new();
+        let mut tell = |row: Option<SilenceRow>| {
+            let Some(row) = row else { return };
+            if rows.last().is_some_and(|last| last.t_s == row.t_s) {
+                rows.pop();
+            }
+            rows.push(row);
+        };
+        for (tenth, exchanging, exchanged) in looks {
+            let gauges = Gauges { exchanging: *exchanging, exchanged: *exchanged, ..Gauges::default() };
+            tell(silences.look(Duration::from_millis(100 * tenth), gauges));
+        }
+        tell(silences.end());
+        let rows: Vec<(f64, f64, u64)> = rows.iter().map(|row| (row.t_s, row.until_s, row.under_way)).collect();
+        assert_eq!(rows, expected, "{looks:?}");
+    }
+
+    /// Answers until `from`, then none until `to`, with so many requests under way meanwhile.
+    fn silent(from: u64, to: u64, under_way: u64) -> Vec<(u64, u64, u64)> {
+        let ended = |tenth: u64| if tenth < from { tenth } else { from + tenth.saturating_sub(to) };
+        (0..to + 10).map(|tenth| (tenth, under_way, ended(tenth))).collect()
+    }
+
+    #[test]
+    fn requests_under_way_of_which_none_ends_are_a_silence() {
+        check(&silent(26, 46, 2), &[(2.6, 4.6, 2)]);
+        check(&silent(26, 35, 2), &[]);
+        // Nothing was asked.
+        check(&silent(26, 46, 0), &[]);
+        // It goes on when the looks end, and when the lab did not look.
+        check(&silent(26, 46, 2)[..44], &[(2.6, 4.3, 2)]);
+        let mut interrupted = silent(26, 66, 2);
+        interrupted.retain(|(tenth, ..)| !(40..50).contains(tenth));
+        check(&interrupted, &[(2.6, 3.9, 2), (5.0, 6.6, 2)]);
+        // More and more come: the most that were under way at once.
+        let growing = |(tenth, _, ended): (u64, u64, u64)| (tenth, tenth, ended);
+        check(&silent(26, 46, 1).into_iter().map(growing).collect::<Vec<_>>(), &[(2.6, 4.6, 46)]);
+    }
+
+    #[test]
+    fn what_waits_by_plan_is_not_silent() {
+        let mut silences = Silences::default();
+        for tenth in 0..40 {
+            let gauges = Gauges { exchanging: 3, waiting: 3, ..Gauges::default() };
+            assert_eq!(silences.look(Duration::from_millis(100 * tenth), gauges), None);
+        }
+        assert_eq!(silences.end(), None);
+    }
+
+    #[test]
+    fn one_that_goes_on_is_told_before_it_is_over() {
+        let mut silences = Silences::default();
+        let gauges = Gauges { exchanging: 1, ..Gauges::default() };
+        let told = (0..35).filter_map(|tenth| silences.look(Duration::from_millis(100 * tenth), gauges));
+        let told: Vec<f64> = told.map(|row| row.until_s).collect();
+        assert_eq!(told, [1.2, 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.3]);
+    }
+}
