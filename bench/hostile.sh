@@ -11,7 +11,7 @@ source "$(dirname "$0")/lib.sh"
 seconds=${1:-30}
 shift || true
 attacks=("$@")
-[ "${#attacks[@]}" -gt 0 ] || attacks=(idle late-pages unread details hunts worlds tables tickets segments configure)
+[ "${#attacks[@]}" -gt 0 ] || attacks=(idle bodies late-pages unread details hunts worlds tables tickets segments configure)
 [ "$seconds" -ge 10 ] || { echo "$seconds seconds are too few for the user, who makes a hunt every five: 10 or more." >&2; exit 1; }
 here=$(dirname "$0")/hostile
 p99_max_ms=250

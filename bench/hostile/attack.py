@@ -139,6 +139,22 @@ class Attack:
             raise ValueError("asked again over a new connection")
         await self.many(1500, lambda: self.forever(once))
 
+    async def bodies(self):
+        """Bodies of 2 MiB that do not end: without a token, and batches with one."""
+        length = 2 * 1024 * 1024
+        bearer = f"Authorization: Bearer {self.token}\r\n" if self.token else ""
+        heads = [f"POST {path} HTTP/1.1\r\nHost: {self.host}\r\nContent-Type: application/json\r\n{more}Content-Length: {length}\r\n\r\n"
+                 for path, more in (("/api/stories/guests", ""), ("/api/games/batch", bearer))]
+
+        async def once(reader, writer):
+            writer.write(random.choice(heads).encode() + b'{"name":"' + b"a" * (length - 100))
+            self.reached["sent"] += 1
+            status, _ = await asyncio.wait_for(self.answer(reader), max(0.1, self.until - time.monotonic()))
+            self.reached[status] += 1
+            await asyncio.sleep(0.05)
+            raise ValueError("asked again over a new connection")
+        await self.many(250, lambda: self.forever(once))
+
     async def guests(self, then):
         """Comes in as a new guest whenever the last one is refused, and does `then(reader, writer, token)`."""
         token = None

@@ -17,6 +17,12 @@ pub const PAGE_DEFAULT: usize = 20;
 
 /// Longest request body that the gateway reads: a bulk creation of 1,000 games with 16 seats each fits.
 pub const REQUEST_BODY_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// The same of a request that is a list of ids or cells: 500 ids with room to spare, or 8,192 numbers of 4 digits.
+pub const REQUEST_LIST_BYTES_MAX: usize = 64 * 1024;
+/// The same of every other request: as much as the buffer of its connection holds.
+pub const REQUEST_SMALL_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of large bodies that may be under way at once.
+pub const BODIES_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
 /// Longest answer of a bot that is read; the official answer needs under 400 bytes.
 pub const BOT_ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// Longest head (status line and headers) of a bot's answer.
@@ -468,6 +474,8 @@ const _: () = assert!(
     BULK_GAMES_MAX * SEATS_MAX * 40 + BULK_GAMES_MAX * 256 < REQUEST_BODY_BYTES_MAX,
     "the largest bulk creation fits the largest body"
 );
+const _: () = assert!(STATUS_IDS_MAX * 64 < REQUEST_LIST_BYTES_MAX, "the largest question for statuses fits a list");
+const _: () = assert!(FORWARD_BODY_BYTES_MAX >= REQUEST_SMALL_BYTES_MAX, "what is taken can be passed on");
 const _: () = assert!(CLAIM_MAX <= MATCHES_AT_ONCE_MAX);
 const _: () = assert!(COMMIT_COMMANDS_MAX < COMMANDS_WAITING_MAX);
 const _: () =

@@ -5,6 +5,7 @@ use crate::clock::{Clock, jitter, random_bytes};
 use crate::config::Config;
 use crate::gateway::answers::Answers;
 use crate::gateway::auth::Bootstrap;
+use crate::gateway::budget::Budget;
 use crate::gateway::forward::Places;
 use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
@@ -73,9 +74,11 @@ pub struct Shared {
     /// What viewers are shown of matches.
     pub replays: Arc<Replays>,
     /// Large answers under way.
-    pub answers: Arc<Answers>,
+    pub answers: Answers,
     /// The same of what says how the server is, apart from the others.
-    pub ops_answers: Arc<Answers>,
+    pub ops_answers: Answers,
+    /// Large bodies of requests under way.
+    pub bodies: Arc<Budget>,
     /// The reader that finds out whether the store is ready, apart from the others.
     pub probe_reader: ReaderPool,
     /// Places for requests on their way to other nodes.
@@ -119,6 +122,12 @@ impl Shared {
         let spectators = Spectators::new(&config);
         let replays = Replays::new(&store, &config, &metrics);
         let (answers, ops_answers) = (Answers::new(&config, &metrics), Answers::new(&config, &metrics));
+        let bodies = Budget::new(
+            config.http_bodies_bytes_max,
+            config.http_bodies_bytes_per_address_max,
+            &metrics,
+            Metrics::body_budget,
+        );
         let probe_reader = store.readers_apart(1, metrics.clone()).expect("a process that begins finds a thread");
         let sockets = Arc::new(Sockets::of(&config));
         let shedder = Arc::new(Shedder::new(&config));
@@ -151,6 +160,7 @@ impl Shared {
             replays,
             answers,
             ops_answers,
+            bodies,
             probe_reader,
             forwards,
             process_id: u128::from_be_bytes(random_bytes()),

@@ -89,6 +89,10 @@ pub struct Config {
     pub http_answer_rate_min: u32,
     /// Longest request body.
     pub http_body_bytes_max: usize,
+    /// Bytes of large bodies that may be under way at once.
+    pub http_bodies_bytes_max: usize,
+    /// The same of one client address.
+    pub http_bodies_bytes_per_address_max: usize,
     /// Proxies that are believed when they say for whom they ask.
     pub http_trusted_proxies: Networks,
     /// Spectators at once.
@@ -325,6 +329,8 @@ impl Config {
             http_answer_stall: Duration::ZERO,
             http_answer_rate_min: 0,
             http_body_bytes_max: 0,
+            http_bodies_bytes_max: 0,
+            http_bodies_bytes_per_address_max: 0,
             http_trusted_proxies: Networks::default(),
             spectators_max: 0,
             spectators_per_address_max: 0,

@@ -77,6 +77,9 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     if is_auto("http.answer_bytes_per_address_max") {
         config.http_answer_bytes_per_address_max = config.http_answer_bytes_max / ADDRESSES_AT_LEAST;
     }
+    if is_auto("http.bodies_bytes_per_address_max") {
+        config.http_bodies_bytes_per_address_max = config.http_bodies_bytes_max / ADDRESSES_AT_LEAST;
+    }
 }
 
 /// Sockets of clients, bots and other nodes together.
@@ -187,6 +190,11 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
     at_most(
         ("http.answer_bytes_per_address_max", config.http_answer_bytes_per_address_max),
         ("http.answer_bytes_max", config.http_answer_bytes_max),
+        "no address can have more than all have",
+    );
+    at_most(
+        ("http.bodies_bytes_per_address_max", config.http_bodies_bytes_per_address_max),
+        ("http.bodies_bytes_max", config.http_bodies_bytes_max),
         "no address can have more than all have",
     );
     at_most(

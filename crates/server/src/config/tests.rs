@@ -209,6 +209,7 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[("threads", "1")], "replays.threads", "1 (default)");
     check("", "", &[], "http.answer_bytes_per_address_max", "16777216 (default)");
     check("", "", &[("http-answer-bytes-max", "1048576")], "http.answer_bytes_per_address_max", "262144 (default)");
+    check("", "", &[("http-bodies-bytes-max", "8388608")], "http.bodies_bytes_per_address_max", "2097152 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
 }
@@ -359,6 +360,7 @@ fn the_table_is_sound() {
         "store.connections",
         "http.connections_max",
         "http.answer_bytes_per_address_max",
+        "http.bodies_bytes_per_address_max",
         "spectators.max",
         "spectators.per_address_max",
         "replays.threads",
@@ -369,6 +371,6 @@ fn the_table_is_sound() {
     ] {
         assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
     }
-    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 14, "each is derived in relations.rs");
+    assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 15, "each is derived in relations.rs");
     assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
 }

@@ -5,129 +5,76 @@
 
 use super::admission::Client;
 use super::body::holding;
-use super::listener::BUFFER_BYTES_MAX;
+use super::budget::{Account, Budget, NoRoom, Reservation};
+use super::listener::{BUFFER_BYTES_MAX, Keeps};
 use super::problem::ApiError;
 use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::config::Config;
-use crate::metrics::{AnswerFigures, Metrics};
+use crate::metrics::Metrics;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use engine::limits::REPLAY_ANSWER_BYTES;
 use hyper::body::Body as _;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Stands in the extensions of a response whose body is one for all who get it, or is made as it is taken and counted by its maker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Uncounted;
 
-/// What is under way, and how much may be.
+/// Two budgets of one size each: of answers that are whole, and of replays, which are taken for as long as somebody watches.
 #[derive(Debug)]
 pub struct Answers {
-    bytes_max: usize,
-    per_address_max: usize,
-    held: Mutex<Held>,
-    figures: Arc<AnswerFigures>,
-}
-
-#[derive(Debug, Default)]
-struct Held {
-    bytes: usize,
-    /// Who has nothing is not remembered.
-    by_address: HashMap<Option<AddressKey>, usize>,
-}
-
-/// A part of the budget, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Reservation {
-    answers: Arc<Answers>,
-    address: Option<AddressKey>,
-    bytes: usize,
+    whole: Arc<Budget>,
+    replays: Arc<Budget>,
 }
 
 impl Answers {
     /// What the configuration allows.
     #[must_use]
-    pub fn new(config: &Config, metrics: &Metrics) -> Arc<Self> {
-        Arc::new(Self {
-            bytes_max: config.http_answer_bytes_max,
-            per_address_max: config.http_answer_bytes_per_address_max,
-            held: Mutex::default(),
-            figures: metrics.answers().clone(),
-        })
+    pub fn new(config: &Config, metrics: &Arc<Metrics>) -> Self {
+        let (bytes_max, per_address_max) = (config.http_answer_bytes_max, config.http_answer_bytes_per_address_max);
+        let budget = || Budget::new(bytes_max, per_address_max, metrics, Metrics::answer_budget);
+        Self { whole: budget(), replays: budget() }
     }
 
-    /// Room for an answer to this address. One that is larger than its whole share finds room while its address has no other.
+    /// Room for a replay.
     ///
     /// # Errors
     /// [`ApiError::TooManyAnswers`] when the address has its share, [`ApiError::AnswersFull`] when all is taken.
-    pub(crate) fn reserve(
-        self: &Arc<Self>,
-        address: Option<AddressKey>,
-        bytes: usize,
-    ) -> Result<Reservation, ApiError> {
-        let has_room = |held: usize, max: usize| held == 0 || held.saturating_add(bytes) <= max;
-        let mut held = self.held();
-        let of_address = held.by_address.get(&address).copied().unwrap_or_default();
-        let refusal = if !has_room(of_address, self.per_address_max) {
-            ApiError::TooManyAnswers
-        } else if !has_room(held.bytes, self.bytes_max) {
-            ApiError::AnswersFull
-        } else {
-            return Ok(self.take(&mut held, address, bytes));
-        };
-        self.figures.refused.inc();
-        Err(refusal)
-    }
-
-    /// The same for an answer that must be given: what it tells of has been done.
-    fn count(self: &Arc<Self>, address: Option<AddressKey>, bytes: usize) -> Reservation {
-        self.take(&mut self.held(), address, bytes)
-    }
-
-    fn take(self: &Arc<Self>, held: &mut Held, address: Option<AddressKey>, bytes: usize) -> Reservation {
-        held.bytes += bytes;
-        *held.by_address.entry(address).or_default() += bytes;
-        self.figures.bytes.add(bytes as u64);
-        Reservation { answers: self.clone(), address, bytes }
-    }
-
-    /// Whole even if a holder of the lock panicked: nothing between two updates can.
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn reserve_replay(&self, account: &Account) -> Result<Reservation, ApiError> {
+        self.replays.reserve(account, REPLAY_ANSWER_BYTES).map_err(refusal)
     }
 }
 
-impl Drop for Reservation {
-    fn drop(&mut self) {
-        let mut held = self.answers.held();
-        held.bytes -= self.bytes;
-        if let Entry::Occupied(mut of_address) = held.by_address.entry(self.address) {
-            *of_address.get_mut() -= self.bytes;
-            if *of_address.get() == 0 {
-                of_address.remove();
-            }
-        }
-        self.answers.figures.bytes.sub(self.bytes);
+fn refusal(why: NoRoom) -> ApiError {
+    match why {
+        NoRoom::Address => ApiError::TooManyAnswers,
+        NoRoom::All => ApiError::AnswersFull,
     }
 }
 
 /// Counts every large answer of the router that is in memory as a whole. A layer behind admission, which knows the client's address.
 pub(super) async fn count(State(app): State<App>, request: Request, next: Next) -> Response {
     // Requests that admission lets pass ask how the server is: whatever others hold must not be in their way.
-    let (address, answers) = match request.extensions().get::<Client>() {
-        Some(client) => (client.address_key(), &app.answers),
-        None => (peer(&request), &app.ops_answers),
+    let account = Account::of(request.extensions());
+    let (account, budget) = match request.extensions().get::<Client>() {
+        Some(_) => (account, &app.answers.whole),
+        None => (Account { address: peer(&request), ..account }, &app.ops_answers.whole),
     };
     let is_safe = request.method().is_safe();
     let response = next.run(request).await;
     let Some(bytes) = large(&response) else { return response };
-    let reserved = if is_safe { answers.reserve(address, bytes) } else { Ok(answers.count(address, bytes)) };
+    let reserved =
+        if is_safe { budget.reserve(&account, bytes).map_err(refusal) } else { Ok(budget.count(&account, bytes)) };
     match reserved {
-        Ok(reservation) => response.map(|body| holding(body, reservation)),
+        Ok(reservation) => {
+            let mut response = response.map(|body| holding(body, reservation));
+            response.extensions_mut().insert(Keeps(bytes));
+            response
+        }
         Err(refusal) => refusal.into_response(),
     }
 }
@@ -202,16 +149,18 @@ mod tests {
         assert_eq!(get("/large", None).await.status(), StatusCode::TOO_MANY_REQUESTS);
         drop((first, second, done, figures));
         assert_eq!(app.metrics.answers().bytes.get(), 0);
-        assert!(app.answers.held().by_address.is_empty(), "who has nothing is not remembered");
+        assert_eq!(app.answers.whole.addresses(), 0, "who has nothing is not remembered");
     }
 
-    #[test]
-    fn an_answer_beyond_its_share_goes_alone() {
-        let answers = app().answers.clone();
-        let alone = answers.reserve(None, 200 * KIB).unwrap();
-        assert!(matches!(answers.reserve(None, 1), Err(ApiError::TooManyAnswers)));
-        assert!(matches!(answers.reserve(Some(AddressKey::of([192, 0, 2, 1].into())), 1), Err(ApiError::AnswersFull)));
+    #[tokio::test]
+    async fn replays_and_whole_answers_do_not_take_room_from_each_other() {
+        let app = app();
+        let alone = app.answers.reserve_replay(&Account::default()).unwrap();
+        assert!(matches!(app.answers.reserve_replay(&Account::default()), Err(ApiError::TooManyAnswers)));
+        let another = Account { address: Some(AddressKey::of([192, 0, 2, 1].into())), connection: None };
+        assert!(matches!(app.answers.reserve_replay(&another), Err(ApiError::AnswersFull)));
+        assert_eq!(ask(&app, Method::GET, "/large", Some(1)).await.status(), StatusCode::OK);
         drop(alone);
-        assert!(answers.reserve(None, 1).is_ok());
+        assert!(app.answers.reserve_replay(&another).is_ok());
     }
 }

@@ -1,13 +1,15 @@
 //! Reading requests: bodies, ids in paths, queries. Whatever cannot be read becomes a problem, never a panic and never a
 //! plain-text error of the framework.
 
-use super::body::{self, BodyError};
+use super::body::{self, BodyError, Room, Whole};
+use super::budget::{Account, NoRoom};
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Uri, header};
+use axum::http::{Extensions, HeaderMap, Method, Uri, header};
+use engine::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_LIST_BYTES_MAX, REQUEST_SMALL_BYTES_MAX};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -25,7 +27,7 @@ pub(super) struct RawJson {
     /// Its headers.
     pub(super) headers: HeaderMap,
     /// Its body.
-    pub(super) body: Bytes,
+    pub(super) body: Whole,
 }
 
 impl RawJson {
@@ -57,12 +59,12 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
 }
 
 /// The body of a request that must say that it is JSON.
-pub(super) async fn read_json<B>(headers: &HeaderMap, body: B, bytes_max: usize) -> ApiResult<Bytes>
+async fn read_json<B>(headers: &HeaderMap, body: B, bytes_max: usize, room: impl FnOnce() -> Room) -> ApiResult<Whole>
 where
     B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
 {
     refuse_other_than_json(headers)?;
-    body::read(headers, body, bytes_max).await.map_err(|error| unread(error, bytes_max))
+    body::read(headers, body, bytes_max, room).await.map_err(|error| unread(error, bytes_max))
 }
 
 /// # Errors
@@ -75,6 +77,8 @@ pub(super) fn refuse_other_than_json(headers: &HeaderMap) -> ApiResult<()> {
 pub(super) fn unread(error: BodyError, bytes_max: usize) -> ApiError {
     match error {
         BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
+        BodyError::NoRoom(NoRoom::Address) => ApiError::TooManyBodies,
+        BodyError::NoRoom(NoRoom::All) => ApiError::BodiesFull,
         BodyError::TooSlow | BodyError::Broken => ApiError::BodyUnreadable,
     }
 }
@@ -84,9 +88,25 @@ impl FromRequest<App> for RawJson {
 
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
-        let body = read_json(&parts.headers, body, app.config.http_body_bytes_max).await?;
+        let bytes_max = longest_body(&parts.extensions).min(app.config.http_body_bytes_max);
+        let room = || Room::new(&app.bodies, Account::of(&parts.extensions));
+        let body = read_json(&parts.headers, body, bytes_max, room).await?;
         let path = parts.uri.path().to_owned();
         Ok(Self { method: parts.method, path, headers: parts.headers, body })
+    }
+}
+
+/// Whose requests are lists of ids or cells.
+const LISTS: [&str; 2] = ["/api/games/status", "/api/worlds/{world}/life"];
+/// Whose requests are batches: only somebody with an account is asked for one.
+const BATCHES: [&str; 1] = ["/api/games/batch"];
+
+/// How long the body of a request to its route may be.
+pub(super) fn longest_body(request: &Extensions) -> usize {
+    match request.get::<MatchedPath>().map(MatchedPath::as_str) {
+        Some(route) if BATCHES.contains(&route) => REQUEST_BODY_BYTES_MAX,
+        Some(route) if LISTS.contains(&route) => REQUEST_LIST_BYTES_MAX,
+        _ => REQUEST_SMALL_BYTES_MAX,
     }
 }
 

@@ -14,8 +14,9 @@ pub use places::Places;
 pub(super) use mark::{Forwarded, read as read_mark};
 
 use super::admission::Client;
-use super::body;
-use super::extract::unread;
+use super::body::{self, Room};
+use super::budget::Account;
+use super::extract::{longest_body, unread};
 use super::hunts::TICKET;
 use super::listener::park::{CanPark, MayPark, Park, Waited};
 use super::problem::{ApiError, Elsewhere};
@@ -110,9 +111,11 @@ pub(super) async fn forward(State(app): State<App>, request: Request, next: Next
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
-    let body = match body::read(&parts.headers, body, FORWARD_BODY_BYTES_MAX).await {
-        Ok(body) => body,
-        Err(error) => return unread(error, FORWARD_BODY_BYTES_MAX).into_response(),
+    let bytes_max = longest_body(&parts.extensions).min(FORWARD_BODY_BYTES_MAX);
+    let room = || Room::new(&app.bodies, Account::of(&parts.extensions));
+    let (body, _room) = match body::read(&parts.headers, body, bytes_max, room).await {
+        Ok(body) => body.into_parts(),
+        Err(error) => return unread(error, bytes_max).into_response(),
     };
     let errand = Errand::new(&mut parts, about, body.clone());
     let mut response = next.run(Request::from_parts(parts, Body::from(body))).await;

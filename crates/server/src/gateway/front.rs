@@ -60,7 +60,7 @@ impl Front {
             // The router refuses it, in one way for all.
             && refuse_other_than_chunked(request.headers()).is_ok()
         {
-            return Answering::AtDesk(AtDesk::new(desk.clone(), route, request));
+            return Answering::AtDesk(AtDesk::new(desk.clone(), route, client, request));
         }
         Answering::Routed(Answer::answer(&self.router, client, request))
     }

@@ -30,6 +30,7 @@ pub(in crate::gateway) use connection::ConnectionHandle;
 pub use held::Line;
 pub use permits::AddressLimit;
 pub(in crate::gateway) use permits::{Permits, Share};
+pub(crate) use reading::Keeps;
 pub use reading::ReadingLimits;
 
 use accept::{Accept, accept_all};
@@ -387,6 +388,7 @@ impl<F: Future<Output = Response<B>> + Unpin, B> Future for Noted<'_, F> {
         let mut answer = ready!(Pin::new(&mut self.answering).poll(context));
         // From here the client owes something: to take what was said before, or to wait.
         self.shared.pulse.answered();
+        self.shared.reading.keeps(answer.extensions().get::<Keeps>().map_or(0, |Keeps(bytes)| *bytes));
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS
             && let Some(share) = answer.extensions_mut().remove::<Arc<Share>>()
         {

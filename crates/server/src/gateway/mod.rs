@@ -9,6 +9,7 @@ pub mod answers;
 pub mod auth;
 mod body;
 mod bot_url;
+pub(crate) mod budget;
 mod chosen;
 mod coding;
 mod console;

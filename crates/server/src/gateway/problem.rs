@@ -222,6 +222,12 @@ pub enum ApiError {
     /// Nothing more can be sent to anybody for now.
     #[error("as many large answers are under way as this server sends at once: try again later")]
     AnswersFull,
+    /// The address has as many bytes of large bodies under way as it may have.
+    #[error("this address sends as many large bodies as one address may send at once: send one after the other")]
+    TooManyBodies,
+    /// There is no room for the bodies of anybody for now.
+    #[error("as many large bodies are under way as this server takes at once: try again later")]
+    BodiesFull,
     /// The caller has had as much as it may have for now. Boxed: refusals are small.
     #[error(
         "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to come again"
@@ -408,6 +414,8 @@ impl ApiError {
             Self::TooManySpectatorsHere => (StatusCode::TOO_MANY_REQUESTS, "too_many_spectators"),
             Self::TooManyAnswers => (StatusCode::TOO_MANY_REQUESTS, "too_many_answers"),
             Self::AnswersFull => (StatusCode::SERVICE_UNAVAILABLE, "answers_full"),
+            Self::TooManyBodies => (StatusCode::TOO_MANY_REQUESTS, "too_many_bodies"),
+            Self::BodiesFull => (StatusCode::SERVICE_UNAVAILABLE, "bodies_full"),
             Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
@@ -466,7 +474,9 @@ impl ApiError {
             | Self::ConnectionsFull
             | Self::TooManySpectatorsHere
             | Self::TooManyAnswers
-            | Self::AnswersFull => Some(TurnedAway::Lightly),
+            | Self::AnswersFull
+            | Self::TooManyBodies
+            | Self::BodiesFull => Some(TurnedAway::Lightly),
             Self::Forward(_, error) if error.is_ours() => Some(TurnedAway::Lightly),
             _ => None,
         }

@@ -1,6 +1,6 @@
 //! What the gateway, the spectators' streams and the chores record: requests, connections, refusals.
 
-use super::{AnswerFigures, ByStatus, Decisions, Metrics, Overload};
+use super::{AnswerFigures, BodyFigures, BudgetFigures, ByStatus, Decisions, Metrics, Overload};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -119,6 +119,18 @@ impl Metrics {
     #[must_use]
     pub fn answers(&self) -> &Arc<AnswerFigures> {
         &self.answers
+    }
+
+    /// What large answers under way hold.
+    pub(crate) fn answer_budget(&self) -> BudgetFigures<'_> {
+        let AnswerFigures { bytes, refused, closed_for_room, .. } = &*self.answers;
+        BudgetFigures { bytes, refused, closed_for_room }
+    }
+
+    /// What large bodies under way hold.
+    pub(crate) fn body_budget(&self) -> BudgetFigures<'_> {
+        let BodyFigures { bytes, refused, closed_for_room } = &self.bodies;
+        BudgetFigures { bytes, refused, closed_for_room }
     }
 
     /// A spectator came.

@@ -20,7 +20,8 @@ mod text;
 mod worlds;
 
 pub use allocator::{Allocator, ask_allocator_by};
-pub use answers::AnswerFigures;
+pub(crate) use answers::BudgetFigures;
+pub use answers::{AnswerFigures, BodyFigures};
 pub(crate) use decisions::OWN_CLASSES;
 pub use decisions::{Decided, Decisions, Verdicts};
 pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
@@ -133,6 +134,7 @@ pub struct Metrics {
     figures: Figures,
     worlds: WorldFigures,
     answers: Arc<AnswerFigures>,
+    bodies: BodyFigures,
     recent: Mutex<Recent>,
 }
 
@@ -185,6 +187,7 @@ impl Default for Metrics {
             figures: Figures::default(),
             worlds: WorldFigures::default(),
             answers: Arc::default(),
+            bodies: BodyFigures::default(),
             recent: Mutex::new(Recent::new(begun)),
         }
     }
@@ -415,6 +418,7 @@ impl Metrics {
         self.figures.expose(&mut page);
         self.worlds.expose(&mut page);
         self.answers.expose(&mut page);
+        self.bodies.expose(&mut page);
         page
     }
 

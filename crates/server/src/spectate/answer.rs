@@ -4,7 +4,9 @@
 use super::replay::{After, Replay};
 use crate::address_key::AddressKey;
 use crate::app::App;
-use crate::gateway::answers::{Reservation, Uncounted};
+use crate::gateway::answers::Uncounted;
+use crate::gateway::budget::{Account, Reservation};
+use crate::gateway::listener::Keeps;
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -43,9 +45,9 @@ impl Wanted {
     ///
     /// # Errors
     /// When there is none, for all or for this address.
-    pub(crate) fn new(app: App, address: Option<AddressKey>) -> ApiResult<Self> {
-        let reservation = app.answers.reserve(address, REPLAY_ANSWER_BYTES)?;
-        Ok(Self { app, address, reservation })
+    pub(crate) fn new(app: App, account: &Account) -> ApiResult<Self> {
+        let reservation = app.answers.reserve_replay(account)?;
+        Ok(Self { app, address: account.address(), reservation })
     }
 
     /// The match that they are of.
@@ -72,7 +74,13 @@ impl Wanted {
         let mut frames = Frames { replay, before, id, _reservation: self.reservation };
         let first = frames.piece().await?;
         let body = Body::from_stream(try_unfold((Some(first), frames), next));
-        Ok(([(header::CONTENT_TYPE, "application/json")], Extension(Uncounted), body).into_response())
+        Ok((
+            [(header::CONTENT_TYPE, "application/json")],
+            Extension(Uncounted),
+            Extension(Keeps(REPLAY_ANSWER_BYTES)),
+            body,
+        )
+            .into_response())
     }
 }
 

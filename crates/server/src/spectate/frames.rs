@@ -2,7 +2,7 @@
 
 use super::answer::{Wanted, frames_of};
 use crate::app::App;
-use crate::gateway::Client;
+use crate::gateway::budget::Account;
 use crate::gateway::extract::{Id, Queried};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use axum::Json;
@@ -53,7 +53,7 @@ pub(crate) async fn show_game(Shared(app): Shared<App>, Id(id): Id<MatchId>) -> 
 )]
 pub(crate) async fn list_frames(
     Shared(app): Shared<App>,
-    client: Client,
+    account: Account,
     Id(id): Id<MatchId>,
     Queried(query): Queried<FramesQuery>,
 ) -> ApiResult<Response> {
@@ -62,7 +62,7 @@ pub(crate) async fn list_frames(
         return Err(ApiError::bad_value("limit", format!("limit is {limit}; at most {FRAMES_PAGE_MAX} frames a page")));
     }
     let from = query.offset.unwrap_or(0);
-    let wanted = Wanted::new(app, client.address_key())?;
+    let wanted = Wanted::new(app, &account)?;
     let row = wanted.find(id).await?;
     let head = FramesReply { count: frames_of(&row), frames: Vec::new() };
     wanted.answer(&row, from..from.saturating_add(limit), &head).await

@@ -6,6 +6,7 @@
 
 mod admission;
 mod batch;
+mod bodies;
 mod creation;
 mod defects;
 mod faults;

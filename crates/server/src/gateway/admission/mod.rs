@@ -21,7 +21,9 @@ use super::problem::ApiResult;
 use super::shed;
 use crate::address_key::AddressKey;
 use crate::app::App;
+use crate::config::Config;
 use axum::extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State};
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -122,9 +124,14 @@ fn mends_policies(parts: &Parts, identity: &Identity) -> bool {
     is_about_policies && identity.known().is_some_and(|caller| caller.role >= Role::Operator)
 }
 
+/// Whose address a request over a connection of this peer is from.
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, config: &Config) -> IpAddr {
+    client::client(peer, headers, &config.http_trusted_proxies)
+}
+
 fn client(parts: &Parts, app: &App) -> Option<IpAddr> {
     let ConnectInfo(peer) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
-    Some(client::client(peer.ip(), &parts.headers, &app.config.http_trusted_proxies))
+    Some(client_address(peer.ip(), &parts.headers, &app.config))
 }
 
 /// New games are the work that can wait. Operators are let through: it is they who find out what is wrong. Whoever will be

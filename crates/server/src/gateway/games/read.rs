@@ -2,8 +2,8 @@
 
 use super::view;
 use crate::app::App;
-use crate::gateway::Client;
 use crate::gateway::auth::{Caller, Guest};
+use crate::gateway::budget::Account;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, link_to_next, query_id};
 use crate::gateway::problem::{ApiError, ApiResult};
@@ -67,10 +67,10 @@ fn whose(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
 pub(super) async fn game_details(
     State(app): State<App>,
     Guest(_): Guest,
-    client: Client,
+    account: Account,
     Id(id): Id<MatchId>,
 ) -> ApiResult<Response> {
-    let wanted = Wanted::new(app, client.address_key())?;
+    let wanted = Wanted::new(app, &account)?;
     let row = wanted.find(id).await?;
     wanted.answer(&row, 0..u32::MAX, &view::details(&row)).await
 }

@@ -5,12 +5,11 @@
 
 use super::reference::{self, Kind};
 use super::{Desk, Judged, Place, Plan, Route, problem};
-use crate::gateway::body::Reading;
+use crate::gateway::body::{Reading, Whole};
 use crate::gateway::front::AnswerBody;
-use crate::gateway::listener::RequestBody;
+use crate::gateway::listener::{Peer, RequestBody};
 use crate::gateway::problem::ApiError;
 use crate::gateway::trace::panic_text;
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{Request, Response};
@@ -35,16 +34,17 @@ enum Stage<B> {
 }
 
 impl<B: RequestBody> Answering<B> {
-    pub(in crate::gateway) fn new(desk: Arc<Desk>, route: Route, request: Request<B>) -> Self {
+    pub(in crate::gateway) fn new(desk: Arc<Desk>, route: Route, client: Peer<'_>, request: Request<B>) -> Self {
         let began = Instant::now();
         let (parts, body) = request.into_parts();
         let plan = desk.plan(route, &parts);
         let bytes_max = match &plan {
             Plan::Refused(..) | Plan::Reference(Kind::Nothing) => None,
-            Plan::Question(_) => Some(desk.body_bytes_max),
+            Plan::Question(many) => Some(many.body_bytes_max(&desk.config)),
             Plan::Reference(_) => Some(reference::BODY_BYTES_MAX),
         };
-        let reading = bytes_max.map(|bytes_max| Reading::new(&parts.headers, body, bytes_max));
+        let room = || desk.room(client, &parts);
+        let reading = bytes_max.map(|bytes_max| Reading::new(&parts.headers, body, bytes_max, room));
         Self { desk, began, parts, stage: Stage::Reading(plan, reading) }
     }
 }
@@ -59,7 +59,7 @@ impl<B: RequestBody> Future for Answering<B> {
                 Stage::Reading(plan, reading) => {
                     let body = match reading {
                         Some(reading) => ready!(reading.poll(context)),
-                        None => Ok(Bytes::new()),
+                        None => Ok(Whole::default()),
                     };
                     let place = plan.place();
                     let judged = caught(|| desk.judge(plan, parts, body));

@@ -10,17 +10,23 @@ mod reference;
 pub(super) use answering::Answering;
 pub(super) use policies::routes;
 
+use super::admission::client_address;
 use super::auth::has_bearer;
-use super::body::BodyError;
+use super::body::{BodyError, Room, Whole};
+use super::budget::{Account, Budget};
 use super::extract::unread;
 use super::front::AnswerBody;
+use super::listener::{Connection, Peer};
 use super::problem::{ApiError, ApiResult};
 use super::request_id::{REQUEST_ID, request_id};
+use crate::address_key::AddressKey;
 use crate::app::App;
+use crate::config::Config;
 use crate::limits::{Limits, ServiceToken};
 use crate::metrics::{ByStatus, Metrics};
 use axum::response::IntoResponse;
 use bytes::Bytes;
+use engine::limits::{REQUEST_BODY_BYTES_MAX, REQUEST_LIST_BYTES_MAX};
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -45,7 +51,8 @@ pub(super) fn openapi() -> utoipa::openapi::OpenApi {
 pub(super) struct Desk {
     limits: Arc<Limits>,
     metrics: Arc<Metrics>,
-    body_bytes_max: usize,
+    config: Arc<Config>,
+    bodies: Arc<Budget>,
     /// What requests must bring, where anything.
     token: Option<ServiceToken>,
     /// In the order of [`Place::ALL`]: found once, because looking them up would show.
@@ -102,9 +109,9 @@ impl Place {
 impl Desk {
     pub(super) fn new(app: &App) -> Self {
         let counters = Place::ALL.map(|(_, route)| app.metrics.http_route(route));
-        let body_bytes_max = app.config.http_body_bytes_max;
         let token = app.config.limiter_http_token.as_ref().map(ServiceToken::new);
-        Self { limits: app.limits.clone(), metrics: app.metrics.clone(), body_bytes_max, token, counters }
+        let (config, bodies) = (app.config.clone(), app.bodies.clone());
+        Self { limits: app.limits.clone(), metrics: app.metrics.clone(), config, bodies, token, counters }
     }
 
     /// Who answers requests to this path; `None` where the router does.
@@ -135,6 +142,13 @@ impl Desk {
         }
     }
 
+    /// Where a large body finds room that this peer sends.
+    fn room(&self, client: Peer<'_>, parts: &Parts) -> Room {
+        let address = AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config));
+        let connection = client.connection.map(Connection::handle);
+        Room::new(&self.bodies, Account { address: Some(address), connection })
+    }
+
     /// Health is everybody's to know: whoever has no token yet must see that somebody is here.
     fn refuse_without_token(&self, parts: &Parts) -> ApiResult<()> {
         let is_let_in = |token: &ServiceToken| parts.uri.path() == HEALTH || token.is_brought_by(&parts.headers);
@@ -145,20 +159,27 @@ impl Desk {
     }
 
     /// Decides, with the whole body at hand.
-    fn judge(&self, plan: &mut Plan, parts: &Parts, body: Result<Bytes, BodyError>) -> Judged {
+    fn judge(&self, plan: &mut Plan, parts: &Parts, body: Result<Whole, BodyError>) -> Judged {
         match std::mem::replace(plan, Plan::Reference(Kind::Nothing)) {
             Plan::Reference(kind) => reference::answer(&self.limits, parts, &kind, body),
             Plan::Refused(place, error) => Judged::Now(place, problem(error)),
-            Plan::Question(many) => match (body.map_err(|error| unread(error, self.body_bytes_max)), many) {
-                (Err(error), _) => Judged::Now(many.place(), problem(error)),
-                (Ok(body), Many::One) => {
-                    Judged::Now(many.place(), check::one(&self.limits, &body).unwrap_or_else(problem))
+            Plan::Question(many) => {
+                match (body.map_err(|error| unread(error, many.body_bytes_max(&self.config))), many) {
+                    (Err(error), _) => Judged::Now(many.place(), problem(error)),
+                    (Ok(body), Many::One) => {
+                        Judged::Now(many.place(), check::one(&self.limits, &body).unwrap_or_else(problem))
+                    }
+                    (Ok(body), Many::Many) => {
+                        let (body, room) = body.into_parts();
+                        let answer = check::many(self.limits.clone(), body, check::TURN_MAX);
+                        let answer = async move {
+                            let _room = room;
+                            answer.await.unwrap_or_else(problem)
+                        };
+                        Judged::Later(many.place(), Box::pin(answer))
+                    }
                 }
-                (Ok(body), Many::Many) => {
-                    let answer = check::many(self.limits.clone(), body, check::TURN_MAX);
-                    Judged::Later(many.place(), Box::pin(async { answer.await.unwrap_or_else(problem) }))
-                }
-            },
+            }
         }
     }
 
@@ -191,6 +212,15 @@ enum Many {
 }
 
 impl Many {
+    /// How long its body may be.
+    fn body_bytes_max(self, config: &Config) -> usize {
+        let bytes_max = match self {
+            Self::One => REQUEST_LIST_BYTES_MAX,
+            Self::Many => REQUEST_BODY_BYTES_MAX,
+        };
+        bytes_max.min(config.http_body_bytes_max)
+    }
+
     fn place(self) -> Place {
         match self {
             Self::One => Place::Check,

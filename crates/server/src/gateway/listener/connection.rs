@@ -113,10 +113,23 @@ impl Idle for Connection {
 }
 
 impl ConnectionHandle {
+    /// A connection that is gone.
+    #[cfg(test)]
+    pub(in crate::gateway) fn of_none() -> Self {
+        Self(Weak::new())
+    }
+
     /// See [`Connection::keep`].
     pub(in crate::gateway) fn keep(&self) {
         if let Some(connection) = self.0.upgrade() {
             connection.keep();
+        }
+    }
+
+    /// See [`Connection::end`].
+    pub(in crate::gateway) fn end(&self) {
+        if let Some(connection) = self.0.upgrade() {
+            connection.end();
         }
     }
 

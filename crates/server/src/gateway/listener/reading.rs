@@ -16,7 +16,13 @@ pub(super) struct Reading {
     blocked_since: AtomicU64,
     /// For how long nothing was taken before and has not been made up for, in nanoseconds.
     debt: AtomicU64,
+    /// How many bytes make up for a second of that, for the answer that is on its way.
+    bytes_per_s: AtomicU64,
 }
+
+/// Stands in the extensions of a response whose body keeps so many bytes in memory until it is taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keeps(pub(crate) usize);
 
 /// What a client may do.
 #[derive(Clone, Copy, Debug)]
@@ -30,18 +36,31 @@ pub struct ReadingLimits {
 impl ReadingLimits {
     /// How long so many bytes may take altogether, once the client has begun to keep them waiting.
     pub(super) fn longest(&self, bytes: usize) -> Duration {
-        self.stall_max + Duration::from_nanos(self.nanos(bytes))
+        self.stall_max + Duration::from_nanos(nanos(bytes, self.bytes_per_s(0)))
     }
 
-    /// The time that so many bytes may take.
-    fn nanos(&self, bytes: usize) -> u64 {
-        (bytes as u64).saturating_mul(1_000_000_000) / u64::from(self.bytes_per_s_min.max(1))
+    /// How many bytes make up for a second while an answer keeps so many: who keeps much for long keeps it from others.
+    fn bytes_per_s(&self, kept: usize) -> u64 {
+        let kept_ms = (kept as u64).saturating_mul(1_000);
+        let at_least = kept_ms / u64::try_from(self.stall_max.as_millis()).unwrap_or(u64::MAX).max(1);
+        at_least.max(self.bytes_per_s_min.max(1).into())
     }
+}
+
+/// The time that so many bytes may take.
+fn nanos(bytes: usize, bytes_per_s: u64) -> u64 {
+    (bytes as u64).saturating_mul(1_000_000_000) / bytes_per_s
 }
 
 impl Reading {
     pub(super) fn new(limits: ReadingLimits, begun: Instant) -> Self {
-        Self { limits, begun, blocked_since: AtomicU64::new(0), debt: AtomicU64::new(0) }
+        let bytes_per_s = AtomicU64::new(limits.bytes_per_s(0));
+        Self { limits, begun, blocked_since: AtomicU64::new(0), debt: AtomicU64::new(0), bytes_per_s }
+    }
+
+    /// The answer that goes from now on keeps so many bytes, beside the connection's own buffer.
+    pub(super) fn keeps(&self, bytes: usize) {
+        self.bytes_per_s.store(self.limits.bytes_per_s(bytes), Relaxed);
     }
 
     /// The client takes nothing now.
@@ -59,7 +78,7 @@ impl Reading {
             self.blocked_since.store(0, Relaxed);
         }
         if debt > 0 {
-            self.debt.store(debt.saturating_sub(self.limits.nanos(bytes)), Relaxed);
+            self.debt.store(debt.saturating_sub(nanos(bytes, self.bytes_per_s.load(Relaxed))), Relaxed);
         }
     }
 
@@ -92,9 +111,16 @@ mod tests {
     /// With ten seconds to stall and 1,000 bytes that make up for one: what happens second by second, and when the client is to go.
     #[track_caller]
     fn check(seconds: &[Does], want_s: Option<u64>) {
+        check_keeping(0, seconds, want_s);
+    }
+
+    /// The same while an answer keeps so many bytes.
+    #[track_caller]
+    fn check_keeping(kept: usize, seconds: &[Does], want_s: Option<u64>) {
         let begun = Instant::now();
         let limits = ReadingLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1_000 };
         let reading = Reading::new(limits, begun);
+        reading.keeps(kept);
         for (at, does) in seconds.iter().enumerate() {
             let now = || begun + Duration::from_secs(at as u64 + 1);
             match *does {
@@ -123,6 +149,16 @@ mod tests {
         check(&[Nothing, TakesAndStops(0), TakesAndStops(0), TakesAndStops(0)], Some(11));
         check(&[Nothing, Nothing, Nothing, Takes(10)], None);
         check(&[Nothing, Nothing, Nothing, Takes(10), Nothing], Some(5 + 10 - 3));
+    }
+
+    #[test]
+    fn whoever_keeps_much_must_take_it_faster() {
+        // Ten seconds for all of it.
+        check_keeping(40_000, &[Nothing, TakesAndStops(4_000)], Some(2 + 10));
+        check_keeping(40_000, &[Nothing, TakesAndStops(2_000)], Some(2 + 9));
+        check_keeping(10_000, &[Nothing, TakesAndStops(1_000)], Some(2 + 10));
+        check_keeping(100, &[Nothing, TakesAndStops(1_000)], Some(2 + 10));
+        check_keeping(100, &[Nothing, TakesAndStops(500)], Some(2 + 9));
     }
 
     /// A client at the least rate may go on for ever; at half of it, twice the time of a stall.

@@ -15,12 +15,11 @@ pub(super) use answers::internal;
 pub(super) use params::Kind;
 
 use super::{Judged, Place};
-use crate::gateway::body::BodyError;
+use crate::gateway::body::{BodyError, Whole};
 use crate::gateway::front::AnswerBody;
 use crate::limits::rules::{Change, ChangeError, REFERENCE};
 use crate::limits::{Limits, Verdict};
 use answers::Refusal;
-use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
 use request::Asked;
@@ -51,7 +50,7 @@ pub(super) enum ReferenceRoute {
 }
 
 /// Answers a request to the reference API, or says what must be saved first.
-pub(super) fn answer(limits: &Arc<Limits>, parts: &Parts, kind: &Kind, body: Result<Bytes, BodyError>) -> Judged {
+pub(super) fn answer(limits: &Arc<Limits>, parts: &Parts, kind: &Kind, body: Result<Whole, BodyError>) -> Judged {
     let now = |route, answer| Judged::Now(Place::Reference(route), answer);
     let body = match body {
         Ok(body) => body,
@@ -79,6 +78,7 @@ pub(super) fn answer(limits: &Arc<Limits>, parts: &Parts, kind: &Kind, body: Res
 fn unread(error: BodyError) -> Refusal {
     match error {
         BodyError::TooLong => Refusal::TooLarge,
+        BodyError::NoRoom(_) => Refusal::Unavailable,
         BodyError::TooSlow => Refusal::TooSlow,
         BodyError::Broken => Refusal::BadRequest,
     }

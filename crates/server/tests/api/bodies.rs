@@ -1,0 +1,125 @@
+//! How long bodies may be by their routes, and what bodies under way may take together, over a real socket.
+
+use crate::house::House;
+use http::StatusCode;
+use serde_json::Value;
+use server::config::Networks;
+use server::gateway::listener::{Limits, serve};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use store::memory::MemoryDatabase;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+const SMALL: usize = 16 * 1024;
+const LIST: usize = 64 * 1024;
+const KIB: usize = 1_024;
+
+/// A body that says it is so long is taken, and one byte more is refused before any of it has come.
+async fn check(house: &House, line: &str, by: &str, longest: usize) {
+    let call = |bytes: usize| {
+        let call = house.call(line).by(by).header("content-type", "application/json");
+        call.header("content-length", &bytes.to_string())
+    };
+    let fits = call(longest).raw(" ".repeat(longest)).send().await;
+    assert_ne!(fits.status, StatusCode::PAYLOAD_TOO_LARGE, "{line}: {longest} bytes");
+    let refused = call(longest + 1)
+        .raw(axum::body::Body::from_stream(futures_util::stream::pending::<Result<&[u8], std::io::Error>>()));
+    let refused = refused.check("413 body_too_large").await;
+    let detail = refused.body["detail"].as_str().unwrap();
+    assert!(detail.contains(&format!(" {longest} bytes")), "{line}: {detail}");
+}
+
+#[tokio::test]
+async fn bodies_are_as_long_as_their_routes_need() {
+    let house = House::open().await;
+    check(&house, "POST /api/stories/guests", "", SMALL).await;
+    check(&house, "POST /api/games", "player", SMALL).await;
+    check(&house, "POST /api/hunts", "player", SMALL).await;
+    check(&house, "POST /api/hunts/tickets", "player", SMALL).await;
+    check(&house, "POST /api/stories/games", "player", SMALL).await;
+    check(&house, "PUT /api/limits/policies/x", "operator", SMALL).await;
+    check(&house, "POST /api/games/status", "player", LIST).await;
+    check(&house, "POST /api/worlds/plaza/life", "operator", LIST).await;
+    check(&house, "POST /api/limits/check", "", LIST).await;
+    check(&house, "POST /api/games/batch", "player", house.app.config.http_body_bytes_max).await;
+    check(&house, "POST /api/limits/check/batch", "", house.app.config.http_body_bytes_max).await;
+}
+
+/// A server behind a proxy, with room for 100 KiB of large bodies, 60 of one address.
+async fn open() -> (House, SocketAddr) {
+    let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
+        (config.http_bodies_bytes_max, config.http_bodies_bytes_per_address_max) = (100 * KIB, 60 * KIB);
+        config.http_trusted_proxies = Networks::read("127.0.0.0/8").unwrap();
+    })
+    .await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let limits = Limits::of(&house.app.config, Duration::from_secs(1));
+    tokio::spawn(serve(listener, house.front(), limits, house.app.metrics.clone(), std::future::pending()));
+    (house, address)
+}
+
+/// Asks from behind the proxy with a batch of 80 KiB, of which so many bytes come.
+async fn send(address: SocketAddr, path: &str, client: &str, bytes: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer player\r\nX-Forwarded-For: {client}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        80 * KIB
+    );
+    stream.write_all(&[head.into_bytes(), vec![b' '; bytes]].concat()).await.unwrap();
+    stream
+}
+
+/// Status and code of what is answered; nothing where the connection is closed without a word.
+async fn heard(mut stream: TcpStream) -> Option<(String, Value)> {
+    let mut bytes = Vec::new();
+    // A reset behind an answer is its end, too.
+    let _ = stream.read_to_end(&mut bytes).await;
+    let text = String::from_utf8(bytes).unwrap();
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    let problem: Value = serde_json::from_str(body).unwrap();
+    Some((head[9..12].to_owned(), problem["code"].clone()))
+}
+
+async fn until(house: &House, held: usize) {
+    while house.sample("gauntlet_http_body_bytes") != held as u64 {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn check_shares(path: &str) {
+    let (house, address) = open().await;
+    let anns = send(address, path, "192.0.2.1", 50 * KIB).await;
+    until(&house, 50 * KIB).await;
+    let second = heard(send(address, path, "192.0.2.1", 20 * KIB).await).await;
+    assert_eq!(second, Some(("429".to_owned(), "too_many_bodies".into())), "{path}");
+    let _bobs = send(address, path, "192.0.2.2", 40 * KIB).await;
+    until(&house, 90 * KIB).await;
+    // There is no room left, and a newcomer has less than those who are there: the oldest of the largest gives way.
+    let mut carls = send(address, path, "198.51.100.3", 20 * KIB).await;
+    until(&house, 60 * KIB).await;
+    assert_eq!(heard(anns).await, None, "{path}: the connection is closed");
+    assert_eq!(house.sample("gauntlet_http_bodies_closed_for_room_total"), 1);
+    // What is short needs no room.
+    house.call("POST /api/games/status").json(&serde_json::json!({"game_ids": []})).check("200").await;
+    carls.shutdown().await.unwrap();
+    drop((carls, _bobs));
+    until(&house, 0).await;
+}
+
+#[tokio::test]
+async fn bodies_under_way_have_a_budget_and_a_newcomer_finds_room() {
+    check_shares("/api/games/batch").await;
+    check_shares("/api/limits/check/batch").await;
+}
+
+#[tokio::test]
+async fn what_a_stranger_declares_too_long_is_refused_before_it_comes() {
+    let (house, address) = open().await;
+    let stranger = send(address, "/api/stories/guests", "192.0.2.1", 12).await;
+    assert_eq!(heard(stranger).await, Some(("413".to_owned(), "body_too_large".into())));
+    assert_eq!(house.sample("gauntlet_http_body_bytes"), 0);
+}
