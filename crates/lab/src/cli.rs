@@ -4,7 +4,7 @@
 //! Exit codes: 0 passed · 1 could not run · 2 usage · 3 a gate failed · 4 void · 130 interrupted.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,10 +13,13 @@ use std::time::SystemTime;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
+use crate::default_gates::count_gates;
 use crate::guard::Guard;
 use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
+use crate::machine::identity;
 use crate::report::{Screen, summary};
-use crate::scenario::{Base, Document, Feed, Mistakes, Rows, Scenario, builtin, builtins};
+use crate::safety::{self, bare};
+use crate::scenario::{Base, Document, Feed, Mistake, Mistakes, Rows, Scenario, builtin, builtins};
 use crate::signals::Signals;
 use crate::trial::{CouldNotRun, Finished, Trial, cut_off};
 
@@ -88,10 +91,13 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
     }
     if args.check {
         return match assemble(&args) {
-            Ok(assembled) => {
-                say(&can_be_run(&assembled.scenario));
-                ExitCode::SUCCESS
-            }
+            Ok(assembled) => match may_be_loaded(&assembled.scenario, &args.i_may_load) {
+                Ok(()) => {
+                    say(&can_be_run(&assembled.scenario));
+                    ExitCode::SUCCESS
+                }
+                Err(message) => fail(COULD_NOT_RUN, &message),
+            },
             Err(stopped) => stopped.exit(),
         };
     }
@@ -119,15 +125,31 @@ impl Stopped {
     }
 }
 
+/// Whether the hosts of the target may be loaded, as far as their addresses are known without sending anything to them.
+fn may_be_loaded(scenario: &Scenario, i_may_load: &[String]) -> Result<(), String> {
+    let doors = scenario.target.socket.iter().flat_map(|socket| &socket.doors).map(|door| &door.base);
+    for base in std::iter::once(&scenario.target.url).chain(doors) {
+        let Ok(addresses) = (bare(&base.host), base.port).to_socket_addrs() else { continue };
+        let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+        safety::allowed(&base.host, &addresses, i_may_load)?;
+    }
+    Ok(())
+}
+
 /// What `--check` answers for a scenario without a mistake.
 fn can_be_run(scenario: &Scenario) -> String {
     let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    let gates = count_gates(scenario);
+    let implicit = match gates - scenario.gates.len() {
+        0 => String::new(),
+        implicit => format!(" ({implicit} of them in no file)"),
+    };
     format!(
         "{} can be run: {}, {}, {}, {}; nothing was sent\n",
         scenario.name,
         count(scenario.phases.len(), "phase", "phases"),
         count(scenario.journeys.len(), "journey", "journeys"),
-        count(scenario.gates.len(), "gate", "gates"),
+        count(gates, "gate", "gates") + &implicit,
         count(scenario.feeds.len(), "feed", "feeds"),
     )
 }
@@ -197,12 +219,28 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<Assembled, Stopped> {
     }
     let beside = beside(args);
     add_files(&mut document, name, &beside);
-    let scenario = Scenario::read(&document).map_err(|mistakes| wrong(name, &mistakes))?;
+    let scenario =
+        Scenario::read(&document).map_err(|mistakes| wrong(name, &with_feeds(mistakes, &document, &beside)))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
+    if let Some(pid) = args.pid.filter(|pid| identity(*pid).is_none()) {
+        return Err(Stopped::Usage(format!("--pid {pid}: there is no such process here; give the id of the target's")));
+    }
     let feeds = rows_of(&scenario.feeds, &beside).map_err(|mistakes| wrong(name, &mistakes))?;
     Ok(Assembled { document, scenario, feeds })
+}
+
+/// The mistakes of a scenario, and its feeds whose files are not there: all of it at once.
+fn with_feeds(mut mistakes: Mistakes, document: &Document, beside: &Path) -> Mistakes {
+    for (origin, key, file) in document.feed_files() {
+        if let Err(message) = feed_bytes(&beside.join(file)) {
+            mistakes.0.push(Mistake { origin, key, message });
+        }
+    }
+    mistakes.0.sort();
+    mistakes.0.dedup();
+    mistakes
 }
 
 /// The rows of all feeds, whose files stand beside the scenario; or everything that is wrong with them.
@@ -217,12 +255,18 @@ fn rows_of(feeds: &[Feed], beside: &Path) -> Result<Vec<Rows>, Mistakes> {
     if mistakes.is_empty() { Ok(rows) } else { Err(Mistakes(mistakes)) }
 }
 
-fn read_feed(feed: &Feed, path: &Path) -> Result<Rows, String> {
-    let cannot = |error: std::io::Error| format!("cannot be read: {}: {error}", path.display());
-    let size = std::fs::metadata(path).map_err(cannot)?.len();
-    if size > FEED_BYTES_MAX as u64 {
-        return Err(format!("is too long: {} has {size} bytes, a feed has at most {FEED_BYTES_MAX}", path.display()));
+/// Whether the file of a feed is there and not too long.
+fn feed_bytes(path: &Path) -> Result<(), String> {
+    let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {}: {error}", path.display()))?.len();
+    match size <= FEED_BYTES_MAX as u64 {
+        true => Ok(()),
+        false => Err(format!("is too long: {} has {size} bytes, a feed has at most {FEED_BYTES_MAX}", path.display())),
     }
+}
+
+fn read_feed(feed: &Feed, path: &Path) -> Result<Rows, String> {
+    feed_bytes(path)?;
+    let cannot = |error: std::io::Error| format!("cannot be read: {}: {error}", path.display());
     feed.rows(&std::fs::read_to_string(path).map_err(cannot)?).map_err(|message| format!("cannot be used: {message}"))
 }
 
@@ -358,6 +402,67 @@ mod tests {
     fn the_run_before_is_told_of_with_what_to_do() {
         let expected = "gauntlet run: the last run was cut off and has no report; to make one: gauntlet report runs/a";
         assert_eq!(told_of(Path::new("runs/a")), expected);
+    }
+
+    /// What `--check` says of a file with these changes; `beside` it stands nothing.
+    fn checked(changes: &[(&str, &str)], target: Option<&str>, pid: Option<u32>) -> Result<String, String> {
+        static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let mut text = String::from(
+            "format = 1\nname = \"t\"\nsummary = \"s\"\n[target]\nurl = \"http://127.0.0.1:4000\"\n[[phase]]\nname = \"p\"\n\
+             arrivals = { rate = 5, for = \"1s\" }\nin_flight_max = 1\njourney = \"j\"\n[[journey]]\nname = \"j\"\n\
+             [[journey.step]]\nrequest = \"GET /\"\n",
+        );
+        for (from, to) in changes {
+            assert!(text.contains(from));
+            text = text.replace(from, to);
+        }
+        let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("lab-check-{}-{number}.toml", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        #[derive(clap::Parser)]
+        struct Cli {
+            #[command(flatten)]
+            run: RunArgs,
+        }
+        let words = ["run", path.to_str().unwrap()].into_iter().chain(target.iter().flat_map(|url| ["--target", url]));
+        let mut args = <Cli as clap::Parser>::parse_from(words).run;
+        args.pid = pid;
+        let found = match assemble(&args) {
+            Ok(assembled) => {
+                may_be_loaded(&assembled.scenario, &args.i_may_load).map(|()| can_be_run(&assembled.scenario))
+            }
+            Err(Stopped::Usage(message) | Stopped::CouldNotRun(message)) => Err(message),
+            Err(Stopped::Killed(_)) => unreachable!("nothing runs"),
+        };
+        std::fs::remove_file(&path).unwrap();
+        found
+    }
+
+    #[test]
+    fn a_check_says_what_a_run_would() {
+        let refused = checked(&[], Some("http://10.0.0.1:80"), None).unwrap_err();
+        assert!(refused.starts_with("10.0.0.1 is not this machine."), "{refused}");
+        let told = checked(&[], Some("http://127.0.0.1:80"), Some(std::process::id())).unwrap();
+        assert_eq!(
+            told,
+            "t can be run: 1 phase, 1 journey, 1 gate (1 of them in no file), 0 feeds; nothing was sent\n"
+        );
+        let judged = "[gates]\n\"j.errors\" = \"= 0\"\n[target]";
+        assert!(checked(&[("[target]", judged)], None, None).unwrap().contains(", 1 gate, "));
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_cannot_be_watched() {
+        let refused = checked(&[], Some("http://127.0.0.1:80"), Some(u32::MAX)).unwrap_err();
+        assert!(refused.starts_with("--pid 4294967295: there is no such process here"), "{refused}");
+    }
+
+    #[test]
+    fn a_feed_that_is_missing_is_named_with_all_other_mistakes() {
+        let feed = "[feed.users]\nfile = \"no-such-file.csv\"\nformat = \"csv\"\norder = \"cycle\"\n[target]";
+        let mistakes = checked(&[("[target]", feed), ("rate = 5", "rate = -5")], None, None).unwrap_err();
+        assert!(mistakes.contains("`feed.users.file` cannot be read: "), "{mistakes}");
+        assert!(mistakes.contains("must be above 0, and at most 10000000, not -5"), "{mistakes}");
     }
 
     #[test]

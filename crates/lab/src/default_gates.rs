@@ -18,6 +18,16 @@ pub fn default_gates(scenario: &Scenario) -> Vec<Gate> {
     open.chain(unjudged_errors(scenario)).filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
 }
 
+/// How many gates a run of this scenario judges, those that no file names among them.
+#[must_use]
+pub fn count_gates(scenario: &Scenario) -> usize {
+    let reconciled = usize::from(scenario.works.iter().any(|work| work.totals.is_some()));
+    let of_phases = |phase: &&Phase| matches!(phase.arrivals, Arrivals::Hold { .. } | Arrivals::Edge(_));
+    let of_phases = scenario.phases.iter().filter(of_phases).count();
+    let of_processes = usize::from(!scenario.faults.is_empty()) + usize::from(scenario.spawns());
+    scenario.gates.len() + default_gates(scenario).len() + reconciled + of_phases + of_processes
+}
+
 /// Figures of errors on which no gate is.
 fn unjudged_errors(scenario: &Scenario) -> Vec<String> {
     if !scenario.judges_errors {

@@ -28,7 +28,7 @@ pub fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-fn bare(host: &str) -> &str {
+pub(crate) fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 

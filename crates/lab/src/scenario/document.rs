@@ -196,6 +196,18 @@ impl Document {
         names.into_iter().filter(|name| !self.files.contains_key(name)).collect()
     }
 
+    /// The files of its feeds, each with where it is named and the key, whether anything else of them can be read or not.
+    #[must_use]
+    pub fn feed_files(&self) -> Vec<(Origin, String, String)> {
+        let root = super::filled(self, &Notes::default());
+        let Some(Value::Table(feeds)) = root.get("feed").map(|node| &node.value) else { return Vec::new() };
+        let named = feeds.iter().filter_map(|feed| {
+            let file = feed.node.get("file")?;
+            Some((file.origin.clone(), format!("feed.{}.file", feed.key), file.as_text()?))
+        });
+        named.collect()
+    }
+
     /// Puts one of these files beside it. It is part of what the trial is.
     pub fn add_file(&mut self, name: &str, text: &str) {
         self.recipe.changes.push(Change::File(name.to_owned(), text.to_owned()));
@@ -296,6 +308,9 @@ fn typed(text: &str, origin: &Origin) -> Value {
     value.unwrap_or_else(|| Value::Text(text.to_owned()))
 }
 
+/// Tables with a default for every key: a file may leave them out, and a setting may still name a key of them.
+const OPTIONAL_TABLES: [&str; 5] = ["bounds", "gates", "generator", "signals", "target.limits"];
+
 /// Walks down a dotted path. A key may itself contain dots (a gate's does), so the whole rest is tried first.
 fn put_at(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
     match node.value {
@@ -311,6 +326,9 @@ fn put_at(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), St
         }
         Value::Table(_) => {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            if node.get(first).is_none() && OPTIONAL_TABLES.contains(&join(walked, first).as_str()) {
+                node.put(first, Node { value: Value::Table(Vec::new()), origin: new.origin.clone() });
+            }
             let next = node.get_mut(first).ok_or_else(|| nowhere(first, walked))?;
             put_at(next, &join(walked, first), rest, new)
         }

@@ -144,9 +144,15 @@ impl KnownFigures {
             roots.dedup();
             return Err(format!("{lacks} must start with {}", known_names(roots)));
         }
-        let mut parts: Vec<&str> = near.iter().filter_map(|near| near.split('.').nth(1)).collect();
+        // As far as the path is right, and what may stand behind that.
+        let words: Vec<&str> = path.split('.').collect();
+        let agrees = |near: &str, length: usize| near.split('.').take(length).eq(words.iter().take(length).copied());
+        let goes_on = |near: &&&str, length: usize| agrees(near, length) && near.split('.').nth(length).is_some();
+        let right = (1..words.len()).rev().find(|length| near.iter().any(|near| goes_on(&near, *length))).unwrap_or(1);
+        let behind = near.iter().filter(|near| goes_on(near, right));
+        let mut parts: Vec<&str> = behind.filter_map(|near| near.split('.').nth(right)).collect();
         parts.dedup();
-        Err(format!("{lacks}; `{first}` has {}", known_names(parts)))
+        Err(format!("{lacks}; `{}` has {}", words[..right].join("."), known_names(parts)))
     }
 }
 

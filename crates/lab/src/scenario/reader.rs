@@ -81,11 +81,16 @@ impl<'a> At<'a> {
 
     /// A number per second above zero.
     pub(crate) fn rate(&self) -> Option<f64> {
-        let rate = self.number(0.0..=RATE_PER_S_MAX)?;
-        if rate == 0.0 {
-            self.wrong("must be above 0, not 0");
+        let rate = match self.node.value {
+            Value::Int(int) => int as f64,
+            Value::Float(float) => float,
+            _ => return self.expected(&format!("a number above 0, and at most {RATE_PER_S_MAX}")),
+        };
+        let fits = rate > 0.0 && rate <= RATE_PER_S_MAX;
+        if !fits {
+            self.wrong(format!("must be above 0, and at most {RATE_PER_S_MAX}, not {rate}"));
         }
-        (rate > 0.0).then_some(rate)
+        fits.then_some(rate)
     }
 
     /// An amount of memory in powers of 1024.

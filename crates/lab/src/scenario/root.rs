@@ -16,6 +16,7 @@ use super::journey::{Place, Step};
 use super::keys::Keys;
 use super::load_end::load_end;
 use super::message::{Known, Push};
+use super::mistakes::Origin;
 use super::observe::Observe;
 use super::phase::{self, Phase};
 use super::reader::{At, Fields, check_template_name};
@@ -75,7 +76,7 @@ pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scen
     let (gates, judges_errors) = fields.take("gates").map_or_else(|| (Vec::new(), true), |at| figures.gates(&at));
     let headline = fields.take("headline").and_then(|at| headline::read(&at, &figures));
     fields.close();
-    written.refuse_twins(at);
+    refuse_twins(at);
     check_phases(at, &written.phases, &phases, &journeys);
     for (feed, names) in feeds.iter_mut().zip(&names.feeds) {
         feed.columns.clone_from(&names.columns.borrow());
@@ -110,7 +111,6 @@ struct Written {
     journeys: Vec<String>,
     works: Vec<String>,
     phases: Vec<String>,
-    processes: Vec<String>,
     observers: Vec<String>,
     pushes: Vec<String>,
 }
@@ -125,19 +125,9 @@ impl Written {
             journeys: names_in(root.get("journey")),
             works,
             phases: names_in(root.get("phase")),
-            processes: names_in(root.get("process")),
             observers: names_in(root.get("observe")),
             pushes: names_in(root.get("push")),
         }
-    }
-
-    /// Figures are found by name, so no two things that have figures of a kind share one.
-    fn refuse_twins(&self, at: &At<'_>) {
-        refuse_twins(at, self.journeys.iter().chain(&self.works), &RESERVED);
-        refuse_twins(at, &self.phases, &RESERVED);
-        refuse_twins(at, &self.processes, &RESERVED);
-        refuse_twins(at, &self.observers, &[]);
-        refuse_twins(at, &self.pushes, &[]);
     }
 
     /// The figures that gates may use; of what could not be read, all that one could think of.
@@ -264,11 +254,52 @@ fn picks_of(at: &At<'_>, names: &Names) -> Vec<(String, Vec<Template>)> {
     at.named().unwrap_or_default().into_iter().filter_map(pick).collect()
 }
 
-fn refuse_twins<'a>(at: &At<'_>, names: impl IntoIterator<Item = &'a String>, reserved: &[&str]) {
-    let mut seen: BTreeSet<&str> = reserved.iter().copied().collect();
-    for name in names {
-        if !name.is_empty() && !seen.insert(name) {
-            at.wrong(format!("has two things called \"{name}\", or the name is reserved"));
+/// Figures are found by name, so no two things that have figures of a kind share one.
+fn refuse_twins(at: &At<'_>) {
+    let kinds: [(&[&str], &[&str]); 5] = [
+        (&["journey", "work"], &RESERVED),
+        (&["phase"], &RESERVED),
+        (&["process"], &RESERVED),
+        (&["observe"], &[]),
+        (&["push"], &[]),
+    ];
+    for (tables, reserved) in kinds {
+        let mut seen: BTreeMap<&str, (&str, &Origin)> = BTreeMap::new();
+        for (table, name, key, origin) in tables.iter().flat_map(|table| named_in(at.node, table)) {
+            if reserved.contains(&name) {
+                let reserved = reserved.join(", ");
+                at.notes.add(
+                    origin,
+                    &key,
+                    format!("is \"{name}\", which the lab calls figures of its own: {reserved}"),
+                );
+            } else if let Some((other, first)) = seen.get(name) {
+                let message = format!(
+                    "is \"{name}\" as well, like a [[{other}]] before it ({first}): each needs a name of its own"
+                );
+                at.notes.add(origin, &key, message);
+            } else {
+                seen.insert(name, (table, origin));
+            }
         }
+    }
+}
+
+/// What a table or a list of tables has names for: table, name, key, and where the name stands.
+fn named_in<'a>(root: &'a Node, table: &'a str) -> Vec<(&'a str, &'a str, String, &'a Origin)> {
+    match root.get(table).map(|node| &node.value) {
+        Some(Value::Table(entries)) => entries
+            .iter()
+            .map(|entry| (table, entry.key.as_str(), format!("{table}.{}", entry.key), &entry.node.origin))
+            .collect(),
+        Some(Value::List(items)) => {
+            let named = |item: &'a Node| {
+                let node = item.get("name")?;
+                let Value::Text(name) = &node.value else { return None };
+                (!name.is_empty()).then(|| (table, name.as_str(), format!("{table}.{name}.name"), &node.origin))
+            };
+            items.iter().filter_map(named).collect()
+        }
+        _ => Vec::new(),
     }
 }

@@ -157,7 +157,9 @@ fn mistakes_in_faults() {
         complaints(&unspawned),
         ["line 15: `fault.0` can only be done to a process that the lab starts, but [target] has no `spawn`"]
     );
-    check(&BOTS.replace("bots", "server"), &["line 1: has two things called \"server\", or the name is reserved"]);
+    let reserved = "line 18: `process.server.name` is \"server\", which the lab calls figures of its own: ";
+    let found = complaints(&beside(&BOTS.replace("bots", "server")));
+    assert!(found.len() == 1 && found[0].starts_with(reserved), "{found:?}");
 }
 
 /// A load of which the text says when it is over, and a fault.
@@ -243,7 +245,8 @@ fn observers() {
         &["line 20: `observe.q.figures` must name at least one figure"],
     );
     let twice = "[[observe]]\nname = \"q\"\nread = \"GET /s\"\nfigures = { a = \"/a\" }\n".repeat(2);
-    check(&twice, &["line 1: has two things called \"q\", or the name is reserved"]);
+    let expected = "line 22: `observe.q.name` is \"q\" as well, like a [[observe]] before it (line 18): each needs a name of its own";
+    check(&twice, &[expected]);
 }
 
 #[test]
@@ -291,6 +294,8 @@ fn mistakes_in_feeds_and_keys() {
 fn bounds() {
     let bounds = |text: &str| read(&beside(text), &[]).unwrap().bounds;
     let none = bounds("");
+    let set = read(&beside(""), &["bounds.requests=5", "generator.workers=3"]).unwrap();
+    assert_eq!((set.bounds.requests, set.generator.workers), (5, Some(3)));
     assert_eq!((none.time, none.requests, none.connections), (WAIT_MAX, REQUESTS_MAX, CONNECTIONS_MAX));
     let some = bounds("[bounds]\ntime = \"10m\"\nrequests = 1000000\nconnections = 5000\n");
     assert_eq!((some.time, some.requests, some.connections), (Duration::from_secs(600), 1_000_000, 5000));
@@ -453,7 +458,10 @@ fn gates_know_the_figures_of_every_part() {
     gate("p.opening.ok", &[&format!("{}; `p` has journey", lacks("p.opening.ok"))]);
     let roots = "must start with edge, generator, j, observe, p, server, total, up";
     gate("q.peak_per_s", &[&format!("{} {roots}", lacks("q.peak_per_s"))]);
-    gate("observe.q.waiting.p99", &[&format!("{}; `observe` has q", lacks("observe.q.waiting.p99"))]);
+    gate(
+        "observe.q.waiting.p99",
+        &[&format!("{}; `observe.q.waiting` has avg, last, max, min", lacks("observe.q.waiting.p99"))],
+    );
 }
 
 #[test]

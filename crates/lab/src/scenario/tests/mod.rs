@@ -187,8 +187,8 @@ fn mistakes_name_line_key_and_what_was_expected() {
         "[[journey]]\nname = \"j\"",
         "[[journey]]\nname = \"w\"",
         &[
-            "line 1: has two things called \"w\", or the name is reserved",
             "line 10: `phase.p.journey` is \"j\", but there is no such [[journey]]; known: w",
+            "line 16: `work.w` is \"w\" as well, like a [[journey]] before it (line 12): each needs a name of its own",
         ],
     );
     check(", finished = \"f\"", "", &["line 21: `work.w.state` needs `finished`: without it no work ever ends"]);
@@ -247,9 +247,15 @@ fn gates_are_checked_before_a_byte_is_sent() {
     );
     gate(
         "\"w.drain_s\" = \"< w.figures.moves.max\"",
-        &["line 25: `gates.w.drain_s` is a figure that this trial does not have: `w.figures.moves.max`; `w` has \
-           completion_s, created, drain_s, duplicates, failed, figures, finished, queue_wait_s, run_s, running, stuck, \
-           throughput_per_min, unknown, waiting"],
+        &[
+            "line 25: `gates.w.drain_s` is a figure that this trial does not have: `w.figures.moves.max`; `w.figures` has \
+           turns",
+        ],
+    );
+    gate(
+        "\"j.latency_ms.p98\" = \"< 9\"",
+        &["line 25: `gates.j.latency_ms.p98` is a figure that this trial does not have: `j.latency_ms.p98`; \
+           `j.latency_ms` has avg, count, max, min, p50, p90, p95, p99, p999, p9999, p99999, sum"],
     );
 }
 

@@ -219,9 +219,9 @@ fn mistakes_in_loads() {
     wrong("{ batch = 3, for = \"1s\" }", &[".for` is not a key that stands here; known: batch, every, times"]);
 
     wrong("{ rate = 1 }", &["` needs `for`: how long, such as \"30s\""]);
-    wrong("{ rate = 0, for = \"1s\" }", &[".rate` must be above 0, not 0"]);
-    wrong("{ rate = 1e9, for = \"1s\" }", &[".rate` must be from 0 to 10000000, not 1000000000"]);
-    wrong("{ rate = \"many\", for = \"1s\" }", &[".rate` must be a number from 0 to 10000000, not a text"]);
+    wrong("{ rate = 0, for = \"1s\" }", &[".rate` must be above 0, and at most 10000000, not 0"]);
+    wrong("{ rate = 1e9, for = \"1s\" }", &[".rate` must be above 0, and at most 10000000, not 1000000000"]);
+    wrong("{ rate = \"many\", for = \"1s\" }", &[".rate` must be a number above 0, and at most 10000000, not a text"]);
     wrong(
         "{ rate = 1, for = \"soon\" }",
         &[".for` must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"soon\""],
@@ -230,7 +230,7 @@ fn mistakes_in_loads() {
     wrong("{ ramp = 3, for = \"1s\" }", &[".ramp` must be a table, not a whole number"]);
     wrong("{ ramp = { from = 1 }, for = \"1s\" }", &[".ramp` needs `to`: arrivals per second at the end"]);
     wrong("{ ramp = { from = 0, to = 0 }, for = \"1s\" }", &[".ramp` goes from 0 to 0: nothing ever arrives"]);
-    wrong("{ poisson = -1, for = \"1s\" }", &[".poisson` must be from 0 to 10000000, not -1"]);
+    wrong("{ poisson = -1, for = \"1s\" }", &[".poisson` must be above 0, and at most 10000000, not -1"]);
 
     let each = "` needs either `requests`, how many each client makes, or `for`, how long they go on";
     wrong("{ clients = 3 }", &[each]);
