@@ -46,6 +46,11 @@ impl<K: Copy + Eq + Hash> Shares<K> {
         *self.shard(key).entry(key).or_default() += 1;
     }
 
+    /// How many somebody has.
+    pub(crate) fn has(&self, key: K) -> usize {
+        self.shard(key).get(&key).copied().unwrap_or_default() as usize
+    }
+
     /// Takes one back.
     pub(crate) fn give_back(&self, key: K) {
         if let Entry::Occupied(mut has) = self.shard(key).entry(key) {
@@ -102,6 +107,7 @@ mod tests {
         shares.count(1);
         shares.give_back(1);
         assert!(!shares.take(1, 2), "what is too much is counted, too");
+        assert_eq!((shares.has(1), shares.has(3)), (2, 0));
         shares.give_back(1);
         assert!(shares.take(1, 2));
         shares.give_back(1);

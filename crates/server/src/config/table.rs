@@ -157,7 +157,7 @@ pub const SETTINGS: &[Setting] = &[
         "Time that a connection may be silent between requests, or while an answer is not taken."),
     row("http.connections_max", "http-connections-max", ("connections", 1..=1_000_000), "",
         |c| Slot::Size(&mut c.http_connections_max),
-        "Connections that are served at the same time; for further ones the idlest is closed on which nobody is known, or they are refused.")
+        "Connections that are served at the same time; for further ones another is closed (on which nobody is known, then a guest, of the address that has most; never an account's), or they are refused.")
         .or_auto("nearly all that the open files leave; bots share them, and always find some"),
     row("http.connections_per_address_max", "http-connections-per-address-max", ("connections", 1..=1_000_000), "256",
         |c| Slot::Size(&mut c.http_connections_per_address_max),

@@ -5,6 +5,7 @@
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug line.
 
 use super::guests::{self, Checked};
+use super::listener::Rank;
 use super::problem::{ApiError, ApiResult};
 use super::session;
 use super::site::Sent;
@@ -75,9 +76,13 @@ impl Identity {
         }
     }
 
-    /// Whether it is known who it is.
-    pub(super) fn is_somebody(&self) -> bool {
-        matches!(self, Self::Known(_) | Self::Guest(_))
+    /// What a connection counts as on which this is known.
+    pub(super) fn rank(&self) -> Rank {
+        match self {
+            Self::Known(_) => Rank::Account,
+            Self::Guest(_) => Rank::Guest,
+            _ => Rank::Nobody,
+        }
     }
 
     /// Whoever it is: an account's caller or a guest. `None` came without a token; a bad one is refused.
@@ -118,6 +123,16 @@ pub(super) enum Anybody {
     Caller(Caller),
     /// Of none.
     Guest(Arc<guests::Guest>),
+}
+
+impl Anybody {
+    /// What a connection counts as that is theirs.
+    pub(super) fn rank(&self) -> Rank {
+        match self {
+            Self::Caller(_) => Rank::Account,
+            Self::Guest(_) => Rank::Guest,
+        }
+    }
 }
 
 /// Finds out who sent a request.

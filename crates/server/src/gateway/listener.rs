@@ -12,6 +12,7 @@ pub mod park;
 mod permits;
 mod place;
 mod pulse;
+mod ranks;
 mod reading;
 mod refusal;
 mod stream;
@@ -30,6 +31,7 @@ pub(in crate::gateway) use connection::ConnectionHandle;
 pub use held::Line;
 pub use permits::AddressLimit;
 pub(in crate::gateway) use permits::{Permits, Share};
+pub(in crate::gateway) use ranks::Rank;
 pub(crate) use reading::Keeps;
 pub use reading::ReadingLimits;
 
@@ -373,7 +375,7 @@ where
 struct Noted<'c, F> {
     answering: F,
     shared: &'c Shared,
-    connection: &'c Connection,
+    connection: &'c Arc<Connection>,
     /// Of a request that may be parked.
     persistence: Option<Persistence>,
 }

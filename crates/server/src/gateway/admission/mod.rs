@@ -61,9 +61,7 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     };
     let identity = auth::identify(&parts, &app).await;
     let connection = parts.extensions.get::<ConnectionHandle>().cloned();
-    if identity.is_somebody() {
-        connection.iter().for_each(ConnectionHandle::keep);
-    }
+    connection.iter().for_each(|connection| connection.raise(identity.rank()));
     if mends_policies(&parts, &identity) {
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;

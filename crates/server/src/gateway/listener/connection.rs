@@ -5,12 +5,13 @@
 
 use super::idle::Idle;
 use super::permits::{Permit, Refused, Share};
+use super::ranks::{Rank, Standing};
 use crate::metrics::Metrics;
 use rustix::net::{Shutdown, shutdown};
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use tokio::io::{Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -22,8 +23,8 @@ pub struct Connection {
     permit: Permit,
     /// When the client was last heard of.
     heard_s: AtomicU32,
-    /// Whether somebody registered or was known on it: it is not closed to make room.
-    is_kept: AtomicBool,
+    /// Who is known on it, and whose it is. Changed only by [`Permits`], which orders connections by it.
+    standing: Mutex<Standing>,
 }
 
 /// A request's way to the connection that it came on, which may be gone.
@@ -33,7 +34,8 @@ pub(in crate::gateway) struct ConnectionHandle(Weak<Connection>);
 impl Connection {
     pub(in crate::gateway) fn new(stream: TcpStream, permit: Permit) -> Arc<Self> {
         let heard_s = AtomicU32::new(permit.permits().now_s());
-        let connection = Arc::new(Self { stream, permit, heard_s, is_kept: AtomicBool::new(false) });
+        let standing = Mutex::new(Standing { rank: Rank::Nobody, address: permit.counted_for() });
+        let connection = Arc::new(Self { stream, permit, heard_s, standing });
         connection.permit.permits().watch(&connection);
         connection
     }
@@ -47,9 +49,22 @@ impl Connection {
         self.permit.permits().metrics()
     }
 
-    /// Somebody registered here, or is known: the connection stays when room is made.
-    pub(in crate::gateway) fn keep(&self) {
-        self.is_kept.store(true, Relaxed);
+    /// Somebody of this rank is known here. It never falls.
+    pub(in crate::gateway) fn raise(self: &Arc<Self>, rank: Rank) {
+        let standing = self.standing();
+        if rank > standing.rank {
+            self.permit.permits().stand(self, Standing { rank, ..standing });
+        }
+    }
+
+    /// How it stands.
+    pub(super) fn standing(&self) -> Standing {
+        *self.standing_mut()
+    }
+
+    /// For whoever orders connections by it.
+    pub(super) fn standing_mut(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something came from the client.
@@ -64,8 +79,9 @@ impl Connection {
     }
 
     /// The request that this share was for became what the connection is for.
-    pub(super) fn adopt(&self, share: &Share) {
+    pub(super) fn adopt(self: &Arc<Self>, share: &Share) {
         self.permit.adopt(share);
+        self.permit.permits().stand(self, Standing { address: self.permit.counted_for(), ..self.standing() });
     }
 
     pub(in crate::gateway) fn handle(self: &Arc<Self>) -> ConnectionHandle {
@@ -107,8 +123,14 @@ impl Connection {
 }
 
 impl Idle for Connection {
-    fn silent_since_s(&self) -> Option<u32> {
-        (!self.is_kept.load(Relaxed)).then(|| self.heard_s.load(Relaxed))
+    fn silent_since_s(&self, standing: Standing) -> Option<u32> {
+        (self.standing() == standing).then(|| self.heard_s.load(Relaxed))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.permit.permits().forget(self.standing());
     }
 }
 
@@ -119,10 +141,10 @@ impl ConnectionHandle {
         Self(Weak::new())
     }
 
-    /// See [`Connection::keep`].
-    pub(in crate::gateway) fn keep(&self) {
+    /// See [`Connection::raise`].
+    pub(in crate::gateway) fn raise(&self, rank: Rank) {
         if let Some(connection) = self.0.upgrade() {
-            connection.keep();
+            connection.raise(rank);
         }
     }
 
@@ -136,7 +158,7 @@ impl ConnectionHandle {
     /// The request comes from a node of ours: connections of nodes are not counted by address, and stay.
     pub(in crate::gateway) fn is_of_a_node(&self) {
         if let Some(connection) = self.0.upgrade() {
-            connection.keep();
+            connection.raise(Rank::Account);
             connection.permit.is_of_a_node();
         }
     }

@@ -5,6 +5,7 @@
 //! goes back into the heap when its entry comes up, so that nothing is done when a client says something. Pure: knows no
 //! sockets, and is told the time.
 
+use super::ranks::Standing;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::{Arc, Weak};
@@ -14,13 +15,16 @@ const GONE_MIN: usize = 64;
 
 /// What may be closed for having been silent.
 pub(super) trait Idle {
-    /// The second since which it has been silent; `None` if it must not be closed, now and in the future.
-    fn silent_since_s(&self) -> Option<u32>;
+    /// The second since which it has been silent; `None` if it does not stand so, now and in the future.
+    fn silent_since_s(&self, standing: Standing) -> Option<u32>;
 }
 
-/// Connections in the order in which they are closed.
+/// Connections that stand so, in the order in which they are closed.
 #[derive(Debug)]
-pub(super) struct IdleOrder<T>(BinaryHeap<Entry<T>>);
+pub(super) struct IdleOrder<T> {
+    standing: Standing,
+    heap: BinaryHeap<Entry<T>>,
+}
 
 #[derive(Debug)]
 struct Entry<T> {
@@ -29,33 +33,33 @@ struct Entry<T> {
     of: Weak<T>,
 }
 
-impl<T> Default for IdleOrder<T> {
-    fn default() -> Self {
-        Self(BinaryHeap::new())
-    }
-}
-
 impl<T: Idle> IdleOrder<T> {
+    pub(super) fn new(standing: Standing) -> Self {
+        Self { standing, heap: BinaryHeap::new() }
+    }
+
     /// One more connection, while so many are open.
     pub(super) fn put(&mut self, one: &Arc<T>, open: usize) {
-        if self.0.len() >= 2 * open + GONE_MIN {
-            self.0.retain(|entry| entry.of.strong_count() > 0);
+        if self.heap.len() >= 2 * open + GONE_MIN {
+            self.heap.retain(|entry| entry.of.strong_count() > 0);
         }
-        if let Some(since_s) = one.silent_since_s() {
-            self.0.push(Entry { since_s, of: Arc::downgrade(one) });
+        if let Some(since_s) = one.silent_since_s(self.standing) {
+            self.heap.push(Entry { since_s, of: Arc::downgrade(one) });
         }
     }
 
-    /// Takes out the one that has been silent for longest, if it has been since `until_s` or before.
-    pub(super) fn idlest(&mut self, until_s: u32) -> Option<Arc<T>> {
-        while self.0.peek()?.since_s <= until_s {
-            let Entry { since_s, of } = self.0.pop()?;
+    /// Takes out the one that has been silent for longest, if it has been since `until_s` or before. The others that it looks at
+    /// go where they are dropped later.
+    pub(super) fn idlest(&mut self, until_s: u32, looked_at: &mut Vec<Arc<T>>) -> Option<Arc<T>> {
+        while self.heap.peek()?.since_s <= until_s {
+            let Entry { since_s, of } = self.heap.pop()?;
             let Some(one) = of.upgrade() else { continue };
-            match one.silent_since_s() {
-                Some(later_s) if later_s > since_s => self.0.push(Entry { since_s: later_s, of }),
+            match one.silent_since_s(self.standing) {
+                Some(later_s) if later_s > since_s => self.heap.push(Entry { since_s: later_s, of }),
                 Some(_) => return Some(one),
                 None => {}
             }
+            looked_at.push(one);
         }
         None
     }
@@ -100,35 +104,35 @@ mod tests {
     }
 
     impl Idle for One {
-        fn silent_since_s(&self) -> Option<u32> {
+        fn silent_since_s(&self, _: Standing) -> Option<u32> {
             Some(self.0.load(Relaxed)).filter(|since_s| *since_s != KEPT)
         }
     }
 
     #[test]
     fn a_thousand_silent_viewers_stay_whatever_comes() {
-        let mut order = IdleOrder::default();
+        let mut order = IdleOrder::new(Standing::default());
         let viewers: Vec<_> = (0..1_000).map(|_| One::new(0)).collect();
         viewers.iter().for_each(|viewer| order.put(viewer, 1_000));
         // Registered in their first second, and silent for ten minutes.
         viewers.iter().for_each(|viewer| viewer.0.store(KEPT, Relaxed));
         let stranger = One::new(599);
         order.put(&stranger, 1_001);
-        assert!(order.idlest(600).is_some_and(|closed| Arc::ptr_eq(&closed, &stranger)));
-        assert!(order.idlest(600).is_none());
-        assert!(order.0.is_empty(), "connections that stay are not looked at again");
+        assert!(order.idlest(600, &mut Vec::new()).is_some_and(|closed| Arc::ptr_eq(&closed, &stranger)));
+        assert!(order.idlest(600, &mut Vec::new()).is_none());
+        assert!(order.heap.is_empty(), "connections that stay are not looked at again");
     }
 
     #[test]
     fn connections_that_are_gone_take_no_memory_for_long() {
-        let mut order = IdleOrder::default();
+        let mut order = IdleOrder::new(Standing::default());
         let open: Vec<_> = (0..10).map(|_| One::new(0)).collect();
         open.iter().for_each(|one| order.put(one, open.len()));
         for _ in 0..10_000 {
             order.put(&One::new(1), open.len());
-            assert!(order.0.len() <= 2 * open.len() + GONE_MIN);
+            assert!(order.heap.len() <= 2 * open.len() + GONE_MIN);
         }
-        assert_eq!(open.iter().filter(|_| order.idlest(1).is_some()).count(), open.len());
+        assert_eq!(open.iter().filter(|_| order.idlest(1, &mut Vec::new()).is_some()).count(), open.len());
     }
 
     proptest! {
@@ -139,7 +143,7 @@ mod tests {
             said in prop::collection::vec((any::<prop::sample::Index>(), 0_u32..100), 0..80),
             until_s in 0_u32..120,
         ) {
-            let mut order = IdleOrder::default();
+            let mut order = IdleOrder::new(Standing::default());
             let all: Vec<_> = begun.iter().map(|at| One::new(*at)).collect();
             all.iter().for_each(|one| order.put(one, all.len()));
             for (index, at) in said {
@@ -148,7 +152,7 @@ mod tests {
             let mut want: Vec<u32> = all.iter().map(|one| one.0.load(Relaxed)).filter(|at| *at <= until_s).collect();
             want.sort_unstable();
             let mut have = Vec::new();
-            while let Some(one) = order.idlest(until_s) {
+            while let Some(one) = order.idlest(until_s, &mut Vec::new()) {
                 have.push(one.0.load(Relaxed));
             }
             prop_assert_eq!(have, want);

@@ -4,7 +4,7 @@
 //! Knows nothing of what is said over a connection.
 
 use super::connection::Connection;
-use super::idle::IdleOrder;
+use super::ranks::{Newcomer, Ranks, Standing};
 use crate::address_key::AddressKey;
 use crate::config::{Config, Networks};
 use crate::metrics::Metrics;
@@ -17,9 +17,6 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 
-/// Connections whose client said something this many seconds ago, or less, are not closed to make room: a client has that time
-/// to begin.
-const SILENT_MIN_S: u32 = 2;
 /// Longest time that a new connection waits for another to end once it was told to, or for a bot to give its socket back.
 const ROOM_WAIT: Duration = Duration::from_millis(250);
 const TICK: Duration = Duration::from_secs(1);
@@ -70,7 +67,7 @@ pub(in crate::gateway) struct Permits {
     sockets: Option<Arc<Sockets>>,
     limit: Option<AddressLimit>,
     addresses: Shares<AddressKey>,
-    order: Mutex<IdleOrder<Connection>>,
+    order: Mutex<Ranks<Connection>>,
     begun: Instant,
     /// Seconds since then, as [`Permits::keep_time`] counts them.
     now_s: AtomicU32,
@@ -141,7 +138,7 @@ impl Permits {
         }
         if self.try_take() {
             *patience = None;
-        } else if !self.take_after_making_room(patience).await {
+        } else if !self.take_after_making_room(key.map(|(key, _)| key), patience).await {
             if let Some((key, _)) = key {
                 self.addresses.give_back(key);
             }
@@ -160,7 +157,7 @@ impl Permits {
         has_socket
     }
 
-    async fn take_after_making_room(&self, patience: &mut Option<Instant>) -> bool {
+    async fn take_after_making_room(&self, newcomer: Option<AddressKey>, patience: &mut Option<Instant>) -> bool {
         // Bots have the sockets, and were asked for those that they do not use: once for a crowd, not for each of it.
         let bots_have_them = self.free.available_permits() > 0;
         if bots_have_them
@@ -168,7 +165,7 @@ impl Permits {
         {
             return true;
         }
-        self.close_idlest() && timeout(ROOM_WAIT, self.take()).await.is_ok()
+        self.close_another(newcomer) && timeout(ROOM_WAIT, self.take()).await.is_ok()
     }
 
     async fn take(&self) {
@@ -182,25 +179,42 @@ impl Permits {
         }
     }
 
-    /// Ends the connection whose client has been silent for longest, among those on which nobody registered or was known. Its
-    /// permit comes back as soon as its task has seen the end.
-    fn close_idlest(&self) -> bool {
-        let Some(until_s) = self.now_s().checked_sub(SILENT_MIN_S) else { return false };
-        let idlest = self.order().idlest(until_s);
-        if let Some(connection) = &idlest {
+    /// Ends the connection that gives way to a newcomer from this address. Its permit comes back as soon as its task has seen the end.
+    fn close_another(&self, address: Option<AddressKey>) -> bool {
+        let has = address.map_or(1, |address| self.addresses.has(address));
+        let newcomer = Newcomer { address, has, now_s: self.now_s() };
+        let (found, looked_at) = {
+            let mut order = self.order();
+            (order.give_way(newcomer), order.looked_at())
+        };
+        drop(looked_at);
+        if let Some(connection) = &found {
             connection.end();
             self.metrics.http_connection_closed_for_room();
         }
-        idlest.is_some()
+        found.is_some()
     }
 
     /// From now on this connection may be closed to make room.
     pub(super) fn watch(&self, connection: &Arc<Connection>) {
-        self.order().put(connection, self.taken());
+        self.order().put(connection, connection.standing());
+    }
+
+    /// This connection stands so from now on.
+    pub(super) fn stand(&self, connection: &Arc<Connection>, standing: Standing) {
+        let mut order = self.order();
+        let before = std::mem::replace(&mut *connection.standing_mut(), standing);
+        order.take_out(before);
+        order.put(connection, standing);
+    }
+
+    /// A connection that stood so is gone.
+    pub(super) fn forget(&self, standing: Standing) {
+        self.order().take_out(standing);
     }
 
     /// Whole even if a holder of the lock panicked: entries go in and out in one step.
-    fn order(&self) -> MutexGuard<'_, IdleOrder<Connection>> {
+    fn order(&self) -> MutexGuard<'_, Ranks<Connection>> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -241,6 +255,11 @@ impl Refused {
 impl Permit {
     pub(super) fn permits(&self) -> &Arc<Permits> {
         &self.permits
+    }
+
+    /// The address that it is counted for.
+    pub(super) fn counted_for(&self) -> Option<AddressKey> {
+        *self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes over what a request counts as: the connection does from now on.

@@ -5,7 +5,7 @@
 
 use super::ears::put_bye;
 use super::parting::{Farewell, Parting};
-use crate::gateway::listener::Connection;
+use crate::gateway::listener::{Connection, Rank};
 use crate::metrics::{LineKind, Metrics};
 use engine::limits::{WORLD_KEEPALIVE_EVERY, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOX_BYTES_MAX};
 use futures_util::task::AtomicWaker;
@@ -75,9 +75,9 @@ impl Line {
         self.connection.stream()
     }
 
-    /// A mover is in a world here: the connection stays when room is made.
-    pub(super) fn keep(&self) {
-        self.connection.keep();
+    /// Somebody of this rank moves here.
+    pub(super) fn raise(&self, rank: Rank) {
+        self.connection.raise(rank);
     }
 
     /// Lets the system find out whether the other side is still there, after this long without a word from it and while nothing

@@ -92,7 +92,6 @@ impl Opening {
             };
             match self.register(&register).await? {
                 Ok((door, place)) => {
-                    self.line.keep();
                     let mut live = Live::new(self, door, place);
                     live.catch_up()?;
                     return Ok(live);
@@ -151,6 +150,7 @@ impl Opening {
         let named = who.as_ref().filter(|_| !register.token.is_empty());
         let line: Weak<Line> = Arc::downgrade(&self.line);
         self.grants.registered = named.and_then(|who| granted::open(&self.app, who, line));
+        let rank = who.as_ref().map(Anybody::rank);
         let who = register::identified(&self.app, who).await?;
         let door = self.app.worlds.visit_from(&name, self.address).await.map_err(Farewell::from)?;
         if !register::may_enter(&self.app, &door.facts().row, &who).await? {
@@ -175,6 +175,8 @@ impl Opening {
                 };
             }
         };
+        // A mover without a token is nobody in particular: when there is no room, its connection gives way.
+        rank.into_iter().for_each(|rank| self.line.raise(rank));
         let settings = &door.facts().settings;
         self.line.release(Some(&Registered {
             id: registered.seat.id.0,

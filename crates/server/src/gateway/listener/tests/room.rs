@@ -11,14 +11,19 @@ use tokio::net::TcpSocket;
 
 /// Longer than a connection must have been silent to be closed for another, in whole seconds of the clock.
 const SILENCE: Duration = Duration::from_secs(5);
+const GUEST: &str = "GET /guest HTTP/1.1\r\nHost: x\r\n\r\n";
 const KNOWN: &str = "GET /known HTTP/1.1\r\nHost: x\r\n\r\n";
 
 fn with_known(router: Router) -> Router {
     let known = async |Extension(connection): Extension<ConnectionHandle>| {
-        connection.keep();
+        connection.raise(Rank::Account);
         "known"
     };
-    router.route("/known", get(known))
+    let guest = async |Extension(connection): Extension<ConnectionHandle>| {
+        connection.raise(Rank::Guest);
+        "guest"
+    };
+    router.route("/known", get(known)).route("/guest", get(guest))
 }
 
 async fn open(connections_max: usize, address_limit: Option<AddressLimit>) -> Open {
@@ -37,12 +42,16 @@ impl Open {
         client
     }
 
-    /// A connection from this host of the loopback network.
+    /// A connection from this host of the loopback network, which asks for something fast.
     async fn connect_from(&self, host: u8) -> TcpStream {
+        self.send_from(host, FAST).await
+    }
+
+    async fn send_from(&self, host: u8, request: &str) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind((Ipv4Addr::new(127, 0, 0, host), 0).into()).unwrap();
         let mut client = socket.connect(self.address).await.unwrap();
-        client.write_all(FAST.as_bytes()).await.unwrap();
+        client.write_all(request.as_bytes()).await.unwrap();
         client
     }
 
@@ -146,6 +155,30 @@ async fn silent_connections_on_which_somebody_is_known_stay() {
         assert_eq!(answer(&mut viewer).await, ok("fast"));
     }
     assert_eq!(house.sample("gauntlet_http_connections_closed_for_room_total "), "0");
+}
+
+/// Whoever holds most, as guests or as nobody, cannot keep others out, however busy those connections are.
+#[tokio::test]
+async fn the_address_with_most_gives_way_to_a_newcomer_from_another() {
+    for (request, said) in [(FAST, "fast"), (GUEST, "guest")] {
+        let limit = AddressLimit { max: 4, includes_loopback: true, trusted_proxies: Networks::default() };
+        let house = open(5, Some(limit)).await;
+        let mut has = Vec::new();
+        for (host, request, said) in
+            [(2, request, said), (2, request, said), (2, request, said), (3, request, said), (4, KNOWN, "known")]
+        {
+            let mut client = house.send_from(host, request).await;
+            assert_eq!(answer(&mut client).await, ok(said), "127.0.0.{host}");
+            has.push(client);
+        }
+        assert_eq!(answer(&mut house.connect_from(5).await).await, ok("fast"), "{said}");
+        assert_eq!(rest(has.remove(0)).await, "", "the idlest of the address that has most");
+        assert_eq!(house.sample("gauntlet_http_connections_closed_for_room_total "), "1");
+        for mut client in has {
+            client.write_all(FAST.as_bytes()).await.unwrap();
+            assert_eq!(answer(&mut client).await, ok("fast"), "the others stay");
+        }
+    }
 }
 
 /// Streams, and polls that are held, on which nobody is known.
