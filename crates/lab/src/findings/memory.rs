@@ -87,7 +87,9 @@ fn cap(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candidate> 
     if !is_killed && !is_at_limit {
         return None;
     }
-    let of = limit.map_or_else(String::new, |limit| format!(" of {}", bytes(limit)));
+    let own =
+        if kills > 0 && view.input.limits.memory_bytes.is_some() { " that target.limits.memory allows" } else { "" };
+    let of = limit.map_or_else(String::new, |limit| format!(" of {}{own}", bytes(limit)));
     let when = killed.map_or_else(String::new, |death| format!(" at {}", moment(death.t_s)));
     let sentence = match is_killed {
         true => format!("The target was killed for its memory{when}: it had used {}{of}.", bytes(peak)),

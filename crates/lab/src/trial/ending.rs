@@ -324,6 +324,7 @@ fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<Stri
         End::OutOfBounds(reason) => Some(format!("The run was ended by its bounds: {reason}")),
         End::Done | End::Interrupted | End::Died(_) => None,
     };
+    let cut_off = matches!(end, End::Died(_) | End::OutOfBounds(_)).then(|| never_sent(stage)).flatten();
     let cut_short = if *end == End::Interrupted { cut_short(stage) } else { None };
     let unjudged = (!stage.scenario.judges_errors).then(|| ERRORS_UNJUDGED.to_owned());
     unjudged
@@ -332,8 +333,23 @@ fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<Stri
         .chain(timeline)
         .chain(bounds)
         .chain(cut_short)
+        .chain(cut_off)
         .chain(stage.recorder.failures())
         .collect()
+}
+
+/// How much of the plan a run that was cut off left out, where the plan is a number.
+fn never_sent(stage: &Stage) -> Option<String> {
+    let planned = |phase: &Phase| match phase.arrivals {
+        Arrivals::Poisson { .. } => None,
+        _ => phase.arrivals.count(),
+    };
+    let planned: u64 = stage.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
+    let begun = stage.recorder.fold(|fold| fold.total().arrivals + fold.abandoned());
+    let left = planned.saturating_sub(begun);
+    (left > 0).then(|| {
+        format!("The run was cut short: {} of {} planned arrivals were never sent.", count(left), count(planned))
+    })
 }
 
 /// Says that the lab itself did not run for a while, whatever that did to the figures.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -26,6 +25,26 @@ pub(crate) struct Observers {
     pub(crate) globals: BTreeMap<String, String>,
     pub(crate) start: Instant,
     pub(crate) latest: Latest,
+    pub(crate) unread: Unread,
+}
+
+/// What could not be read, by what it was read for: the first reason of each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unread(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl Unread {
+    pub(crate) fn note(&self, what: &str, why: impl FnOnce() -> String) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains_key(what) {
+            all.insert(what.to_owned(), why());
+        }
+    }
+
+    /// Each in a sentence.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().map(|(what, why)| format!("{what} could not be read at least once; the first time: {why}")).collect()
+    }
 }
 
 impl Observers {
@@ -49,11 +68,19 @@ impl Observers {
             ticks.tick().await;
             let within = observe.every.max(Duration::from_millis(100));
             let answer = read_json_within(&self.client, &observe.path, &self.headers, &self.globals, within).await;
+            let read = |pointer: &String| answer.as_ref().ok()?.pointer(pointer)?.as_f64();
+            let missing = observe.figures.iter().find(|(_, pointer)| read(pointer).is_none());
+            if let Some((figure, pointer)) = missing {
+                self.unread.note(&format!("The observer `{}`", observe.name), || match &answer {
+                    Err(why) => why.to_string(),
+                    Ok(_) => format!("the answer has no number for `{figure}` at {pointer}"),
+                });
+            }
             let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
             for (figure, pointer) in &observe.figures {
                 let name = format!("{}.{figure}", observe.name);
                 // What could not be read is missing from the row, not what it was before.
-                match answer.as_ref().ok().and_then(|answer| answer.pointer(pointer)).and_then(Value::as_f64) {
+                match read(pointer) {
                     Some(value) => latest.insert(name, value),
                     None => latest.remove(&name),
                 };

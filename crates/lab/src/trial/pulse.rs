@@ -13,7 +13,7 @@ use tokio::time::MissedTickBehavior;
 use super::conductor::Conductor;
 use super::fleet::Roster;
 use super::neighbours::Neighbours;
-use super::observe::{Latest, Observers};
+use super::observe::{Latest, Observers, Unread};
 use super::silence::Silences;
 use super::stage::{Log, Stage};
 use super::watched::Watched;
@@ -25,6 +25,7 @@ use crate::limits::{GAUGES_EVERY, PULSE};
 use crate::machine::Host;
 use crate::metrics;
 use crate::record::timeline::{FaultRow, PulseRow, Row};
+use crate::report::words::number;
 use crate::report::{Progress, Screen};
 use crate::scenario::{Arrivals, Journey, Phase};
 
@@ -55,6 +56,11 @@ pub(crate) struct Pulse<'a> {
     host: Host,
     neighbours: Neighbours,
     latest: Latest,
+    /// What the target did not tell.
+    unread: Unread,
+    /// The target's process where it ran already, until it has gone; and what was said of that.
+    given: Option<u32>,
+    gone: Option<String>,
     planned: u64,
     planned_s: Option<f64>,
     /// Whether an arrival may be several requests.
@@ -68,6 +74,7 @@ impl<'a> Pulse<'a> {
     pub(crate) fn new(
         stage: &Stage,
         watched: Vec<Watched>,
+        given: Option<u32>,
         roster: watch::Receiver<Roster>,
         screen: &'a mut Screen,
     ) -> Self {
@@ -83,6 +90,9 @@ impl<'a> Pulse<'a> {
             host: Host::look(),
             neighbours: Neighbours::default(),
             latest: Latest::default(),
+            unread: Unread::default(),
+            given,
+            gone: None,
             planned: phases.iter().map(planned).sum::<Option<u64>>().unwrap_or(0),
             planned_s: planned_s(phases),
             tells_steps_apart: stage.scenario.journeys.iter().any(Journey::tells_steps_apart),
@@ -99,6 +109,7 @@ impl<'a> Pulse<'a> {
             globals: self.globals.clone(),
             start: self.conductor.start,
             latest: self.latest.clone(),
+            unread: self.unread.clone(),
         };
         let scenario = self.conductor.scenario.clone();
         let observing = observers.run(&scenario.observers, ended.clone());
@@ -116,11 +127,27 @@ impl<'a> Pulse<'a> {
         tokio::join!(beating, observing, silences);
     }
 
-    /// Looks a last time; gives what was watched.
-    pub(crate) fn finish(mut self) -> Vec<Watched> {
+    /// Looks a last time; gives what was watched, and what could not be.
+    pub(crate) fn finish(mut self) -> (Vec<Watched>, Vec<String>) {
         self.screen.clear();
         Watched::look_all(&mut self.watched);
-        self.watched
+        let notes = self.gone.into_iter().chain(self.unread.sentences()).collect();
+        (self.watched, notes)
+    }
+
+    /// The target's process that ran already is nobody's child here: that it has gone is only seen.
+    fn look_after_given(&mut self, now: Duration) {
+        let Some(pid) = self.given else { return };
+        if self.watched.iter().any(|watched| watched.name() == SERVER && watched.is_there()) {
+            return;
+        }
+        self.given = None;
+        let gone = format!(
+            "The process {pid}, which --pid names as the target's, had ended by {} s: its figures end there.",
+            number(Some(now.as_secs_f64()))
+        );
+        self.conductor.note(gone.clone());
+        self.gone = Some(gone);
     }
 
     async fn beat(&mut self) {
@@ -129,6 +156,7 @@ impl<'a> Pulse<'a> {
         self.conductor.recorder.close_seconds(now).iter().for_each(|row| self.log.write(row));
         Watched::follow_all(&mut self.watched, &self.roster.borrow());
         Watched::look_all(&mut self.watched);
+        self.look_after_given(now);
         let row = self.row(now, metrics);
         let progress = self.progress(now, &row);
         self.log.write(&Row::Pulse(row));
@@ -223,8 +251,23 @@ impl<'a> Pulse<'a> {
             timeout: SCRAPE_WITHIN,
             repeatable: true,
         };
-        let reply = self.client.send(&call).await.ok().filter(|reply| reply.status == 200)?;
-        Some(metrics::parse(&String::from_utf8_lossy(&reply.body)))
+        let what = format!("The target's metrics ({path})");
+        let reply = match self.client.send(&call).await {
+            Ok(reply) if reply.status == 200 => reply,
+            Ok(reply) => {
+                self.unread.note(&what, || format!("it answered {}, and not 200", reply.status));
+                return None;
+            }
+            Err(failure) => {
+                self.unread.note(&what, || failure.message);
+                return None;
+            }
+        };
+        let found = metrics::parse(&String::from_utf8_lossy(&reply.body));
+        if found.is_empty() {
+            self.unread.note(&what, || "the answer has no sample in the text format of Prometheus".to_owned());
+        }
+        Some(found)
     }
 }
 

@@ -146,12 +146,12 @@ impl Stage {
         mut self,
         trial: &mut Trial,
         fleet: &mut Fleet,
-        record: Beginning,
+        mut record: Beginning,
     ) -> Result<(Run, Timeline), CouldNotRun> {
         let orders = orders(&self.scenario.faults);
         fleet.check_orders(&orders)?;
         let (over, ended) = watch::channel(false);
-        let mut pulse = Pulse::new(&self, self.watch(trial.pid, fleet), fleet.roster(), &mut trial.screen);
+        let mut pulse = Pulse::new(&self, self.watch(trial.pid, fleet), trial.pid, fleet.roster(), &mut trial.screen);
         let reports = std::mem::replace(&mut self.reports, mpsc::unbounded_channel().1);
         let log = self.log.clone();
         let mut tell = move |row: &FaultRow| log.write(&Row::Fault(row.clone()));
@@ -162,7 +162,8 @@ impl Stage {
             end
         };
         let ((), end) = tokio::join!(pulse.run(ended), load);
-        let watched = pulse.finish();
+        let (watched, unread) = pulse.finish();
+        record.notes.extend(unread);
         let now = self.conductor.start.elapsed();
         for row in fleet.close_orders(&orders, round(now.as_secs_f64()), &end.why_over(now)) {
             self.log.write(&Row::Fault(row));

@@ -98,6 +98,11 @@ impl Watched {
         Some(watched)
     }
 
+    /// Whether the process is still there, and no later one with its id.
+    pub(crate) fn is_there(&self) -> bool {
+        self.identity.is_some() && identity(self.pid) == self.identity
+    }
+
     /// What it is called.
     #[must_use]
     pub(crate) fn name(&self) -> &str {
@@ -288,7 +293,9 @@ mod tests {
         let child = busy(1);
         let mut all = vec![Watched::new("server", child.id(), Kin::Descendants).unwrap()];
         let before = all[0].now();
+        assert!(all[0].is_there());
         end(child);
+        assert!(!all[0].is_there());
         Watched::look_all(&mut all);
         assert_eq!(all[0].now(), before);
         assert!(before["rss_bytes"] > 0.0 && before["processes"] == 1.0 && before.contains_key("pss_bytes"));

@@ -120,6 +120,10 @@ async fn a_target_that_dies_under_load_has_failed_and_the_report_says_so() {
     let alive = finished.run.gates.last().unwrap();
     let found = alive.value.as_str().unwrap();
     assert!(!alive.ok && found.starts_with("server ended by itself (exit status: 7)"), "{found}");
+    let notes = &finished.run.notes;
+    let cut =
+        notes.iter().find(|note| note.starts_with("The run was cut short: ")).unwrap_or_else(|| panic!("{notes:?}"));
+    assert!(cut.ends_with(" of 180,000 planned arrivals were never sent."), "{cut}");
     std::fs::remove_dir_all(out).unwrap();
 }
 

@@ -532,3 +532,24 @@ async fn a_killed_run_says_what_was_over_and_not_written() {
     let headline = lab::report::headline(&again);
     assert_eq!(headline.took, "103 arrivals were over, 100 of them ok.");
 }
+
+/// What the target does not tell, and what is not there any more, is said once.
+#[tokio::test]
+async fn what_could_not_be_read_is_said_in_the_report() {
+    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let text = WORK.replace("metrics = \"/metrics\"", "metrics = \"/nothing-here\"").replace(
+        "[generator]",
+        "[[observe]]\nname = \"depth\"\nread = \"GET /totals\"\nfigures = { a = \"/no_such\" }\n[generator]",
+    );
+    let run = run(&text, &[], &stub, &out.0).await.run;
+    let said = |start: &str| run.notes.iter().filter(|note| note.starts_with(start)).count();
+    assert_eq!(
+        said("The target's metrics (/nothing-here) could not be read at least once; the first time: it answered 4"),
+        1,
+        "{:?}",
+        run.notes
+    );
+    let observer =
+        "The observer `depth` could not be read at least once; the first time: the answer has no number for `a`";
+    assert_eq!(said(observer), 1, "{:?}", run.notes);
+}

@@ -202,6 +202,12 @@ fn memory_cap() {
     // The kernel says so, though nobody saw the memory grow.
     let counted = |story: &mut Story| story.pressure = Pressure { oom_kills: Some(1), ..Pressure::default() };
     check(&Story::busy(|_, _| {}).with(counted), &["memory_cap"]);
+    let own = |story: &mut Story| {
+        counted(story);
+        fell(story);
+    };
+    let says = ["killed for its memory", "of 3.12 GiB that target.limits.memory allows."];
+    check_says(&Story::of(|_| 20, growing(38.0)).with(own), &says);
     // At the limit and alive.
     check(&Story::of(|_| 20, growing(38.0)).with(limit(2980)), &["memory_cap"]);
     // Killed far below the limit, or by the trial itself.
