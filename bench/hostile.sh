@@ -11,7 +11,7 @@ source "$(dirname "$0")/lib.sh"
 seconds=${1:-30}
 shift || true
 attacks=("$@")
-[ "${#attacks[@]}" -gt 0 ] || attacks=(idle bodies late-pages unread details hunts worlds tables tickets segments configure)
+[ "${#attacks[@]}" -gt 0 ] || attacks=(idle bodies late-pages unread details hunts worlds memory tables tickets segments configure)
 [ "$seconds" -ge 10 ] || { echo "$seconds seconds are too few for the user, who makes a hunt every five: 10 or more." >&2; exit 1; }
 here=$(dirname "$0")/hostile
 p99_max_ms=250
@@ -39,6 +39,8 @@ link() { # client, network: 10.77.NETWORK.1 is the server, 10.77.NETWORK.2 the c
 ip -n "$ns-server" link set lo up
 link attacker 1
 link user 2
+# `memory` comes from several addresses.
+for host in 11 12 13 14 15 16 17; do ip -n "$ns-attacker" addr add "10.77.1.$host/24" dev eth0; done
 # Thousands of connections from one address to one port.
 ip netns exec "$ns-attacker" sysctl -qw net.ipv4.ip_local_port_range="1024 65000"
 

@@ -1,4 +1,4 @@
-"""One hostile client from one address, without an account but for `details`, which nobody gets without one. Bounded in time; prints one line of what it reached.
+"""One hostile client from one address (from HOST's network's .11 to .17 in `memory`), without an account but for `details`, which nobody gets without one. Bounded in time; prints one line of what it reached.
 
 usage: attack.py ATTACK HOST PORT SECONDS [GAME [TOKEN]]
     idle         as many connections as the process may open, held: silent, registered in a world, waiting polls, half requests
@@ -7,6 +7,7 @@ usage: attack.py ATTACK HOST PORT SECONDS [GAME [TOKEN]]
     details      64 callers ask for GAME whole
     hunts        guests make hunts
     worlds       guests make hunts and walk into each, so that it is loaded
+    memory       guests of six addresses make tiny hunts and leave a silent mover in each; pairs of a seventh are matched, and one of each walks in
     tables       guests open stories
     tickets      guests take tickets
     segments     requests and WebSocket upgrades cut into segments at odd places
@@ -37,8 +38,9 @@ class Attack:
     def goes_on(self):
         return time.monotonic() < self.until
 
-    async def connect(self):
-        return await asyncio.wait_for(asyncio.open_connection(self.host, self.port), 5)
+    async def connect(self, source=None):
+        source = (source, 0) if source else None
+        return await asyncio.wait_for(asyncio.open_connection(self.host, self.port, local_addr=source), 5)
 
     async def answer(self, reader):
         head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode("latin-1").lower()
@@ -207,6 +209,63 @@ class Attack:
             self.reached["entered"] += 1
             return True
         await self.many(16, lambda: self.guests(then))
+
+    async def ask(self, source, method, path, token=None, body=None):
+        reader, writer = await self.connect(source)
+        authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: {self.host}\r\n{authorization}\r\n".encode() if method == "GET"
+                     else post(self.host, path, body, token))
+        status, answer = await self.answer(reader)
+        writer.close()
+        return status, json.loads(answer)
+
+    async def walk_in(self, source, name, token):
+        reader, writer = await self.connect(source)
+        first = upgrade(self.host, f"/api/worlds/{name}/socket")[:-2] + f"Authorization: Bearer {token}\r\n\r\n".encode()
+        texts = [b'{"hello":{"version":1}}', b'{"register":{}}']
+        writer.write(first + b"".join(b"\x81" + bytes([0x80 | len(text)]) + bytes(4) + text for text in texts))
+        self.held.append((reader, writer))
+        self.reached["entered"] += 1
+
+    async def memory(self):
+        network = self.host.rsplit(".", 1)[0]
+
+        async def hold(source):
+            while self.goes_on():
+                status, guest = await self.ask(source, "POST", "/api/stories/guests", body={"name": "Mallory"})
+                for _ in range(8 if status == 201 else 0):
+                    hunt = {"width": 8, "height": 8, "chests": 1, "power_ups": 0}
+                    status, made = await self.ask(source, "POST", "/api/hunts", guest["token"], hunt)
+                    self.reached[f"hunts {status}"] += 1
+                    if status != 201:
+                        break
+                    await self.walk_in(source, made["name"], guest["token"])
+                if status != 201:
+                    await asyncio.sleep(1)
+
+        async def pair(source, region):
+            wish = {"players": 2, "wait_ms": 20_000, "region": region}
+            guests = [await self.ask(source, "POST", "/api/stories/guests", body={"name": "Mallory"}) for _ in range(2)]
+            tickets = [await self.ask(source, "POST", "/api/hunts/tickets", guest["token"], wish) for _, guest in guests]
+            _, ticket = await self.ask(source, "GET", f"/api/hunts/tickets/{tickets[0][1]['id']}?wait=5s", guests[0][1]["token"])
+            self.reached[f"tickets {ticket['state']}"] += 1
+            if "hunt" in ticket:
+                await self.walk_in(source, ticket["hunt"], guests[0][1]["token"])
+
+        async def match(source):
+            for number in range(64):
+                if self.goes_on():
+                    await pair(source, f"r{number}")
+
+        async def tried(once):
+            try:
+                await once
+            except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError, KeyError) as error:
+                self.reached[type(error).__name__] += 1
+
+        holders = [tried(hold(f"{network}.{host}")) for host in range(11, 17)]
+        await asyncio.gather(*holders, tried(match(f"{network}.17")))
+        await asyncio.sleep(max(0.0, self.until - time.monotonic()))
 
     async def segments(self):
         async def worker():

@@ -1,4 +1,4 @@
-"""A normal user: every half second a new game, a story, a look at /healthz and a walk into a world, every five seconds a hunt, each over
+"""A normal user: every half second a new game, a story, a look at /healthz and a walk into a world, every five seconds a hunt of their own and a walk into it, each over
 a new connection.
 
 usage: user.py HOST PORT TOKEN SNAKE SECONDS     (TOKEN and SNAKE: of a player's account)
@@ -62,16 +62,17 @@ class User:
     async def hunt(self):
         answer = json.loads(await self.request("POST", "/api/hunts", self.token, {}))
         self.made.append(answer["name"])
+        await self.walk(answer["name"])
 
     async def health(self):
         await self.request("GET", "/healthz")
 
-    async def walk(self):
+    async def walk(self, world="plaza"):
         reader, writer = await asyncio.open_connection(self.host, self.port)
         try:
             key = base64.b64encode(os.urandom(16)).decode()
             writer.write((
-                f"GET /api/worlds/plaza/socket HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                f"GET /api/worlds/{world}/socket HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
                 f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\nAuthorization: Bearer {self.token}\r\n\r\n").encode())
             status, _ = await read_head(reader)
             if status != 101:

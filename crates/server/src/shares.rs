@@ -85,6 +85,11 @@ impl<K: Copy + Eq + Hash> Share<K> {
     pub(crate) fn take(shares: &Arc<Shares<K>>, key: K, max: usize) -> Option<Self> {
         shares.take(key, max).then(|| Self { shares: shares.clone(), key })
     }
+
+    /// Whose it is.
+    pub(crate) fn key(&self) -> K {
+        self.key
+    }
 }
 
 impl<K: Copy + Eq + Hash> Drop for Share<K> {

@@ -100,17 +100,23 @@ impl Pool {
 
     /// Ends what can be ended at `now`: first those whose time is over, then matches.
     pub fn step(&mut self, now: UnixMs) -> Vec<Ended> {
-        let mut ended = Vec::new();
-        while let Some(&(until, id)) = self.by_end.first()
-            && until <= now
-        {
-            ended.extend(self.remove(id).map(Ended::TimedOut));
-        }
+        let mut ended = self.expire(now);
         for id in self.next_searches() {
             if let Some(found) = self.search(id, now) {
                 let matched = found.into_iter().filter_map(|id| self.remove(id)).collect();
                 ended.push(Ended::Matched(matched));
             }
+        }
+        ended
+    }
+
+    /// Ends those whose time is over at `now`, and matches nobody.
+    pub fn expire(&mut self, now: UnixMs) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        while let Some(&(until, id)) = self.by_end.first()
+            && until <= now
+        {
+            ended.extend(self.remove(id).map(Ended::TimedOut));
         }
         ended
     }

@@ -159,6 +159,8 @@ pub struct Config {
     pub worlds_tellers: usize,
     /// How often a world's soft state is kept.
     pub worlds_snapshot_every: Duration,
+    /// After how long without an input a world gives way to another one that needs the room.
+    pub worlds_silent: Duration,
     /// How long a world stays in memory when nobody is in it.
     pub worlds_idle: Duration,
     /// Silence on a connection to a world after which TCP asks whether the other side is there.
@@ -364,6 +366,7 @@ impl Config {
             worlds_mailbox_max: 0,
             worlds_tellers: 0,
             worlds_snapshot_every: Duration::ZERO,
+            worlds_silent: Duration::ZERO,
             worlds_idle: Duration::ZERO,
             worlds_keepalive: Duration::ZERO,
             worlds_actors: 0,

@@ -283,6 +283,8 @@ pub const SETTINGS: &[Setting] = &[
         "How often positions in a world are kept, if any changed: what a crash may lose of them."),
     row("worlds.idle_ms", "worlds-idle-ms", ("milliseconds", 0..=HOUR_MS), "30000", |c| Slot::Millis(&mut c.worlds_idle),
         "Time that a world stays in memory when nobody is in it."),
+    row("worlds.silent_ms", "worlds-silent-ms", ("milliseconds", 1_000..=HOUR_MS), "60000", |c| Slot::Millis(&mut c.worlds_silent),
+        "Time without an input after which a world that ends gives way to another one, when as many are in memory as may be."),
     row("worlds.keepalive_ms", "worlds-keepalive-ms", ("milliseconds", 1_000..=ms(limits::WORLD_KEEPALIVE_AFTER_MAX)), "30000",
         |c| Slot::Millis(&mut c.worlds_keepalive),
         "Silence on a connection to a world after which TCP asks whether the other side is there; half a minute of no answer ends it."),

@@ -391,6 +391,8 @@ impl ApiError {
             Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),
             Self::World(VisitError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
             Self::World(VisitError::TooMany { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_worlds"),
+            Self::World(VisitError::YourShare) => (StatusCode::TOO_MANY_REQUESTS, "your_share"),
+            Self::World(VisitError::WorldsFull) => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
             Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
             Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             Self::Missing(Thing::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),

@@ -14,7 +14,7 @@ use crate::metrics::Metrics;
 use crate::quotas::{Exceeded, Kind};
 use crate::shares::{Share, Shares};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
-use engine::limits::{TICKET_KEPT, TICKETS_KNOWN_MAX, TICKETS_MAX};
+use engine::limits::{TICKET_KEPT, TICKET_PLAYERS_MIN, TICKETS_KNOWN_MAX, TICKETS_MAX};
 use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -283,13 +283,14 @@ impl Matchmaker {
     }
 
     /// One look at everybody who waits: ends those whose time is over; those who are matched are to be given a hunt, made at `date`.
-    fn step(&self, now: UnixMs, date: UnixMs) -> Vec<Match> {
+    /// Nobody is matched while a hunt could not be entered.
+    fn step(&self, now: UnixMs, date: UnixMs, has_room: bool) -> Vec<Match> {
         let mut desk = self.desk();
         desk.forget(now);
         // Without a keeper nobody waits.
         let Some(keeper) = desk.tenure.as_ref().map(|tenure| tenure.worker) else { return Vec::new() };
         let mut matches = std::mem::take(&mut desk.unsaved);
-        for ended in desk.pool.step(now) {
+        for ended in if has_room { desk.pool.step(now) } else { desk.pool.expire(now) } {
             match ended {
                 Ended::TimedOut(ticket) => desk.end(ticket.id, TicketState::TimedOut, now, &self.metrics),
                 Ended::Matched(tickets) => matches.push(Match::new(tickets, keeper, date)),
@@ -497,6 +498,12 @@ impl Desk {
     }
 }
 
+/// Whether a hunt of those who are matched could be brought into this process's memory, as far as that is not another node's to say.
+fn has_room(app: &App, date: UnixMs) -> bool {
+    let hunt = make::matched(TICKET_PLAYERS_MIN, date);
+    app.worlds.check_room(&hunt, None, app.clock.steady_us()).is_ok()
+}
+
 /// Makes matches until the drain, and settles those that were made. Hunts are saved beside it: a store that takes its time keeps nobody
 /// from giving up in time.
 pub(super) async fn run(app: &App) {
@@ -507,7 +514,8 @@ pub(super) async fn run(app: &App) {
         tokio::select! {
             () = &mut leaving => break,
             () = &mut pause => {
-                let matches = matchmaker.step(app.clock.steady(), app.clock.now());
+                let (now, date) = (app.clock.steady(), app.clock.now());
+                let matches = matchmaker.step(now, date, has_room(app, date));
                 if !matches.is_empty() {
                     savings.push(make_hunts(app, Unsettled { app, matches }));
                 }

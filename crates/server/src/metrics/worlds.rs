@@ -7,6 +7,10 @@ use super::text::{Exposed, Page};
 figures! {
     pub WorldFigures;
     loaded: Gauge = "gauntlet_worlds", "Worlds in the memory of this process.";
+    unloaded: Counter = "gauntlet_worlds_unloaded_total", "Worlds that left memory because another one needed the room.";
+    refused_full: Counter = "gauntlet_worlds_refused_full_total", "Visits to worlds that were refused because as many were in memory as may be.";
+    refused_share: Counter = "gauntlet_worlds_refused_share_total",
+        "Visits to worlds that were refused because no address held more of a full server's memory than the visitor's.";
     movers: Gauge = "gauntlet_world_movers", "Movers in these worlds, actors included.";
     outlets: Gauge = "gauntlet_world_outlets", "Movers that are told something through a connection.";
     viewers: Gauge = "gauntlet_world_viewers", "Movers that are shown around.";

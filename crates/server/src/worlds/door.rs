@@ -14,6 +14,7 @@ use engine::limits::{WORLD_ORDERS_MAX, WORLD_TOLD_AT_ONCE_MAX};
 use engine::rows::WorldRow;
 use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
 use rules::world::{Cell, Settings};
+use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 use store::StoreError;
 use tokio::sync::oneshot;
@@ -47,6 +48,8 @@ pub(super) struct Inside {
     pub(super) tellers: Tellers,
     pub(super) metrics: Arc<Metrics>,
     pub(super) now_us: Box<dyn Fn() -> i64 + Send + Sync>,
+    /// When a mover did something last, for whoever decides which world leaves memory.
+    pub(super) active_at_us: Arc<AtomicI64>,
 }
 
 /// What a writer takes in.
@@ -82,8 +85,8 @@ pub(super) enum Order {
     Sow { cells: Vec<Cell>, reply: oneshot::Sender<usize> },
     /// Somebody looks: a picture is wanted.
     Look,
-    /// Ends what is under way, and goes.
-    Leaving,
+    /// Ends what is under way, and goes, for this reason.
+    Leaving(Ending),
     /// Drops everything at once.
     Drop(Ending),
 }

@@ -7,7 +7,7 @@ use super::door::{Door, Facts, Inside, Mailbox, Order};
 use super::outlet::Ending;
 use super::outside::Outside;
 use super::pictures::Pictures;
-use super::room::Owned;
+use super::room::{self, LoadState, Loaded, Owned};
 use super::writer::{Charge, Writer};
 use super::{Shared, VisitError, Worlds, lending};
 use crate::app::Drain;
@@ -18,10 +18,9 @@ use engine::rows::{WorldEntry, WorldRow};
 use engine::time::UnixMs;
 use engine::worlds::{Opening, World, settings_from_bytes};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicI64, Ordering};
 use store::StoreError;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -84,8 +83,8 @@ struct Life<O: Outside> {
     tenure: Tenure,
     /// Worlds to be claimed once there is a lease.
     waiting: Vec<WorldRow>,
-    /// Worlds that are claimed, coming in, here, or going, with the fencing token of the claim (0 of one that is under way).
-    owned: BTreeMap<WorldName, (u32, Owned)>,
+    /// Worlds to be claimed once those are gone that give way to them.
+    waiting_for_room: Vec<WorldRow>,
     flights: FuturesUnordered<Flight>,
 }
 
@@ -94,7 +93,8 @@ pub async fn run<O: Outside>(outside: O, worlds: Worlds, drain: Drain) {
     let shared = worlds.shared;
     let mut inbox = shared.inbox.clone().lock_owned().await;
     let flights = FuturesUnordered::new();
-    let mut life = Life { outside, shared, tenure: Tenure::None, waiting: Vec::new(), owned: BTreeMap::new(), flights };
+    let mut life =
+        Life { outside, shared, tenure: Tenure::None, waiting: Vec::new(), waiting_for_room: Vec::new(), flights };
     life.live(&mut inbox, &drain).await;
     life.leave(&mut inbox).await;
 }
@@ -116,8 +116,8 @@ impl<O: Outside> Life<O> {
     async fn leave(&mut self, inbox: &mut UnboundedReceiver<Message>) {
         self.shared.is_leaving.store(true, Ordering::Release);
         self.give_up_waiting(&VisitError::Draining);
-        self.tell_all(|| Order::Leaving);
-        while !self.owned.is_empty() || !self.flights.is_empty() {
+        self.tell_all(|| Order::Leaving(Ending::Leaving));
+        while !self.shared.loaded().is_empty() || !self.flights.is_empty() {
             tokio::select! {
                 Some(message) = inbox.recv() => self.hear(message),
                 Some(landed) = self.flights.next(), if !self.flights.is_empty() => self.land(landed),
@@ -148,7 +148,7 @@ impl<O: Outside> Life<O> {
             },
             Landed::Claimed { name, worker, claimed } => self.claimed(&name, worker, claimed),
             Landed::Released(name) => {
-                self.owned.remove(&name);
+                self.forget(&name);
                 self.shared.gone(&name);
             }
         }
@@ -183,15 +183,16 @@ impl<O: Outside> Life<O> {
             self.shared.settle(&row.name, Err(VisitError::Draining));
             return;
         }
-        match self.has_room(&row) {
-            Ok(()) => self.claim(row),
+        match self.make_room(&row) {
+            Ok(LoadState::Waiting) => self.waiting_for_room.push(row),
+            Ok(_) => self.claim(row),
             Err(refused) => self.shared.settle(&row.name, Err(refused)),
         }
     }
 
     /// Brings a world in that is over, so that its writer ends what is under way in it, and leaves.
     fn finish(&mut self, row: WorldRow) {
-        if self.owned.contains_key(&row.name) {
+        if self.shared.loaded().contains_key(&row.name) {
             // It goes at this moment.
             self.shared.settle(&row.name, Err(VisitError::Busy));
         } else {
@@ -199,12 +200,58 @@ impl<O: Outside> Life<O> {
         }
     }
 
-    fn has_room(&self, row: &WorldRow) -> Result<(), VisitError> {
-        let owned = Owned::of(row);
-        if owned.needs_share() && self.shared.is_beyond_share(&row.name) {
-            return Err(VisitError::TooMany { max: self.shared.settings.per_address_max });
+    /// Counts a world as loaded, if there is room for it; others that give way to it are told to go, and it waits for them.
+    fn make_room(&self, row: &WorldRow) -> Result<LoadState, VisitError> {
+        let (owned, now_us, settings) = (Owned::of(row), self.outside.now_us(), &self.shared.settings);
+        let holder = self.shared.holder(&row.name, owned.needs_share())?;
+        let mut new = Loaded::new(owned, holder, now_us);
+        let mut loaded = self.shared.loaded();
+        let going = room::giving_way(&new, &loaded, settings, now_us).inspect_err(|why| self.refused(why))?;
+        // The last round of a world that is over can wait.
+        if !going.is_empty() && row.is_over(self.outside.now()) {
+            return Err(VisitError::Busy);
         }
-        owned.may_join(self.owned.values().map(|(_, other)| *other), &self.shared.settings)
+        for name in &going {
+            if let Some(other) = loaded.get_mut(name) {
+                other.state = LoadState::Unloading;
+            }
+        }
+        if !room::fits(owned, &loaded, settings, |_| true) {
+            new.state = LoadState::Waiting;
+        }
+        let state = new.state;
+        loaded.insert(row.name.clone(), new);
+        drop(loaded);
+        for name in going {
+            tracing::info!(world = %name, for_world = %row.name, "a world leaves memory to make room for another one");
+            self.shared.metrics.worlds().unloaded.inc();
+            self.shared.unload(&name, Ending::Unloaded);
+        }
+        Ok(state)
+    }
+
+    fn refused(&self, why: &VisitError) {
+        let figures = self.shared.metrics.worlds();
+        if *why == VisitError::YourShare { figures.refused_share.inc() } else { figures.refused_full.inc() }
+    }
+
+    /// A world is not loaded any more: those that waited for room may have it.
+    fn forget(&mut self, name: &WorldName) {
+        self.shared.loaded().remove(name);
+        for row in std::mem::take(&mut self.waiting_for_room) {
+            if self.has_room_now(&row) { self.claim(row) } else { self.waiting_for_room.push(row) }
+        }
+    }
+
+    /// Whether a world fits beside those that are in memory at this moment, and from then on it is counted among them.
+    fn has_room_now(&self, row: &WorldRow) -> bool {
+        let mut loaded = self.shared.loaded();
+        let is_there = |other: &Loaded| other.state != LoadState::Waiting;
+        let fits = room::fits(Owned::of(row), &loaded, &self.shared.settings, is_there);
+        if let Some(new) = loaded.get_mut(&row.name).filter(|_| fits) {
+            new.state = LoadState::Opening;
+        }
+        fits
     }
 
     /// Claims a world, once there is a lease.
@@ -213,7 +260,6 @@ impl<O: Outside> Life<O> {
             Tenure::Held { worker, .. } => {
                 let (outside, worker, name) = (self.outside.clone(), *worker, row.name.clone());
                 let claim = WorldCommand::Claim { id: row.id, worker, now: outside.now() };
-                self.owned.insert(name.clone(), (0, Owned::of(&row)));
                 self.flights.push(Box::pin(async move {
                     let claimed = outside.commit(Command::World(claim)).await;
                     Landed::Claimed { name, worker, claimed }
@@ -252,8 +298,8 @@ impl<O: Outside> Life<O> {
             // It may be ours, and nobody knows: whoever asks next claims it again.
             Err(why) => not_read(name, why),
         };
-        self.owned.remove(name);
         self.shared.settle(name, Err(refused));
+        self.forget(name);
     }
 
     /// Starts a world's writer; it makes the world of what was kept, and says when it is ready.
@@ -261,10 +307,10 @@ impl<O: Outside> Life<O> {
         let name = claimed.row.name.clone();
         let (outside, shared, runtime) = (self.outside.clone(), self.shared.clone(), Handle::current());
         let (id, epoch) = (claimed.row.id, claimed.epoch);
-        self.owned.insert(name.clone(), (epoch, Owned::of(&claimed.row)));
+        let active_at_us = self.claimed_as(&name, epoch);
         let thread = std::thread::Builder::new().name(format!("world-{name}"));
         let started = self.shared.tellers().and_then(|tellers| {
-            thread.spawn(move || match make(&outside, &claimed, &shared, lease, tellers) {
+            thread.spawn(move || match make(&outside, &claimed, &shared, lease, tellers, active_at_us) {
                 Ok((world, inside)) => serve(outside, world, inside, epoch, shared, runtime),
                 Err(why) => {
                     let _ = shared.to_life.send(Message::Ready { name: claimed.row.name.clone(), ready: Err(why) });
@@ -280,21 +326,36 @@ impl<O: Outside> Life<O> {
         }
     }
 
+    /// A world is claimed under this fencing token; where it is noted when somebody does something in it.
+    fn claimed_as(&self, name: &WorldName, epoch: u32) -> Arc<AtomicI64> {
+        let mut loaded = self.shared.loaded();
+        // It is counted since it was taken in.
+        loaded.get_mut(name).map_or_else(Arc::default, |loaded| {
+            loaded.epoch = epoch;
+            loaded.active_at_us.clone()
+        })
+    }
+
     fn ready(&self, name: &WorldName, ready: Result<Door, VisitError>) {
         match ready {
             Ok(door) if self.is_leaving() => {
                 // It was brought in while the drain began.
-                let _ = door.inside.mailbox.tray.order(Order::Leaving);
+                let _ = door.inside.mailbox.tray.order(Order::Leaving(Ending::Leaving));
                 self.shared.settle(name, Err(VisitError::Draining));
             }
-            ready => self.shared.settle(name, ready),
+            ready => {
+                if let Some(loaded) = self.shared.loaded().get_mut(name).filter(|_| ready.is_ok()) {
+                    loaded.state = LoadState::Here;
+                }
+                self.shared.settle(name, ready);
+            }
         }
     }
 
     /// Keeps what a writer left, and gives the world up: both only if it is still ours, as the store knows.
     fn ended(&mut self, ended: Ended) {
         // A writer of an earlier life: its world may be here again.
-        if self.owned.get(&ended.name).is_none_or(|(epoch, _)| *epoch != ended.epoch) {
+        if self.shared.loaded().get(&ended.name).is_none_or(|loaded| loaded.epoch != ended.epoch) {
             return;
         }
         self.shared.going(&ended.name);
@@ -328,7 +389,7 @@ impl<O: Outside> Life<O> {
 
     /// Gives the lease up when nothing is owned under it. One that is not renewed costs nothing, and is kept.
     fn rest(&mut self) {
-        let is_idle = self.owned.is_empty() && self.waiting.is_empty() && self.flights.is_empty();
+        let is_idle = self.shared.loaded().is_empty() && self.waiting.is_empty() && self.flights.is_empty();
         if is_idle && !self.outside.is_alone() && matches!(self.tenure, Tenure::Held { .. }) {
             let Tenure::Held { worker, task, .. } = std::mem::replace(&mut self.tenure, Tenure::None) else { return };
             task.abort();
@@ -385,7 +446,9 @@ impl<O: Outside> Life<O> {
     }
 
     fn give_up_waiting(&mut self, why: &VisitError) {
-        for row in std::mem::take(&mut self.waiting) {
+        let for_room = std::mem::take(&mut self.waiting_for_room);
+        for row in std::mem::take(&mut self.waiting).into_iter().chain(for_room) {
+            self.shared.loaded().remove(&row.name);
             self.shared.settle(&row.name, Err(why.clone()));
         }
     }
@@ -427,6 +490,7 @@ impl<O: Outside> Drop for Life<O> {
             task.abort();
         }
         self.tell_all(|| Order::Drop(Ending::WorldMoved));
+        self.shared.loaded().clear();
         self.shared.entries().clear();
     }
 }
@@ -455,6 +519,7 @@ fn make<O: Outside>(
     shared: &Arc<Shared>,
     lease: Lease,
     tellers: super::teller::Tellers,
+    active_at_us: Arc<AtomicI64>,
 ) -> Result<(World, Arc<Inside>), VisitError> {
     let row = &claimed.row;
     let settings = settings_from_bytes(&row.settings)
@@ -483,6 +548,7 @@ fn make<O: Outside>(
             let outside = outside.clone();
             Box::new(move || outside.now_us())
         },
+        active_at_us,
     };
     Ok((world, Arc::new(inside)))
 }

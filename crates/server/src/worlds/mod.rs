@@ -42,7 +42,7 @@ use engine::ids::{WorldId, WorldName};
 use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
 use engine::rows::WorldRow;
 use life::Message;
-use room::Owned;
+use room::{Loaded, LoadedWorlds, Owned};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -81,6 +81,8 @@ struct Shared {
     actors: actors::Register,
     /// The place of whoever owns this process's worlds.
     seat: Seat,
+    /// Worlds that are claimed, coming in, here, or going.
+    loaded: Mutex<LoadedWorlds>,
     /// Whether this process is leaving: no world is brought in any more.
     is_leaving: AtomicBool,
     /// Worlds by the address that brought them in.
@@ -124,7 +126,17 @@ pub enum VisitError {
     /// The process is leaving.
     #[error("this node is leaving: ask another one")]
     Draining,
-    /// Too many worlds are in memory, or it took too long to bring it in.
+    /// As many worlds are in memory as may be, and none gives way to this one.
+    #[error(
+        "as many worlds are in this server's memory as it can hold, and none gives way to this one: try again later"
+    )]
+    WorldsFull,
+    /// The same, and no address holds more than the visitor's.
+    #[error(
+        "this server can hold no more worlds in memory, and clients of no address hold more than those of yours: leave one of them, or try again later"
+    )]
+    YourShare,
+    /// It took too long to bring it in.
     #[error("this node cannot take this world in at the moment: ask again")]
     Busy,
     /// Clients of this address have brought in as many as they may.
@@ -158,6 +170,7 @@ impl Worlds {
             tellers: OnceLock::new(),
             actors: actors::Register::default(),
             seat: Seat::default(),
+            loaded: Mutex::default(),
             is_leaving: AtomicBool::new(false),
             shares: Arc::default(),
         };
@@ -204,6 +217,15 @@ impl Worlds {
             tracing::warn!(world = %name, "the last round of a hunt that is over is not ended by this process");
         }
         settled.map(drop)
+    }
+
+    /// Whether a world like this could be brought in now by a client of this address.
+    ///
+    /// # Errors
+    /// [`VisitError::WorldsFull`] or [`VisitError::YourShare`].
+    pub fn check_room(&self, row: &WorldRow, address: Option<AddressKey>, now_us: i64) -> Result<(), VisitError> {
+        let new = Loaded::new(Owned::of(row), address, now_us);
+        room::giving_way(&new, &self.shared.loaded(), &self.shared.settings, now_us).map(drop)
     }
 
     /// The way into a world that is in this process's memory.
@@ -306,9 +328,31 @@ impl Shared {
         Ok(Look::Opening { opening, is_own: true })
     }
 
-    /// Whether the address that has this world brought in has no share left.
-    fn is_beyond_share(&self, name: &WorldName) -> bool {
-        matches!(self.entries().get(name), Some(Entry::Opening(_, Paid::Beyond)))
+    /// The address that has this world brought in, if it is counted.
+    ///
+    /// # Errors
+    /// [`VisitError::TooMany`] when it has no share left, and the world needs one.
+    fn holder(&self, name: &WorldName, needs_share: bool) -> Result<Option<AddressKey>, VisitError> {
+        match self.entries().get(name) {
+            Some(Entry::Opening(_, Paid::Beyond)) if needs_share => {
+                Err(VisitError::TooMany { max: self.settings.per_address_max })
+            }
+            Some(Entry::Opening(_, Paid::Share(share))) => Ok(Some(share.key())),
+            Some(_) | None => Ok(None),
+        }
+    }
+
+    /// Orders a world to leave memory for this reason, if it is here.
+    fn unload(&self, name: &WorldName, why: Ending) {
+        if let Some(Entry::Here(door, _)) = self.entries().get(name) {
+            // A writer that has ended is on its way out already.
+            let _ = door.inside.mailbox.tray.order(Order::Leaving(why));
+        }
+    }
+
+    /// No change spans two of them.
+    fn loaded(&self) -> MutexGuard<'_, LoadedWorlds> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells the life to bring a world in that is over; nothing to be done when it is here, on its way, or known to be unreadable.

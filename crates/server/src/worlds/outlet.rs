@@ -22,6 +22,8 @@ pub enum Tiding<'a> {
 pub enum Ending {
     /// The world left this process's memory, or another node has it: connect again.
     WorldMoved,
+    /// The server needed the room for another world: connect again later.
+    Unloaded,
     /// The process is leaving: connect again, to another node if there is one.
     Leaving,
     /// The world is over: nobody comes in any more, anywhere.

@@ -19,6 +19,8 @@ pub struct Settings {
     pub tellers: usize,
     /// How often soft state is kept, if it changed.
     pub snapshot_every: Duration,
+    /// After how long without an input a world gives way to another one that needs the room.
+    pub silent: Duration,
     /// How long a world stays in memory when nobody is in it.
     pub idle: Duration,
     /// How long a world that leaves waits for what is on its way to the store.
@@ -38,6 +40,7 @@ impl Settings {
             mailbox_max: config.worlds_mailbox_max,
             tellers: config.worlds_tellers,
             snapshot_every: config.worlds_snapshot_every,
+            silent: config.worlds_silent,
             idle: config.worlds_idle,
             leave_max: WORLD_LEAVE_MAX,
             actor_threads: config.worlds_actor_threads,

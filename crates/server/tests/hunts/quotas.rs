@@ -4,6 +4,7 @@ use crate::house::House;
 use crate::{Guest, column, open_on};
 use engine::commands::{Command, WorldCommand};
 use serde_json::{Value, json};
+use server::address_key::AddressKey;
 use server::config::Config;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,6 +144,22 @@ async fn a_hunt_is_ended_by_its_maker_or_an_operator() {
     house.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
     house.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
     house.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
+}
+
+/// What could not be entered is not made.
+#[tokio::test]
+async fn a_hunt_is_made_only_where_it_could_be_entered() {
+    let house = open_with(|config| config.worlds_loaded_max = 1).await;
+    tokio::spawn(server::worlds::run(house.app.clone()));
+    let (ann, ben) = (token(&house, SCHOOL).await, token(&house, ELSEWHERE).await);
+    let world = json!({ "name": "pond", "width": 20, "height": 20, "open_ms": 3_600_000 });
+    post(&house, "/api/worlds", "operator", SCHOOL, world, "201").await;
+    let pond = "pond".parse().unwrap();
+    let address = Some(AddressKey::of(SCHOOL.parse().unwrap()));
+    let door = house.app.worlds.visit_from(&pond, address).await.unwrap();
+    post(&house, "/api/hunts", &ann, SCHOOL, json!({}), "429 your_share").await;
+    post(&house, "/api/hunts", &ben, ELSEWHERE, json!({}), "503 worlds_full").await;
+    drop(door);
 }
 
 /// A hunt that its maker leaves, and that nobody else joined, is over; so is one that nobody was ever in, after a while, and its

@@ -55,8 +55,8 @@ async fn list_hunts(
 #[utoipa::path(post, path = "/api/hunts", tag = "hunts", security(("bearer" = []), ("cookie" = [])), request_body = CreateHunt, responses(
     (status = 201, description = "The hunt.", body = HuntState, headers(("Location" = String, description = "Where the hunt is"))),
     (status = 409, description = "`duplicate_name`; `too_many`: the caller has as many that are not over as one may have", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`server_full`: there are as many hunts as this server takes on", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`address_quota`: clients of this address have as many hunts, or cells in them, as one address may have, or may make in an hour; `your_share`: the hunt could not be entered now, as this server's memory is full, and clients of no address hold more of it; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`server_full`: there are as many hunts as this server takes on; `worlds_full`: the hunt could not be entered now, as this server's memory is full", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_hunt(
     State(app): State<App>,
@@ -68,6 +68,7 @@ async fn create_hunt(
     let wanted = create::wanted(&asked, creator, now)?;
     let cells = wanted.settings.size.cells();
     let row = hunts::hunt(wanted, now);
+    app.worlds.check_room(&row, counted.address, app.clock.steady_us())?;
     count(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
     let made = make(&app, &row, creator).await;
     // Should nobody know whether it was saved, it does not count; its maker's own limit is the store's.

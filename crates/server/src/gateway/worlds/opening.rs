@@ -6,6 +6,7 @@ use super::line::{Line, Stirring};
 use super::linger::linger;
 use super::live::Live;
 use super::parting::{Farewell, Parting};
+use super::read;
 use super::register::{self, NotSo, in_force};
 use crate::address_key::AddressKey;
 use crate::app::App;
@@ -152,6 +153,13 @@ impl Opening {
         self.grants.registered = named.and_then(|who| granted::open(&self.app, who, line));
         let rank = who.as_ref().map(Anybody::rank);
         let who = register::identified(&self.app, who).await?;
+        // Who may not come in brings no world into memory, where it might take the place of another one.
+        if self.app.worlds.here(&name).is_none()
+            && let Ok(asleep) = read::named(&self.app, name.clone()).await
+            && !register::may_enter(&self.app, &asleep.row, &who).await?
+        {
+            return Ok(Err(NotSo::NotJoined));
+        }
         let door = self.app.worlds.visit_from(&name, self.address).await.map_err(Farewell::from)?;
         if !register::may_enter(&self.app, &door.facts().row, &who).await? {
             return Ok(Err(NotSo::NotJoined));

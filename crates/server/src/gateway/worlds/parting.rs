@@ -165,6 +165,11 @@ impl From<Ending> for Farewell {
     fn from(ending: Ending) -> Self {
         match ending {
             Ending::WorldMoved => Self::new("world_moved", RESTART, "the world is not here any more: connect again"),
+            Ending::Unloaded => Self::new(
+                "world_unloaded",
+                LATER,
+                "this server needed the room for another world, as this one was silent or your address held the most: connect again",
+            ),
             Ending::Leaving => Self::new("draining", RESTART, "this server is leaving: connect again"),
             Ending::Over => Self::from(VisitError::Over),
             Ending::Replaced => Self::new("replaced", POLICY, "this mover was taken up on another connection"),
@@ -185,6 +190,8 @@ impl From<VisitError> for Farewell {
             VisitError::Elsewhere { address } => Self { address, ..Self::new("elsewhere", RESTART, reason) },
             VisitError::Draining => Self::new("draining", RESTART, reason),
             VisitError::Busy => Self::new("busy", LATER, reason),
+            VisitError::WorldsFull => Self::new("worlds_full", LATER, reason),
+            VisitError::YourShare => Self::new("your_share", LATER, reason),
             VisitError::TooMany { .. } => Self::new("too_many_worlds", LATER, reason),
             // Only operators may read why a database was unreachable.
             VisitError::Store(_) => Self::new("unavailable", LATER, "this server cannot read the world now: try again"),

@@ -49,7 +49,8 @@ async fn an_address_has_so_many_tickets() {
     let other = enter(3, 2, now).unwrap();
     assert!(matchmaker.cancel(other.id, Some(PlayerId(3)), now).is_some());
     assert!(enter(3, 2, now).is_ok() && enter(4, 2, now).is_ok(), "what is taken back is no more");
-    let matches = matchmaker.step(now, now);
+    assert!(matchmaker.step(now, now, false).is_empty(), "nobody is matched into a hunt that could not be entered");
+    let matches = matchmaker.step(now, now, true);
     assert_eq!(matches.len(), 2);
     matches.into_iter().for_each(|made| matchmaker.settle(made, Saved::Yes, now));
     let over = now.after(make::matched_open());
@@ -73,7 +74,7 @@ async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
     let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
     assert!(matchmaker.cancel(id, Some(owner), now).is_some());
     let is_known_after = |time: Duration| {
-        matchmaker.step(now.after(time), now);
+        matchmaker.step(now.after(time), now, true);
         matchmaker.look(id, owner).is_some()
     };
     assert!(is_known_after(TICKET_KEPT.saturating_sub(Duration::from_millis(1))));

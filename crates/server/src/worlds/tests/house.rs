@@ -95,6 +95,13 @@ impl House {
         house
     }
 
+    /// Makes one for each of these, and more, numbered from 8 on.
+    pub(super) fn make_passing_all<const N: usize>(&self, names: [&str; N]) -> [WorldName; N] {
+        let names = names.map(|name| name.parse().unwrap());
+        (8..).zip(&names).for_each(|(id, name)| self.make_passing(id, name));
+        names
+    }
+
     /// Makes one that somebody may have made.
     pub(super) fn make_passing(&self, id: u128, name: &WorldName) {
         self.make(WorldId(id), name.clone(), true, Some(self.now().after(Duration::from_secs(3_600))));
@@ -199,7 +206,7 @@ impl House {
         UnixMs(self.now_us() / 1_000)
     }
 
-    fn now_us(&self) -> i64 {
+    pub(super) fn now_us(&self) -> i64 {
         1_700_000_000_000_000 + self.began.elapsed().as_micros() as i64 + self.moved_us.load(Ordering::Relaxed)
     }
 
@@ -309,6 +316,7 @@ pub(super) fn settings() -> Settings {
         mailbox_max: 64,
         tellers: 2,
         snapshot_every: hour,
+        silent: hour,
         idle: hour,
         leave_max: hour,
         actor_threads: 2,

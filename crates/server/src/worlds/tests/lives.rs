@@ -1,6 +1,6 @@
 //! Worlds that come into memory and leave it, with their processes or without.
 
-use super::ear::Heard;
+use super::ear::{Ear, Heard};
 use super::house::{House, Node, Player, name, settings, until, walker};
 use crate::address_key::AddressKey;
 use crate::worlds::actors::Plan;
@@ -39,7 +39,7 @@ async fn worlds_that_somebody_made_cannot_keep_those_of_the_house_out() {
     }
     let node = Node::start_with(&house, "a", Settings { loaded_max: 1, ..settings() });
     let one = node.worlds.visit(&passing[0]).await.unwrap();
-    assert_eq!(node.worlds.visit(&passing[1]).await.err(), Some(VisitError::Busy));
+    assert_eq!(node.worlds.visit(&passing[1]).await.err(), Some(VisitError::YourShare));
     assert!(node.visit().await.is_ok());
     drop(one);
 }
@@ -62,6 +62,59 @@ async fn an_address_brings_so_many_worlds_in() {
     assert!(node.worlds.visit_from(&passing[1], there).await.is_ok(), "another address");
     assert_eq!(node.worlds.shared.shares.remembered(), 2);
     drop(one);
+}
+
+const SILENT: Duration = Duration::from_secs(60);
+
+fn address(host: u8) -> Option<AddressKey> {
+    Some(AddressKey::of([192, 0, 2, host].into()))
+}
+
+/// Other addresses have brought in as many as may be in memory, and somebody is in each.
+#[tokio::test]
+async fn of_a_full_memory_the_address_that_holds_most_gives_way() {
+    let house = House::own();
+    let [one, other, third] = house.make_passing_all(["one", "other", "third"]);
+    let node = Node::start_with(&house, "a", Settings { loaded_max: 2, silent: SILENT, ..settings() });
+    let mut players = Vec::new();
+    for world in [&one, &other] {
+        node.worlds.visit_from(world, address(1)).await.unwrap();
+        players.push(node.come_to(world, walker(MIDDLE)).await);
+    }
+    let (id, key) = (players[0].seat().id, players[0].registered.key);
+    assert_eq!(node.worlds.visit_from(&third, address(1)).await.err(), Some(VisitError::YourShare));
+    // What its mover did last is long ago, beside the other.
+    house.pass(Duration::from_secs(1));
+    assert!(players[1].step(Step::E).await.is_ok());
+    let third = node.worlds.visit_from(&third, address(2)).await.unwrap();
+    assert_eq!(players[0].ear.end().await, Ending::Unloaded);
+    assert!(node.worlds.here(&other).is_some() && node.worlds.here(&one).is_none());
+    assert_eq!(node.metrics.worlds().unloaded.get(), 1);
+    // Each holds one: nobody takes from the other, and a third address has no room either.
+    assert_eq!(node.worlds.visit_from(&one, address(1)).await.err(), Some(VisitError::YourShare));
+    assert_eq!(node.worlds.visit_from(&one, address(3)).await.err(), Some(VisitError::WorldsFull));
+    let row = third.facts().row.clone();
+    assert_eq!(node.worlds.check_room(&row, address(3), house.now_us()), Err(VisitError::WorldsFull));
+    // Until one is silent. Its movers come back to where they stood.
+    house.pass(SILENT);
+    assert!(players[1].step(Step::W).await.is_ok());
+    assert_eq!(node.worlds.check_room(&row, address(3), house.now_us()), Ok(()));
+    let back = node.worlds.visit_from(&one, address(3)).await.unwrap();
+    let mut again = walker(MIDDLE);
+    again.resume = Some((id, key));
+    let (registered, _) = back.register(again, Ear::new()).await.unwrap();
+    assert!(registered.is_resumed, "what was in it was saved");
+    assert!(node.worlds.here(&other).is_some(), "somebody does something in it");
+}
+
+/// Visits that come before there is a lease are counted, too.
+#[tokio::test]
+async fn visits_at_once_bring_in_no_more_than_there_is_room_for() {
+    let house = House::with_world(false);
+    let passing = house.make_passing_all(["one", "other", "third"]);
+    let node = Node::start_with(&house, "a", Settings { loaded_max: 2, ..settings() });
+    let visits = join_all(passing.iter().map(|name| node.worlds.visit(name))).await;
+    assert_eq!(visits.iter().filter(|visit| visit.is_ok()).count(), 2);
 }
 
 #[tokio::test]

@@ -29,6 +29,7 @@ use engine::worlds::{Answer, Input, News, Seat, World};
 use rhythm::Rhythm;
 use saving::Saving;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
@@ -56,6 +57,7 @@ enum Course {
     /// Takes nothing new; ends when nothing is under way to the store, or at this moment without it.
     Leaving {
         by: Instant,
+        why: Ending,
     },
     /// Over, in order: what is here is what is so.
     Ended(Ending),
@@ -177,7 +179,7 @@ impl<O: Outside> Writer<O> {
             self.round + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
         });
         let news = self.bulletin.due(self.round);
-        let leave = if let Course::Leaving { by } = self.course { Some(by) } else { None };
+        let leave = if let Course::Leaving { by, .. } = self.course { Some(by) } else { None };
         let dues = [turn, own, news, leave, self.saving.due(), self.exposure.due(), Some(self.idle.look_at)];
         dues.into_iter().flatten().min().unwrap_or(self.idle.look_at)
     }
@@ -186,6 +188,7 @@ impl<O: Outside> Writer<O> {
         if self.inputs.is_empty() {
             return;
         }
+        self.active();
         let figures = self.inside.metrics.worlds();
         figures.batches.inc();
         figures.inputs.add(self.inputs.len() as u64);
@@ -193,6 +196,11 @@ impl<O: Outside> Writer<O> {
         self.world.apply(&self.inputs, self.now_us, &mut self.answers);
         self.inputs.clear();
         figures.apply.observe(self.round.elapsed());
+    }
+
+    /// Somebody does something here.
+    fn active(&self) {
+        self.inside.active_at_us.store(self.now_us, Ordering::Relaxed);
     }
 
     /// What time brings. Movers that are gone with it are told nothing more.
@@ -273,7 +281,7 @@ impl<O: Outside> Writer<O> {
         }
         self.save_snapshot();
         match self.course {
-            Course::Leaving { by } => self.leave_by(by),
+            Course::Leaving { by, why } => self.leave_by(by, why),
             // Also the last snapshot waits for one that is under way.
             Course::Serving if self.world.is_over() && self.saving.is_settled() => {
                 self.course = Course::Ended(Ending::Over);
@@ -286,12 +294,12 @@ impl<O: Outside> Writer<O> {
     }
 
     /// Whoever waits for a store that does not answer is told to go in time, and of what is not saved he is told nothing.
-    fn leave_by(&mut self, by: Instant) {
+    fn leave_by(&mut self, by: Instant, why: Ending) {
         if self.saving.is_settled() {
-            self.course = Course::Ended(Ending::Leaving);
+            self.course = Course::Ended(why);
         } else if self.round >= by {
             tracing::warn!(world = %self.inside.facts.name, "a world is left without its last snapshot: the store does not answer");
-            self.course = Course::Lost(Ending::Leaving);
+            self.course = Course::Lost(why);
         }
     }
 

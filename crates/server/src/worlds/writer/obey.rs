@@ -32,12 +32,13 @@ impl<O: Outside> Writer<O> {
             // Who does not wait for it any more has his bacteria all the same.
             Order::Sow { cells, reply } => drop(reply.send(self.world.sow(&cells))),
             Order::Look => self.exposure.look(self.round),
-            Order::Leaving => self.leave(),
+            Order::Leaving(why) => self.leave(why),
             Order::Drop(why) => self.course = Course::Lost(why),
         }
     }
 
     fn register(&mut self, registration: &Registration, outlet: Arc<dyn Outlet>, reply: Reply) {
+        self.active();
         let per_s = registration.view.map(|view| view.per_s);
         let registered = match self.world.register(registration, self.now_us) {
             Ok(registered) => registered,
@@ -98,11 +99,11 @@ impl<O: Outside> Writer<O> {
         self.world.leave(seat);
     }
 
-    /// The process leaves: nothing new is taken in; what was decided is saved, and told.
-    fn leave(&mut self) {
-        self.inside.mailbox.refuse(Ending::Leaving);
+    /// The world leaves memory: nothing new is taken in; what was decided is saved, and told.
+    fn leave(&mut self, why: Ending) {
+        self.inside.mailbox.refuse(why);
         if self.course == Course::Serving {
-            self.course = Course::Leaving { by: self.round + self.leave_max };
+            self.course = Course::Leaving { by: self.round + self.leave_max, why };
         }
     }
 }
