@@ -239,14 +239,12 @@ impl<A: Answer> House<A> {
         let mut line = Line { connection, ahead: Vec::new() };
         async move {
             let end = 'end: {
-                // Looked at, not waited for: of a new socket the runtime says at once that it may be read.
-                let mut first = [0; 3];
-                let seen =
-                    match self.silent(self.limits.header_timeout, line.connection.stream().peek(&mut first)).await {
-                        Ok(seen) => seen,
-                        Err(end) => break 'end end,
-                    };
-                if self.answers.takes_over() && is_other(&first[..seen]) {
+                let begun = begun(&line.connection, &mut line.ahead, self.answers.takes_over());
+                let begun = match self.silent(self.limits.header_timeout, begun).await {
+                    Ok(begun) => begun,
+                    Err(end) => break 'end end,
+                };
+                if begun == Begun::Other {
                     match self.answers.take_over(line) {
                         None => break 'end End::Done,
                         Some(given_back) => line = given_back,
@@ -344,14 +342,49 @@ impl<A: Answer> House<A> {
     }
 }
 
-/// Whether the first bytes of a connection begin something else than a request.
-fn is_other(first: &[u8]) -> bool {
-    match *first {
-        // An empty line before a request (RFC 9112, section 2.2). No frame: one of 13 bytes holds no member of 65.
-        [b'\r', b'\n', letter] => !METHOD_BYTES.contains(&letter),
-        [byte, ..] => !METHOD_BYTES.contains(&byte),
-        [] => false,
+/// What the first bytes of a connection begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begun {
+    Request,
+    Other,
+}
+
+/// Waits until the client has said what it begins. Bytes that do not say it are read, so that those behind them can be waited for.
+async fn begun(connection: &Connection, ahead: &mut Vec<u8>, may_be_other: bool) -> io::Result<Begun> {
+    // Looked at, not waited for: of a new socket the runtime says at once that it may be read.
+    let mut first = [0; 3];
+    let seen = connection.stream().peek(&mut first).await?;
+    if !may_be_other || seen == 0 {
+        return Ok(Begun::Request);
     }
+    if let Some(begun) = what_begins(&first[..seen]) {
+        return Ok(begun);
+    }
+    loop {
+        connection.stream().readable().await?;
+        let room = first.len() - ahead.len();
+        match connection.stream().try_read(&mut first[..room]) {
+            // The end: nobody asks for anything.
+            Ok(0) => return Ok(Begun::Request),
+            Ok(read) => ahead.extend_from_slice(&first[..read]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
+            Err(error) => return Err(error),
+        }
+        if let Some(begun) = what_begins(ahead) {
+            return Ok(begun);
+        }
+    }
+}
+
+/// What these bytes begin; `None` when that is for the next one to say.
+fn what_begins(first: &[u8]) -> Option<Begun> {
+    let is_request = match *first {
+        [] | [b'\r'] | [b'\r', b'\n'] => return None,
+        // Empty lines before a request (RFC 9112, section 2.2). No frame: one of 13 bytes holds no member of 13 or of 65.
+        [b'\r', b'\n', byte, ..] => byte == b'\r' || METHOD_BYTES.contains(&byte),
+        [byte, ..] => METHOD_BYTES.contains(&byte),
+    };
+    Some(if is_request { Begun::Request } else { Begun::Other })
 }
 
 /// The connection behind an upgrade, without the library that it was made with, and with what that had read ahead.

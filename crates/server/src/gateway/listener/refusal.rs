@@ -4,7 +4,7 @@
 use super::head::{Framing, head};
 use super::park::Persistence;
 use super::permits::Refused;
-use super::{Answer, is_other};
+use super::{Answer, Begun, what_begins};
 use crate::gateway::problem::ApiError;
 use axum::body::to_bytes;
 use axum::response::IntoResponse;
@@ -57,7 +57,7 @@ struct Refusal {
 impl Refusal {
     fn bytes(&self, first: &[u8]) -> &[u8] {
         match &self.frame {
-            Some(frame) if is_other(first) => frame,
+            Some(frame) if what_begins(first) == Some(Begun::Other) => frame,
             _ => &self.http,
         }
     }

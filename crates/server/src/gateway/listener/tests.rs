@@ -197,6 +197,45 @@ async fn a_connection_is_kept_between_requests() {
     assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "1");
 }
 
+/// What a connection begins with decides whether it speaks HTTP, however it is cut into segments.
+#[tokio::test]
+async fn an_empty_line_before_a_request_may_come_in_segments() {
+    #[track_caller]
+    fn check(begins: &str, cuts: &[usize], heard: &str, is_http: bool) {
+        assert_eq!(heard.starts_with("HTTP/1.1 200"), is_http, "{begins:?} cut at {cuts:?}: {heard:?}");
+    }
+    let house = Open::of_both(PATIENT).await;
+    let last = FAST.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    let rows =
+        [("", true), ("\r\n", true), ("\r\n\r\n", true), ("\r\n\u{b}", false), ("\r\u{b}", false), ("\u{4}", false)];
+    for (begins, is_http) in rows {
+        let stream = [begins, &last].concat();
+        let in_pieces: Vec<usize> = (1..=begins.len()).collect();
+        for cuts in [&[][..], &[1], &[2], &[3], &in_pieces] {
+            let mut client = house.connect().await;
+            client.set_nodelay(true).unwrap();
+            let mut sent = 0;
+            for cut in cuts.iter().copied().chain([stream.len()]) {
+                // One who is not spoken to in HTTP may be gone by then.
+                let _ = client.write_all(&stream.as_bytes()[sent..cut]).await;
+                sent = cut;
+                for _ in 0..8 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            check(begins, cuts, &rest(client).await, is_http);
+        }
+    }
+}
+
+/// Who begins with an empty line and says nothing more is put out in the time of a head.
+#[tokio::test]
+async fn half_an_empty_line_is_no_request() {
+    let limits = Limits { header_timeout: SOON, ..PATIENT };
+    check_put_out_of(Open::of_both(limits).await, "\r", "").await;
+    check_put_out_of(Open::of_both(limits).await, "\r\n", "").await;
+}
+
 /// A client that sends this and then nothing is put out; what it heard before begins like this.
 async fn check_put_out(limits: Limits, sent: &str, heard: &str) {
     check_put_out_of(Open::new(limits).await, sent, heard).await;
