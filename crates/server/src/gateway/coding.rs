@@ -10,7 +10,7 @@ use super::site::refuse_foreign_change;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, header};
+use http::{HeaderMap, Method, header};
 
 /// # Errors
 /// [`ApiError::UnknownCoding`] where there is any but `chunked`, [`ApiError::BadFraming`] where that is not there once.
@@ -30,10 +30,25 @@ pub(super) fn refuse_other_than_chunked(headers: &HeaderMap) -> ApiResult<()> {
     if chunked == 1 { Ok(()) } else { Err(ApiError::BadFraming) }
 }
 
+/// A WebSocket begins with a GET without a body (RFC 6455, section 4.1): behind any other head, how the bytes were cut into segments
+/// would decide what is body and what is frames.
+///
+/// # Errors
+/// [`ApiError::BadUpgrade`].
+fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<()> {
+    let protocols =
+        headers.get_all(header::UPGRADE).iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let is_upgrade = protocols.map(<[u8]>::trim_ascii).any(|protocol| protocol.eq_ignore_ascii_case(b"websocket"));
+    let has_body = headers.contains_key(header::TRANSFER_ENCODING)
+        || headers.get_all(header::CONTENT_LENGTH).iter().any(|length| length.as_bytes().trim_ascii() != b"0");
+    if is_upgrade && (has_body || method != Method::GET) { Err(ApiError::BadUpgrade) } else { Ok(()) }
+}
+
 /// A layer for the whole router: what can be told of a request's head alone.
 pub(super) async fn refuse(request: Request, next: Next) -> Response {
     let refused = refuse_unnamed(request.extensions())
         .and_then(|()| refuse_other_than_chunked(request.headers()))
+        .and_then(|()| refuse_upgrade_with_body(request.method(), request.headers()))
         .and_then(|()| refuse_foreign_change(request.extensions()));
     match refused {
         Ok(()) => next.run(request).await,
@@ -50,6 +65,28 @@ mod tests {
         let line = |line: &&'static str| (header::TRANSFER_ENCODING, header::HeaderValue::from_static(line));
         let refused = refuse_other_than_chunked(&lines.iter().map(line).collect());
         assert_eq!(refused.map_err(|error| error.kind().0.as_u16()), want, "{lines:?}");
+    }
+
+    #[test]
+    fn an_upgrade_has_no_body() {
+        #[track_caller]
+        fn check(method: &Method, lines: &[(header::HeaderName, &'static str)], is_taken: bool) {
+            let line = |(name, value): &(header::HeaderName, &'static str)| {
+                (name.clone(), header::HeaderValue::from_static(value))
+            };
+            let refused = refuse_upgrade_with_body(method, &lines.iter().map(line).collect());
+            assert_eq!(refused.is_ok(), is_taken, "{method} {lines:?}");
+        }
+        let (upgrade, length) = (|| (header::UPGRADE, "h2c, WebSocket"), |value| (header::CONTENT_LENGTH, value));
+        check(&Method::GET, &[upgrade()], true);
+        check(&Method::GET, &[upgrade(), length("0")], true);
+        check(&Method::GET, &[upgrade(), length("5")], false);
+        check(&Method::GET, &[upgrade(), length("0"), length("5")], false);
+        check(&Method::GET, &[upgrade(), (header::TRANSFER_ENCODING, "chunked")], false);
+        check(&Method::HEAD, &[upgrade()], false);
+        check(&Method::POST, &[upgrade()], false);
+        check(&Method::POST, &[(header::UPGRADE, "h2c"), length("5")], true);
+        check(&Method::HEAD, &[length("5")], true);
     }
 
     #[test]

@@ -108,6 +108,9 @@ pub enum ApiError {
     /// Nobody can tell where the body ends.
     #[error("the header Transfer-Encoding must name chunked, and that once")]
     BadFraming,
+    /// A WebSocket is asked for by a request that cannot become one.
+    #[error("a WebSocket begins with a GET without a body: send no Content-Length but 0, and no Transfer-Encoding")]
+    BadUpgrade,
     /// Nobody can tell which site is asked.
     #[error("the request must name its host, in one header Host")]
     BadHost,
@@ -357,6 +360,7 @@ impl ApiError {
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
             Self::UnknownCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
             Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
+            Self::BadUpgrade => (StatusCode::BAD_REQUEST, "bad_upgrade"),
             Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
             Self::BodyUnreadable => (StatusCode::BAD_REQUEST, "body_unreadable"),
             Self::BadJson(_) => (StatusCode::BAD_REQUEST, "bad_json"),
@@ -543,7 +547,7 @@ impl IntoResponse for ApiError {
         match &self {
             Self::RateLimited(said) | Self::NeverAllowed(said) | Self::LimiterFull(said) => said.put(headers),
             // What follows on the connection may be anything.
-            Self::UnknownCoding | Self::BadFraming => {
+            Self::UnknownCoding | Self::BadFraming | Self::BadUpgrade => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Self::Quota(exceeded) => {

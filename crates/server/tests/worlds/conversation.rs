@@ -151,6 +151,33 @@ async fn what_is_shown_can_be_changed() {
     assert_eq!((refused.seq, refused.code.as_str()), (0, "view_too_large"));
 }
 
+/// The bytes behind the head would be the body or frames, by how they are cut into segments.
+#[tokio::test]
+async fn an_upgrade_is_a_get_without_a_body() {
+    let open = open().await;
+    let check = async |method: &str, path: &str, framing: &str, want: &str| {
+        let mut client = TcpStream::connect(open.address).await.unwrap();
+        let key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n{key}{framing}\r\n"
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        let mut status = [0; 12];
+        client.read_exact(&mut status).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&status[9..]), want, "{method} {path} {framing:?}");
+    };
+    let table = format!("/api/stories/tables/{}/socket", "0".repeat(26));
+    for path in ["/api/worlds/meadow/socket", &table] {
+        for framing in ["Content-Length: 5\r\n", "Content-Length: 500\r\n", "Transfer-Encoding: chunked\r\n"] {
+            check("GET", path, framing, "400").await;
+        }
+        check("HEAD", path, "", "400").await;
+        check("POST", path, "", "400").await;
+    }
+    check("GET", "/api/worlds/meadow/socket", "", "101").await;
+    check("GET", "/api/worlds/meadow/socket", "Content-Length: 0\r\n", "101").await;
+}
+
 #[tokio::test]
 async fn the_port_speaks_http_as_before() {
     let open = open().await;

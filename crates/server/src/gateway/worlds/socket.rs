@@ -37,6 +37,7 @@ const NONCE_BYTES: usize = 16;
     params(("world" = String, Path, description = "The world's name")),
     responses(
         (status = 101, description = "A WebSocket of the frames in docs/world.md"),
+        (status = 400, description = "`bad_upgrade`: the request has a body, or is no GET", body = Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
     ),
 )]

@@ -42,6 +42,7 @@ pub(super) struct SocketQuery {
     responses(
         (status = 101, description = "A WebSocket of `StoryMessage`s", body = wire::api::StoryMessage),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "`bad_upgrade`: the request has a body, or is no GET", body = Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
         (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or there is too much to do. Try again after `Retry-After`.", body = Problem, content_type = "application/problem+json"),
