@@ -60,6 +60,7 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: 
             rooms: JoinSet::new(),
             held: BTreeMap::new(),
             claim_number: 1,
+            resumed: 0,
         };
         tokio::select! {
             biased;
@@ -89,6 +90,8 @@ struct Life<O> {
     held: BTreeMap<Id, Held>,
     /// The number of the next claim; one whose answer was lost is repeated under its number.
     claim_number: u64,
+    /// Matches that this worker resumed and has not said so of.
+    resumed: usize,
 }
 
 impl<O: Outside> Life<O> {
@@ -129,6 +132,11 @@ impl<O: Outside> Life<O> {
             Ok(Outcome::Claimed(claims)) => {
                 self.claim_number += 1;
                 let is_more = claims.len() == max;
+                self.resumed += claims.iter().filter(|claimed| claimed.version > 0).count();
+                if !is_more && self.resumed > 0 {
+                    let matches = std::mem::take(&mut self.resumed);
+                    tracing::info!(worker.id = %self.worker, matches, "took over matches that another worker had begun");
+                }
                 claims.into_iter().for_each(|claimed| self.open_room(claimed));
                 Ok(is_more)
             }

@@ -64,6 +64,8 @@ struct Life<O: Outside> {
     keepers: JoinSet<End>,
     /// The number of the next claim; one whose answer was lost is repeated under its number.
     claim_number: u64,
+    /// Tables that were taken over and of which nothing was said yet.
+    taken_over: usize,
 }
 
 impl<O: Outside> Life<O> {
@@ -75,7 +77,7 @@ impl<O: Outside> Life<O> {
             keepers.spawn(async move { keeper.keep(inbox.lock_owned().await).await });
         }
         shared.is_serving.store(true, Ordering::Release);
-        Self { outside: outside.clone(), shared: shared.clone(), worker, keepers, claim_number: 1 }
+        Self { outside: outside.clone(), shared: shared.clone(), worker, keepers, claim_number: 1, taken_over: 0 }
     }
 
     /// Looks for tables that nobody owns until the drain, or until something ends the life.
@@ -110,6 +112,11 @@ impl<O: Outside> Life<O> {
                 self.claim_number += 1;
                 let is_more = claimed.len() == max;
                 self.shared.metrics.tables_taken_over(claimed.len());
+                self.taken_over += claimed.len();
+                if !is_more && self.taken_over > 0 {
+                    let tables = std::mem::take(&mut self.taken_over);
+                    tracing::info!(worker.id = %self.worker, tables, "took over tables that nobody owned any more");
+                }
                 for claimed in claimed {
                     let table = claimed.id;
                     let adopt = Message::Adopt { claimed: Box::new(claimed), asked_at };
