@@ -2,7 +2,7 @@
 //! does not have to.
 //!
 //! Exit codes: 0 compared · 1 a record could not be read, or a file not written · 2 usage, and runs that cannot be
-//! compared · 3 a regression beyond the threshold that was given.
+//! compared · 3 a regression beyond the threshold that was given · 4 with such a threshold: nothing could be told.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,14 +13,16 @@ use super::{Comparison, Options, Side, compare, json, junit, load, markdown};
 const COULD_NOT: u8 = 1;
 const USAGE: u8 = 2;
 const REGRESSION: u8 = 3;
+const NOTHING_TOLD: u8 = 4;
 
 /// What the options alone do not say.
 const HELP: &str = "\
 A regression is a figure whose difference is called (its interval leaves \"equal\" out), is for the worse, and is larger
-than the threshold by its point estimate. Of all comparisons without a difference at most 5 % call one anywhere.
+than the threshold by its point estimate; or a verdict that turned from passed to failed, or arrivals of which at most 1 %
+failed before and at least half fail now, whatever the threshold and the length of the runs. Of all comparisons without a difference at most 5 % call one anywhere.
 
 Exit codes: 0 compared, 1 a record could not be read or a file not written, 2 usage or runs that cannot be compared,
-3 a regression beyond the threshold.";
+3 a regression beyond the threshold, 4 nothing could be told and a threshold was given: a gate must not hold by that.";
 
 /// Hold runs of one trial against each other, and say which figures differ by more than their noise.
 #[derive(Clone, Debug, clap::Args)]
@@ -60,17 +62,17 @@ pub fn run(args: CompareArgs) -> ExitCode {
         Ok(comparison) => {
             // Nobody may be listening any more; the exit code says it all the same.
             let _ = std::io::stdout().write_all(comparison.text.as_bytes());
-            comparison.regression.map_or(ExitCode::SUCCESS, |message| fail(REGRESSION, &message))
+            comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| fail(code, &message))
         }
         Err(Stopped::Usage(message)) => fail(USAGE, &message),
         Err(Stopped::CouldNot(message)) => fail(COULD_NOT, &message),
     }
 }
 
-/// What a comparison says, and whether it is a regression beyond the threshold.
+/// What a comparison says, and where a threshold was given: why it does not end well, with the exit code for that.
 struct Compared {
     text: String,
-    regression: Option<String>,
+    failure: Option<(u8, String)>,
 }
 
 fn carry_out(args: CompareArgs) -> Result<Compared, Stopped> {
@@ -87,8 +89,8 @@ fn carry_out(args: CompareArgs) -> Result<Compared, Stopped> {
     write(args.markdown, || text.clone())?;
     write(args.junit, || junit(&comparison, args.fail_on_regression.unwrap_or(0.0)))?;
     write(args.json, || json(&comparison))?;
-    let regression = args.fail_on_regression.and_then(|threshold| regression(&comparison, threshold));
-    Ok(Compared { text, regression })
+    let failure = args.fail_on_regression.and_then(|threshold| failure(&comparison, threshold));
+    Ok(Compared { text, failure })
 }
 
 /// What sides are called, in the order in which they are given.
@@ -107,13 +109,21 @@ fn write(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), Sto
     std::fs::write(&path, text()).map_err(|error| Stopped::CouldNot(format!("{}: {error}", path.display())))
 }
 
-fn regression(comparison: &Comparison, threshold: f64) -> Option<String> {
+fn failure(comparison: &Comparison, threshold: f64) -> Option<(u8, String)> {
     let percent = 100.0 * threshold;
-    match comparison.regressions(threshold).count() {
+    let figures = match comparison.regressions(threshold).count() {
         0 => None,
         1 => Some(format!("1 figure is worse by more than {percent} %, beyond the noise")),
         found => Some(format!("{found} figures are worse by more than {percent} %, beyond the noise")),
+    };
+    let broken = (0..comparison.challengers().len()).flat_map(|side| comparison.broken(side));
+    let worse: Vec<String> = figures.into_iter().chain(broken).collect();
+    if !worse.is_empty() {
+        return Some((REGRESSION, worse.join("; ")));
     }
+    let nothing =
+        "nothing can be told of these runs, so that they show no regression means nothing: run them for longer";
+    comparison.tells_nothing().then(|| (NOTHING_TOLD, nothing.to_owned()))
 }
 
 /// `5%` or `5`: a share in percent.
@@ -153,7 +163,7 @@ mod tests {
                 assert_eq!(text, compared.text);
                 assert!(std::fs::read_to_string(dirs[0].join("out.xml")).unwrap().contains("</testsuites>"));
                 assert!(std::fs::read_to_string(dirs[0].join("out.json")).unwrap().contains("\"format\": 1"));
-                Ok(compared.regression)
+                Ok(compared.failure.map(|(code, message)| format!("{code}: {message}")))
             }
             Err(Stopped::Usage(message) | Stopped::CouldNot(message)) => Err(message),
         };
@@ -175,6 +185,19 @@ mod tests {
         check_ended(&Made { latency_us: 24_000.0, ..same.clone() }, Some(0.05), Ok(Some("5 figures are worse")));
         check_ended(&Made { latency_us: 24_000.0, ..same.clone() }, Some(3.0), Ok(None));
         check_ended(&Made { latency_us: 6_000.0, ..same }, Some(0.05), Ok(None));
+    }
+
+    #[test]
+    fn a_run_that_broke_is_a_regression_whatever_its_length() {
+        let same = Made { seed: 62, ..MADE };
+        let broke = Made { fails: true, seconds: 4, ..same.clone() };
+        let words = "3: B failed where A passed; 100 % of the arrivals failed in B (240 of 240), 0 % in A";
+        check_ended(&broke, Some(0.05), Ok(Some(words)));
+        check_ended(&broke, None, Ok(None));
+        check_ended(&Made { fails: true, seconds: 90, ..same.clone() }, Some(5.0), Ok(Some("B failed where A passed")));
+        // Two short runs that are alike tell nothing, and a gate must not hold by that.
+        let short = Made { seconds: 4, rss_mib: 120, ..same };
+        check_ended(&short, Some(0.05), Ok(Some("4: nothing can be told")));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! ```
 
 mod asking;
+mod broken;
 pub mod cli;
 mod comparable;
 mod evolution;
@@ -87,6 +88,17 @@ impl Comparison {
         sides.flat_map(move |side| {
             let beyond = move |figure: &&Figure| figure.worsening(side).is_some_and(|by| by > threshold);
             self.figures.iter().filter(beyond).map(move |figure| (side, figure))
+        })
+    }
+
+    /// Whether no figure of a side after the first could be told from the first side's.
+    #[must_use]
+    pub fn tells_nothing(&self) -> bool {
+        let is_untold = |outcome: &Outcome| matches!(outcome.sense, Sense::Unknown(_));
+        let is_told = |outcome: &Outcome| !is_untold(outcome) && outcome.sense != Sense::Equal;
+        (0..self.sides.len() - 1).any(|side| {
+            let outcomes = || self.figures.iter().map(|figure| &figure.outcomes[side]);
+            outcomes().any(is_untold) && !outcomes().any(is_told) && self.broken(side).is_empty()
         })
     }
 

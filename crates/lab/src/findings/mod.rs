@@ -21,7 +21,7 @@ mod stages;
 mod stuck;
 mod thresholds;
 mod view;
-mod words;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ pub(super) fn moment(t_s: f64) -> String {
 }
 
 /// A share: `87 %`, `0.4 %`; beyond twice the whole how many times it: `3.62 times`.
-pub(super) fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     if share >= 2.0 { format!("{} times", digits(share)) } else { format!("{} %", digits(share * 100.0)) }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn bytes(bytes: f64) -> String {
 }
 
 /// A count: `2,167`.
-pub(super) fn count(count: u64) -> String {
+pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&str> =
         digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();

@@ -312,9 +312,17 @@ fn stands(run: &Run) -> String {
     format!("{word}: {gates}{detail}")
 }
 
-/// That the lab paused as well, where a gate fails without that.
+/// The share of a figure from which it is worth a word that the lab made it.
+const OWN_SHARE_TOLD_MIN: f64 = 0.1;
+
+/// That the lab paused as well, where that made a difference and a gate fails without it.
 fn failed(run: &Run) -> String {
-    let gate = run.gates.iter().find(|gate| !gate.ok && !gate.void && gate.without_lab.is_some());
+    let matters = |gate: &&Judged| {
+        let share =
+            gate.without_lab.zip(gate.value.as_f64()).map(|(without, value)| (value - without).abs() / value.abs());
+        share.is_some_and(|share| share >= OWN_SHARE_TOLD_MIN)
+    };
+    let gate = run.gates.iter().filter(|gate| !gate.ok && !gate.void).find(matters);
     let told = |gate: &Judged| {
         let (name, without) = (clean(&gate.name), number(gate.without_lab));
         format!(

@@ -365,3 +365,21 @@ fn progress_fits_a_narrow_terminal() {
     ];
     assert_eq!(lines, expected);
 }
+
+/// A gate that fails without the lab's share as well: that share is worth a word where it is a tenth of the figure.
+#[track_caller]
+fn check_own_share(value: f64, without_lab: f64, is_told: bool) {
+    let mut run = leaderboard(false, false, &[]);
+    let gate = Judged { value: json!(value), ..Judged::implicit("get.latency_ms.p99", "< 500", "", false) };
+    run.gates = vec![Judged { without_lab: Some(without_lab), ..gate }];
+    run.verdict = Verdict::Failed;
+    let told = super::headline(&run).stands;
+    assert_eq!(told.contains("the lab itself was late as well"), is_told, "{told}");
+}
+
+#[test]
+fn the_labs_own_share_is_told_where_it_matters() {
+    check_own_share(1_897.0, 1_875.0, false);
+    check_own_share(1_355.0, 1_342.0, false);
+    check_own_share(2_000.0, 1_500.0, true);
+}

@@ -77,6 +77,9 @@ impl Family {
 
     /// Takes a figure in that nothing can be decided about.
     pub fn ask_nothing(&mut self, before: Option<f64>, after: Option<f64>, reason: Reason) {
+        // What is not there does not come with a longer run.
+        let is_on_one_side = before.is_some() != after.is_some();
+        let reason = if reason == Reason::TooShort && is_on_one_side { Reason::Missing } else { reason };
         let shows = Shows::Settled(Call::Unknown(reason));
         self.asked.push(Asked { before, after, scale: Scale::Difference, shows });
     }

@@ -22,6 +22,8 @@ pub(crate) struct Made {
     pub(crate) latency_us: f64,
     pub(crate) rate_per_s: u64,
     pub(crate) stuck: u64,
+    /// Whether every arrival fails.
+    pub(crate) fails: bool,
     pub(crate) rss_mib: u64,
     pub(crate) settings: &'static [&'static str],
     pub(crate) workers: &'static str,
@@ -33,6 +35,7 @@ pub(crate) const MADE: Made = Made {
     latency_us: 12_000.0,
     rate_per_s: 60,
     stuck: 0,
+    fails: false,
     rss_mib: 120,
     settings: &[],
     workers: "50",
@@ -45,14 +48,18 @@ impl Made {
 
     /// `run.json` as it would stand on the disk.
     pub(crate) fn run_json(&self) -> Value {
-        let ok = self.seconds * self.rate_per_s;
-        let finished = ok - self.stuck;
-        let at = |p: f64| json!({ "count": ok, "p50": p, "p90": 1.4 * p, "p99": 2.1 * p });
+        let all = self.seconds * self.rate_per_s;
+        let (ok, errors) = if self.fails { (0, all) } else { (all, 0) };
+        let finished = all - self.stuck;
+        let at = |p: f64| match ok {
+            0 => json!({ "count": 0 }),
+            _ => json!({ "count": ok, "p50": p, "p90": 1.4 * p, "p99": 2.1 * p }),
+        };
         let (ms, none) = (self.latency_us / 1000.0, json!({ "count": 0 }));
         json!({
             "format": Run::FORMAT,
             "id": self.id(),
-            "verdict": if self.stuck > 0 { "failed" } else { "passed" },
+            "verdict": if self.stuck > 0 || self.fails { "failed" } else { "passed" },
             "scenario": {
                 "name": "leaderboard", "summary": "A leaderboard day", "hash": format!("5b2f{}", self.settings.concat()),
                 "text_hash": "77aa", "seed": self.seed, "settings": self.settings, "target": "http://127.0.0.1:4000"
@@ -64,17 +71,17 @@ impl Made {
                 { "name": "create_game.errors", "limit": "= 0", "limit_value": null, "value": 0, "ok": true }
             ],
             "journeys": { "create_game": {
-                "count": ok, "ok": ok, "errors": 0, "denied": 0, "retries": 0, "not_sent": 0,
+                "count": all, "ok": ok, "errors": errors, "denied": 0, "retries": 0, "not_sent": 0,
                 "latency_ms": at(1.3 * ms), "service_ms": at(ms)
             } },
             "work": { "game": {
-                "created": ok, "finished": finished, "failed": 0, "stuck": self.stuck, "waiting": 0, "running": 0,
+                "created": all, "finished": finished, "failed": 0, "stuck": self.stuck, "waiting": 0, "running": 0,
                 "duplicates": 0, "throughput_per_min": 60.0 * self.rate_per_s as f64, "drain_s": 9.5,
                 "completion_s": at(30.0), "queue_wait_s": at(0.2), "run_s": at(29.0),
                 "figures": {}, "progress_per_s": {}, "totals": null, "drain_curve": []
             } },
             "generator": {
-                "schedule_lag_ms": none, "lag_p99_max_ms": 100.0, "arrivals": ok, "capped": 0, "not_sent": 0,
+                "schedule_lag_ms": none, "lag_p99_max_ms": 100.0, "arrivals": all, "capped": 0, "not_sent": 0,
                 "abandoned": 0, "cpu_s": 2.0, "rss_bytes": null
             },
             "server": {
@@ -99,7 +106,8 @@ impl Made {
             let (t_s, done) = (t as f64, t * self.rate_per_s);
             if t < self.seconds {
                 let op = "create_game".to_owned();
-                rows.push(Row::Op(OpRow { t_s, op, ok: self.rate_per_s, ..OpRow::default() }));
+                let (ok, errors) = if self.fails { (0, self.rate_per_s) } else { (self.rate_per_s, 0) };
+                rows.push(Row::Op(OpRow { t_s, op, ok, errors, ..OpRow::default() }));
             }
             let wobble = 0.05 * ((t + self.seed) % 7) as f64;
             let server = [("cpu_s".to_owned(), 0.3 * t as f64 + wobble)].into();
@@ -114,6 +122,9 @@ impl Made {
 
     /// The histograms of its seconds.
     pub(crate) fn entries(&self) -> Vec<Entry> {
+        if self.fails {
+            return Vec::new();
+        }
         let dice = &mut Dice::new(self.seed);
         let levels = drift(dice, self.seconds as usize, 0.5);
         let second = |(second, level): (usize, &f64)| {

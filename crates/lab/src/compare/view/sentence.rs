@@ -19,6 +19,10 @@ pub fn sentence(comparison: &Comparison, side: usize) -> String {
     let found = Found::of(comparison, side);
     match (found.worse.as_slice(), found.better.as_slice()) {
         ([], []) if found.noise.is_empty() && !found.untold.is_empty() => {
+            let broken = comparison.broken(side);
+            if !broken.is_empty() {
+                return broken.join("; ");
+            }
             let why = found.commonest().map_or_else(String::new, |why| {
                 let unit_s = comparison.sides[0].records.first().map_or(1, |record| record.times.unit_s);
                 format!(": {}", reason(why, unit_s))

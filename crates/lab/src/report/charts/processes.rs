@@ -77,7 +77,7 @@ pub(in crate::report) fn schedule_lag(run: &Run, series: &SeriesByName) -> Optio
     let line = sheet.line("generator.lag_p99_ms", "schedule lag p99", 0, Form::Line)?;
     let mut curves = sheet.chart("Schedule lag of the lab", Unit::number("ms"), vec![line])?;
     let y = run.results.generator.lag_p99_max_ms;
-    curves.bounds.push(Bound { y, label: format!("beyond {} ms failed gates are void", number(Some(y))) });
+    curves.bounds.push(Bound { y, label: format!("{} ms: the bound on the lab being late", number(Some(y))) });
     curves.y.log = true;
     Some(curves.into())
 }

@@ -43,13 +43,22 @@ fn latency(run: &Run, sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
         line("latency_p50_ms", "latency p50", 0, Form::Dashed),
         line("service_p50_ms", "service time p50", 1, Form::Dashed),
     ];
+    let are_apart = apart(lines[0].as_ref(), lines[1].as_ref()) || apart(lines[2].as_ref(), lines[3].as_ref());
     let title = format!("{name}: latency and service time");
     let mut curves = sheet.chart(&title, Unit::number("ms"), lines.into_iter().flatten().collect())?;
     curves.y.log = true;
-    curves.about = if run.results.generator.pauses.is_some() { APART_PAUSED } else { APART }.to_owned();
+    if are_apart {
+        curves.about = if run.results.generator.pauses.is_some() { APART_PAUSED } else { APART }.to_owned();
+    }
     curves.bounds.extend(bound(run, &format!("{name}.latency_ms.p99")));
     curves.bounds.extend(bound(run, &format!("{name}.service_ms.p99")));
     Some(curves)
+}
+
+/// Whether latency leaves service time anywhere, so that it can be seen.
+fn apart(latency: Option<&Layer>, service: Option<&Layer>) -> bool {
+    let Some((latency, service)) = latency.zip(service) else { return false };
+    latency.dots.iter().zip(&service.dots).any(|(latency, service)| latency.high > 1.25 * service.high + 1.0)
 }
 
 fn throughput(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {

@@ -59,7 +59,7 @@ fn hints(run: &Run) -> Vec<String> {
     let lag = &generator.schedule_lag_ms;
     if !found("generator") && lag.p99_or_max().is_some_and(|lag_ms| lag_ms > generator.lag_p99_max_ms) {
         hints.push(format!(
-            "The lab fell behind its own plan: schedule lag {} {} ms, bound {} ms. Gates that hold without that are void.",
+            "The lab fell behind its own plan: schedule lag {} {} ms, bound {} ms. Gates that fail and would hold without that are void.",
             if lag.p99.is_some() { "p99" } else { "max" },
             number(lag.p99_or_max()),
             number(Some(generator.lag_p99_max_ms)),

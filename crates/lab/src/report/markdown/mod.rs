@@ -87,10 +87,10 @@ fn plain(text: &str) -> String {
         let opens_tag =
             letter == '<' && letters.peek().is_some_and(|next| next.is_ascii_alphabetic() || "/!?".contains(*next));
         let ends_link_text = letter == ']' && letters.peek().is_some_and(|next| "([:".contains(*next));
-        if opens_tag || ends_link_text || letter == '`' {
+        if opens_tag || ends_link_text {
             out.push('\\');
         }
-        out.push(letter);
+        out.push(if letter == '`' { '\'' } else { letter });
     }
     clean(&out)
 }
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_becomes_markdown() {
-        assert_eq!(plain("a <b>, </b> <!-- and `c`"), "a \\<b>, \\</b> \\<!-- and \\`c\\`");
+        assert_eq!(plain("a <b>, </b> <!-- and `c`"), "a \\<b>, \\</b> \\<!-- and 'c'");
         assert_eq!(plain("![x](http://a) [y][z]"), "![x\\](http://a) [y\\][z]");
         assert_eq!(plain("p99 < 5, <= 6, [1]"), "p99 < 5, <= 6, [1]");
         assert_eq!(verbatim("a `b` <c>"), "`a 'b' <c>`");
