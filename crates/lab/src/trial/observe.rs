@@ -72,7 +72,7 @@ impl Observers {
             let missing = observe.figures.iter().find(|(_, pointer)| read(pointer).is_none());
             if let Some((figure, pointer)) = missing {
                 self.unread.note(&format!("The observer `{}`", observe.name), || match &answer {
-                    Err(why) => why.to_string(),
+                    Err(why) => why.clone(),
                     Ok(_) => format!("the answer has no number for `{figure}` at {pointer}"),
                 });
             }
