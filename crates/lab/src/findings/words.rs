@@ -1,6 +1,8 @@
 //! Numbers as they stand in sentences: three digits that matter, and a unit that fits. Refuses to know what they
 //! measure.
 
+pub(crate) use crate::report::words::{count, counted};
+
 /// A time: `0.18 ms`, `112 ms`, `2.31 s`.
 pub(super) fn time(seconds: f64) -> String {
     if seconds.abs() < 0.999_5 { format!("{} ms", digits(seconds * 1000.0)) } else { format!("{} s", digits(seconds)) }
@@ -27,14 +29,6 @@ pub(super) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// A count: `2,167`.
-pub(crate) fn count(count: u64) -> String {
-    let digits = count.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
-}
-
 /// A number with three digits that matter; a great one without a fraction, none that is not zero as zero, and a dash for
 /// what is no number.
 pub(super) fn digits(value: f64) -> String {
@@ -50,11 +44,6 @@ pub(super) fn digits(value: f64) -> String {
         size if size >= 9.995 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
     }
-}
-
-/// `1 game`, `2 games`.
-pub(super) fn counted(number: u64, thing: &str) -> String {
-    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Run;
 use super::levels::{figure, find, ladders, levels};
-use super::words::{clean, count, highest_of, number};
+use super::words::{clean, count, counted, highest_of, number};
 use crate::fold::{Figures, JourneyFigures, OpFigures, Total, WorkFigures, found};
 use crate::verdict::{Judged, Verdict};
 
@@ -56,10 +56,10 @@ pub fn headline(run: &Run) -> Headline {
 fn total(run: &Run) -> Option<String> {
     let Total { arrivals, ok, denied, errors, not_sent, retried, resent } = run.results.total?;
     let mut told = format!(
-        "total: {} arrivals, {} ok, {} errors, {} denied",
-        count(arrivals),
+        "total: {}, {} ok, {}, {} denied",
+        counted(arrivals, "arrival"),
         count(ok),
-        count(errors),
+        counted(errors, "error"),
         count(denied)
     );
     if not_sent > 0 {
@@ -185,8 +185,12 @@ fn of_journey(run: &Run) -> Option<Told> {
     // A journey of several steps is as many requests.
     let answers = journey.answered_per_s.filter(|_| !journey.steps.is_empty());
     let answers = answers.map_or_else(String::new, |rate| format!(" ({} answers a second)", number(Some(rate))));
-    let took =
-        format!("{name}: {} ok{rate}{answers}, {} errors, {} denied", count(op.ok), count(op.errors), count(op.denied));
+    let took = format!(
+        "{name}: {} ok{rate}{answers}, {}, {} denied",
+        count(op.ok),
+        counted(op.errors, "error"),
+        count(op.denied)
+    );
     let took_figure = match journey.throughput_per_s {
         Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
         None => Figure::new(&count(op.ok), &format!("{name} ok")),

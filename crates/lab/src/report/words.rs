@@ -20,6 +20,11 @@ pub(crate) fn count(number: u64) -> String {
     out
 }
 
+/// `1 game`, `2 games`.
+pub(crate) fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number with as many digits as a reader needs, and never a zero for what is none; a dash for what is no number.
 pub(crate) fn number(value: Option<f64>) -> String {
     match value.filter(|value| value.is_finite()) {
