@@ -137,50 +137,44 @@ impl Anybody {
 
 /// Finds out who sent a request.
 pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
-    match credential(parts, app) {
-        Credential::None => Identity::Nobody,
-        Credential::Unusable => Identity::Unknown,
-        Credential::Foreign => Identity::Foreign,
-        Credential::Secret(secret) if secret.starts_with(guests::TOKEN_PREFIX) => guest(secret, app).await,
-        Credential::Secret(secret) => authenticate(digest(secret), parts.extensions.get(), app).await,
+    identify_by(parts, app).await.0
+}
+
+/// The same, and the secret that proved it, or was to: what stands in the header `Authorization`; where there is none, the first
+/// good one of the cookies, since another site of the same domain may have set one that is not.
+pub(super) async fn identify_by<'a>(parts: &'a Parts, app: &App) -> (Identity, Option<&'a str>) {
+    match bearer(&parts.headers) {
+        Bearer::Secret(secret) => return (identify_one(secret, parts.extensions.get(), app).await, Some(secret)),
+        Bearer::Unusable => return (Identity::Unknown, None),
+        Bearer::None => {}
     }
+    let mut first = None;
+    for secret in session::cookies(&parts.headers) {
+        if session::may_be_foreign(&parts.method, Sent::of(parts, &app.config)) {
+            return (Identity::Foreign, None);
+        }
+        let identity = identify_one(secret, parts.extensions.get(), app).await;
+        if !matches!(identity, Identity::Unknown | Identity::Expired) {
+            return (identity, Some(secret));
+        }
+        first = first.or(Some((identity, Some(secret))));
+    }
+    first.unwrap_or((Identity::Nobody, None))
 }
 
 /// Finds out who has this secret, which came in another way than in a request.
 pub(super) async fn identify_secret(secret: &str, app: &App) -> Identity {
+    identify_one(secret, None, app).await
+}
+
+async fn identify_one(secret: &str, cache: Option<&TokenCache>, app: &App) -> Identity {
     if secret.len() > SECRET_BYTES_MAX {
         return Identity::Unknown;
     }
     if secret.starts_with(guests::TOKEN_PREFIX) {
         return guest(secret, app).await;
     }
-    authenticate(digest(secret), None, app).await
-}
-
-/// What a request proves its sender with.
-pub(super) enum Credential<'a> {
-    /// Nothing.
-    None,
-    /// Something that no token of ours can be.
-    Unusable,
-    /// A cookie that a page of somebody else's may have made the browser send.
-    Foreign,
-    /// What may be the secret of a token.
-    Secret(&'a str),
-}
-
-/// What stands in the header `Authorization`; where there is none, in the cookie.
-pub(super) fn credential<'a>(parts: &'a Parts, app: &App) -> Credential<'a> {
-    match bearer(&parts.headers) {
-        Bearer::Secret(secret) => Credential::Secret(secret),
-        Bearer::Unusable => Credential::Unusable,
-        Bearer::None => match session::cookie(&parts.headers) {
-            None => Credential::None,
-            Some(_) if session::may_be_foreign(&parts.method, Sent::of(parts, &app.config)) => Credential::Foreign,
-            Some(secret) if secret.len() > SECRET_BYTES_MAX => Credential::Unusable,
-            Some(secret) => Credential::Secret(secret),
-        },
-    }
+    authenticate(digest(secret), cache, app).await
 }
 
 async fn guest(token: &str, app: &App) -> Identity {

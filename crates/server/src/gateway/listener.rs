@@ -319,7 +319,11 @@ impl<A: Answer> House<A> {
                 let Some(talking) = connection.as_mut() else { return Poll::Ready(Err(End::Done)) };
                 // The connection first: the watch must see what it changed.
                 // An error is the client's: a broken connection, or something that is not HTTP and was answered with 400.
-                if Pin::new(talking).poll(context).is_ready() {
+                if let Poll::Ready(ended) = Pin::new(talking).poll(context) {
+                    if let Some(word) = ended.err().as_ref().and_then(unreadable::last_word) {
+                        // A client that does not take so little has nothing to wait for.
+                        let _ = of.stream().try_write(word.as_bytes());
+                    }
                     return Poll::Ready(Err(End::Done));
                 }
                 if let Some(ticket) = shared.take() {

@@ -88,6 +88,9 @@ pub enum ApiError {
     /// The URL is longer than any route needs.
     #[error("the URL of the request is too long: send what it says in the body, or less of it")]
     UrlTooLong,
+    /// The client speaks HTTP/2.
+    #[error("HTTP/1.1 is spoken here, and the connection begins in HTTP/2: use HTTP/1.1, or a proxy that does")]
+    OtherVersion,
     /// The head is none of HTTP.
     #[error("the head of the request is not HTTP/1.1: it could not be read")]
     BadHead,
@@ -386,6 +389,7 @@ impl ApiError {
             Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
             Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
             Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
+            Self::OtherVersion => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "http_version"),
             Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
             Self::Missing(Thing::World) => (StatusCode::NOT_FOUND, "no_such_world"),
             Self::WorldAsleep => (StatusCode::CONFLICT, "world_asleep"),

@@ -5,7 +5,7 @@
 //! changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers), and what
 //! says that it comes from elsewhere is believed. Where it comes from is one question for requests and for sockets.
 
-use super::auth::{Anybody, Credential, Identity, credential};
+use super::auth::{Anybody, Identity, identify_by};
 use super::extract::is_json;
 use super::problem::{ApiError, ApiResult};
 use super::site::Sent;
@@ -93,11 +93,9 @@ impl FromRequestParts<App> for Somebody {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let who = Identity::of(parts, app).await.anybody()?.ok_or(ApiError::TokenMissing)?;
-        match credential(parts, app) {
-            Credential::Secret(secret) => Ok(Self(who, secret.to_owned())),
-            Credential::None | Credential::Unusable | Credential::Foreign => Err(ApiError::TokenMissing),
-        }
+        let (identity, secret) = identify_by(parts, app).await;
+        let who = identity.anybody()?.ok_or(ApiError::TokenMissing)?;
+        secret.map(|secret| Self(who, secret.to_owned())).ok_or(ApiError::TokenMissing)
     }
 }
 
@@ -145,11 +143,14 @@ impl FromRequestParts<App> for OverTls {
     }
 }
 
-/// The secret in the session's cookie, if there is one.
-pub(super) fn cookie(headers: &HeaderMap) -> Option<&str> {
+/// Cookies of the session's name that are looked at: another site of the same domain may have set one beside ours.
+const COOKIES_MAX: usize = 4;
+
+/// The secrets in the cookies of the session's name.
+pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value).next()
+    pairs.filter(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value).take(COOKIES_MAX)
 }
 
 /// Whether a page of another site may have made a browser send this.
@@ -185,20 +186,22 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_cookie(lines: &[&str], want: Option<&str>) {
+    fn check_cookie(lines: &[&str], want: &[&str]) {
         let lines: Vec<_> = lines.iter().map(|line| ("cookie", *line)).collect();
-        assert_eq!(cookie(&headers(&lines)), want, "{lines:?}");
+        assert_eq!(cookies(&headers(&lines)).collect::<Vec<_>>(), want, "{lines:?}");
     }
 
     #[test]
     fn the_cookie_is_found_among_others() {
-        check_cookie(&[], None);
-        check_cookie(&["gauntlet_session=abc"], Some("abc"));
-        check_cookie(&["a=b; gauntlet_session=abc; c=d"], Some("abc"));
-        check_cookie(&["a=b", "gauntlet_session=abc"], Some("abc"));
-        check_cookie(&["gauntlet_session="], None);
-        check_cookie(&["xgauntlet_session=abc; gauntlet_sessionx=d"], None);
-        check_cookie(&["gauntlet_session"], None);
+        check_cookie(&[], &[]);
+        check_cookie(&["gauntlet_session=abc"], &["abc"]);
+        check_cookie(&["a=b; gauntlet_session=abc; c=d"], &["abc"]);
+        check_cookie(&["a=b", "gauntlet_session=abc"], &["abc"]);
+        check_cookie(&["gauntlet_session="], &[]);
+        check_cookie(&["xgauntlet_session=abc; gauntlet_sessionx=d"], &[]);
+        check_cookie(&["gauntlet_session"], &[]);
+        check_cookie(&["gauntlet_session=a; gauntlet_session=b", "gauntlet_session=c"], &["a", "b", "c"]);
+        check_cookie(&["gauntlet_session=a; ".repeat(9).as_str()], &["a"; 4]);
     }
 
     #[track_caller]

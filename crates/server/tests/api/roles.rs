@@ -6,6 +6,23 @@ const CALLERS: [&str; 7] = ["", "unknown", "guest", "player", "operator", "admin
 const ID: &str = "0190b5a4-7c1e-7000-8000-000000000001";
 
 /// `.` is let through (whatever the route says then), `?` is 401, `x` is 403.
+/// A site of the same domain may set a cookie of the same name, and it may come first.
+#[tokio::test]
+async fn a_bad_cookie_beside_a_good_one_logs_nobody_out() {
+    let house = House::open().await;
+    let ask =
+        |line: &str, cookie: &str| house.call(line).by("").header("cookie", cookie).header("x-requested-with", "test");
+    for cookie in
+        ["gauntlet_session=forged; gauntlet_session=player", "gauntlet_session=player; gauntlet_session=forged"]
+    {
+        ask("GET /api/session", cookie).check("200").await;
+        let renewed = ask("POST /api/session", cookie).check("200").await;
+        let set = renewed.headers["set-cookie"].to_str().unwrap();
+        assert!(set.starts_with("gauntlet_session=player;"), "{set}");
+    }
+    ask("GET /api/session", "gauntlet_session=forged; gauntlet_session=other").check("401 token_unknown").await;
+}
+
 #[tokio::test]
 async fn the_whole_table() {
     let table = [

@@ -157,6 +157,11 @@ async fn who_says_hello_and_does_not_register_is_ended_after_the_time_of_a_head(
     assert!(matches!(viewer.next().await, Some(Said::Moved(_))));
 }
 
+/// At this cell with an account's token.
+fn known(x: u32, y: u32) -> Register {
+    Register { token: "player".to_owned(), ..at(x, y) }
+}
+
 /// The status of a request on a connection of its own.
 async fn status(open: &crate::client::Open) -> String {
     let mut client = TcpStream::connect(open.address).await.unwrap();
@@ -167,10 +172,22 @@ async fn status(open: &crate::client::Open) -> String {
 }
 
 #[tokio::test]
+async fn a_mover_without_a_token_gives_way_and_one_with_an_account_does_not() {
+    let open = open_with(|config| config.http_connections_max = 2).await;
+    let (mut viewer, _) = Tcp::enter(open.address, known(1, 1)).await;
+    let (mut nobody, _) = Tcp::enter(open.address, at(2, 2)).await;
+    while status(&open).await != "200" {}
+    while nobody.next().await.is_some() {}
+    assert_eq!(open.house.sample("gauntlet_http_connections_closed_for_room_total"), 1);
+    viewer.send(step(1, Step::E)).await;
+    viewer.until(|said| matches!(said, Said::Moved(_)).then_some(())).await;
+}
+
+#[tokio::test]
 async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a_frame() {
     let open = open_with(|config| config.http_connections_max = 2).await;
-    let (mut viewer, _) = Tcp::enter(open.address, at(1, 1)).await;
-    let (mut other, _) = Tcp::enter(open.address, at(2, 2)).await;
+    let (mut viewer, _) = Tcp::enter(open.address, known(1, 1)).await;
+    let (mut other, _) = Tcp::enter(open.address, known(2, 2)).await;
     let mut refused = Tcp::connect(open.address).await;
     refused.send(hello()).await;
     let Some(Said::Error(error)) = refused.next().await else { panic!("no error") };

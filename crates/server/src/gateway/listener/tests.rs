@@ -367,6 +367,15 @@ async fn a_head_that_is_none_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn a_client_that_speaks_http_2_is_told_so() {
+    for house in [Open::new(PATIENT).await, Open::of_both(PATIENT).await] {
+        let refused = rest(house.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await).await;
+        assert!(refused.starts_with("HTTP/1.1 505 "), "{refused:?}");
+        assert!(refused.contains("\"code\":\"http_version\"") && refused.contains("connection: close"), "{refused}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_for_whom_there_is_no_socket_waits_until_somebody_else_gives_one_back() {
     let sockets = Arc::new(Sockets::new(1, 1));

@@ -21,15 +21,31 @@ pub(super) fn with_body(answer: &[u8]) -> Option<Bytes> {
     if !is_whole || !is_bare {
         return None;
     }
-    let body = serde_json::to_string(&error.to_problem()).expect("a problem holds only text and numbers");
     let mut whole = lines.next()?.to_owned();
     for line in lines.filter(|line| length(line).is_none()) {
         whole.push_str("\r\n");
         whole.push_str(line);
     }
+    put_problem(&error, &mut whole);
+    Some(whole.into())
+}
+
+/// What is sent to a connection that ended with this error, where the library says nothing by itself.
+pub(super) fn last_word(error: &hyper::Error) -> Option<String> {
+    // The kind of the error is the library's own business; its text is not.
+    let is_http2 = error.is_parse() && error.to_string().contains("HTTP2 preface");
+    is_http2.then(|| {
+        let mut whole = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnection: close".to_owned();
+        put_problem(&ApiError::OtherVersion, &mut whole);
+        whole
+    })
+}
+
+/// Ends a head, and appends the body.
+fn put_problem(error: &ApiError, whole: &mut String) {
+    let body = serde_json::to_string(&error.to_problem()).expect("a problem holds only text and numbers");
     let length = body.len();
     whole.push_str(&format!("\r\ncontent-type: {PROBLEM_JSON}\r\ncontent-length: {length}\r\n\r\n{body}"));
-    Some(whole.into())
 }
 
 /// What the line of a head says of the length of the body.

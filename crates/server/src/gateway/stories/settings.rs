@@ -4,6 +4,7 @@ use super::show::ms;
 use crate::config::Config;
 use crate::gateway::problem::{ApiError, ApiResult};
 use engine::tables::Settings;
+use rules::Mistake;
 use std::time::Duration;
 use wire::api::StorySettings;
 
@@ -43,9 +44,21 @@ pub(super) fn settings(mut settings: Settings, wanted: &StorySettings) -> ApiRes
     }
     let mistakes = settings.mistakes();
     let Some(first) = mistakes.first() else { return Ok(settings) };
-    let reasons = mistakes.iter().map(|wrong| format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max));
+    let reasons = mistakes.iter().map(|wrong| match unasked(wrong, wanted) {
+        Some(cause) => format!(
+            "{cause} leaves room for a hand of {} to {} cards, and the usual one has {}: send hand as well",
+            wrong.min, wrong.max, wrong.have
+        ),
+        None => format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max),
+    });
     let reason = reasons.collect::<Vec<_>>().join("; ");
-    Err(ApiError::bad_value(format!("/settings/{}", first.field), reason))
+    Err(ApiError::bad_value(format!("/settings/{}", unasked(first, wanted).unwrap_or(first.field)), reason))
+}
+
+/// What was asked for that makes a hand wrong for which nobody asked.
+fn unasked(wrong: &Mistake, wanted: &StorySettings) -> Option<&'static str> {
+    let is_unasked = wrong.field == "hand" && wanted.hand.is_none();
+    is_unasked.then_some(if wanted.players_max.is_some() { "players_max" } else { "deck" })
 }
 
 /// The rules of a table.
