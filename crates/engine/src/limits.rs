@@ -351,6 +351,8 @@ pub const WORLDS_LOADED_MAX: usize = 4_096;
 pub const WORLD_MAILBOX_MAX: usize = 4_000_000;
 /// Orders (who comes in, who watches) that wait for one world's writer; one more is refused as busy.
 pub const WORLD_ORDERS_MAX: usize = 65_536;
+/// Pictures of worlds that are read for clients at the same time, of all worlds of a process: clients' addresses take turns.
+pub const WORLD_PICTURES_READ_AT_ONCE: usize = 1;
 /// Worlds beyond those that may be in memory that visitors may ask for at once.
 pub const WORLD_OPENINGS_MAX: usize = 1_024;
 /// Longest time that a visitor waits until a world is in memory.

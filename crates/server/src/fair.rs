@@ -51,7 +51,7 @@ impl<K: Copy + Eq + Hash> FairPermits<K> {
 
     /// How many wait.
     #[cfg(test)]
-    fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         let state = self.state();
         assert_eq!(state.waiting.len(), state.order.len());
         state.waiting.values().map(BTreeMap::len).sum()

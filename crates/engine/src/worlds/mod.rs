@@ -35,7 +35,7 @@ pub use crowd::Heap;
 pub use delta::{Entered, ViewDelta};
 pub use facts::{Claim, Fact, Hunter, Scored};
 pub use input::{Answer, Done, Input, MoverId, Seat, What};
-pub use picture::{Density, Picture, Region, Section, TooLarge};
+pub use picture::{Density, Detail, Picture, Region, Section, TooLarge};
 pub use refusal::Refusal;
 pub use registration::{Registered, Registration, ViewOptions};
 pub use rounds::{News, RoundPhase, RoundShown};

@@ -10,6 +10,7 @@ use super::rounds::RoundShown;
 use super::world::{World, WorldStats};
 use crate::limits::{DENSITY_BINS_MAX, PICTURE_SCORES_MAX, SECTION_CELLS_MAX};
 use rules::world::{Bits, Cell, Indicator, Placed, Size};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A rectangle of cells.
@@ -38,10 +39,22 @@ impl Region {
         Self { x, y, width: self.width.min(size.width - x), height: self.height.min(size.height - y) }
     }
 
-    fn cells(self) -> impl Iterator<Item = Cell> {
-        let Self { x, y, width, height } = self;
-        (y..y + height).flat_map(move |y| (x..x + width).map(move |x| Cell { x, y }))
+    fn rows(self) -> Range<u16> {
+        self.y..self.y + self.height
     }
+
+    fn columns(self) -> Range<u16> {
+        self.x..self.x + self.width
+    }
+}
+
+/// How much of a picture is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything.
+    Everything,
+    /// What everybody may know of a hunt: neither movers nor items.
+    Terrain,
 }
 
 /// What a picture does not give.
@@ -173,26 +186,42 @@ impl Picture {
     ///
     /// # Errors
     /// [`TooLarge::Section`].
-    pub fn section(&self, region: Region) -> Result<Section, TooLarge> {
+    pub fn section(&self, region: Region, detail: Detail) -> Result<Section, TooLarge> {
         let region = region.on(self.size);
         let have = u32::from(region.width) * u32::from(region.height);
         if have > SECTION_CELLS_MAX {
             return Err(TooLarge::Section { have, max: SECTION_CELLS_MAX });
         }
-        let heap = |cell: Cell| self.heaps.get(self.size.index(cell)).copied().unwrap_or_default();
-        let items = self.items.as_ref();
-        let item = |cell: Cell| {
-            let (placed, _) = items.filter(|(_, lying)| lying.has(cell))?;
-            item_at(placed, self.size, cell).map(|(_, item)| (cell, item.into()))
-        };
-        Ok(Section {
+        let mut section = Section {
             tick: self.stats.tick,
             region,
-            trees: region.cells().filter(|cell| self.trees.has(*cell)).collect(),
-            movers: region.cells().filter_map(|cell| Some((cell, heap(cell).top()?, heap(cell).count()))).collect(),
-            items: region.cells().filter_map(item).collect(),
-            life: region.cells().filter(|cell| self.life.as_ref().is_some_and(|life| life.has(*cell))).collect(),
-        })
+            trees: Vec::new(),
+            movers: Vec::new(),
+            items: Vec::new(),
+            life: Vec::new(),
+        };
+        for y in region.rows() {
+            section.trees.extend(set_in_row(&self.trees, y, region.columns()));
+            section.life.extend(self.life.iter().flat_map(|life| set_in_row(life, y, region.columns())));
+            if detail == Detail::Everything {
+                self.add_movers(&mut section.movers, y, region.columns());
+                self.add_items(&mut section.items, y, region.columns());
+            }
+        }
+        Ok(section)
+    }
+
+    fn add_movers(&self, movers: &mut Vec<(Cell, Indicator, u32)>, y: u16, columns: Range<u16>) {
+        let first = self.size.index(Cell { x: columns.start, y });
+        let row = self.heaps.get(first..first + columns.len()).unwrap_or(&[]);
+        let heaps = columns.zip(row).filter(|(_, heap)| heap.count() > 0);
+        movers.extend(heaps.filter_map(|(x, heap)| Some((Cell { x, y }, heap.top()?, heap.count()))));
+    }
+
+    fn add_items(&self, items: &mut Vec<(Cell, Indicator)>, y: u16, columns: Range<u16>) {
+        let Some((placed, lying)) = &self.items else { return };
+        let item = |cell| item_at(placed, self.size, cell).map(|(_, item)| (cell, item.into()));
+        items.extend(set_in_row(lying, y, columns).filter_map(item));
     }
 
     /// How many movers are where in a region, in bins of `bin` cells on each side; 0: as small as may be.
@@ -217,5 +246,45 @@ impl Picture {
             }
         }
         Ok(Density { tick: self.stats.tick, region, bin, columns, rows, counts, movers: self.stats.movers })
+    }
+}
+
+/// The cells of a part of a row that are set, from left to right: whole words without one are passed over.
+fn set_in_row(bits: &Bits, y: u16, columns: Range<u16>) -> impl Iterator<Item = Cell> {
+    let (first, end) = (usize::from(columns.start), usize::from(columns.end));
+    let row = &bits.words()[usize::from(y) * bits.row_words()..][..bits.row_words()];
+    let words = first / WORD_BITS..if first < end { end.div_ceil(WORD_BITS) } else { first / WORD_BITS };
+    words.flat_map(move |at| {
+        let (from, to) = (first.saturating_sub(at * WORD_BITS), (end - at * WORD_BITS).min(WORD_BITS));
+        let mut left = row[at] & (u64::MAX << from) & (u64::MAX >> (WORD_BITS - to));
+        std::iter::from_fn(move || {
+            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(Cell { x: (at * WORD_BITS + bit) as u16, y })
+        })
+    })
+}
+
+/// Cells of one word of a row.
+const WORD_BITS: usize = u64::BITS as usize;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_set_in_a_row_is_what_each_cell_says(width in 1..200_u16, x in 0..200_u16, w in 0..200_u16, set in proptest::collection::vec((0..200_u16, 0..3_u16), 0..40)) {
+            let size = Size { width, height: 3 };
+            let mut bits = Bits::new(size);
+            set.iter().map(|(x, y)| Cell { x: x % width, y: *y }).for_each(|cell| bits.set(cell));
+            let region = Region { x, y: 1, width: w, height: 1 }.on(size);
+            for y in region.rows() {
+                let found: Vec<_> = set_in_row(&bits, y, region.columns()).collect();
+                let want: Vec<_> = region.columns().map(|x| Cell { x, y }).filter(|cell| bits.has(*cell)).collect();
+                prop_assert_eq!(found, want);
+            }
+        }
     }
 }

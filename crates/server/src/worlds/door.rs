@@ -247,6 +247,11 @@ impl Door {
         self.inside.pictures.get(|| self.inside.mailbox.tray.order(Order::Look).is_ok()).await
     }
 
+    /// The newest picture, however old.
+    pub(super) fn last_picture(&self) -> Option<Arc<Picture>> {
+        self.inside.pictures.last().filter(|_| self.inside.lease.holds())
+    }
+
     /// Lets a crew of actors sit down, which is told its number.
     pub(super) fn seat_crew(&self, desk: Arc<Desk>) -> Result<(), Ending> {
         self.inside.mailbox.tray.order(Order::Crew(desk)).map_err(|_| self.inside.mailbox.ending())

@@ -33,14 +33,16 @@ pub use settings::Settings;
 
 use crate::address_key::AddressKey;
 use crate::app::App;
+use crate::fair::FairPermits;
 use crate::lease::Seat;
 use crate::metrics::Metrics;
 use crate::quotas::Kind;
 use crate::shares::{Share, Shares};
 use door::Order;
 use engine::ids::{WorldId, WorldName};
-use engine::limits::{WORLD_OPENINGS_MAX, WORLD_VISIT_MAX};
+use engine::limits::{WORLD_OPENINGS_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_MAX};
 use engine::rows::WorldRow;
+use engine::worlds::Picture;
 use life::Message;
 use room::{Loaded, LoadedWorlds, Owned};
 use std::collections::{BTreeMap, BTreeSet};
@@ -83,6 +85,8 @@ struct Shared {
     seat: Seat,
     /// Worlds that are claimed, coming in, here, or going.
     loaded: Mutex<LoadedWorlds>,
+    /// Those who read pictures.
+    picture_permits: Arc<FairPermits<Option<AddressKey>>>,
     /// Whether this process is leaving: no world is brought in any more.
     is_leaving: AtomicBool,
     /// Worlds by the address that brought them in.
@@ -171,6 +175,7 @@ impl Worlds {
             actors: actors::Register::default(),
             seat: Seat::default(),
             loaded: Mutex::default(),
+            picture_permits: FairPermits::new(WORLD_PICTURES_READ_AT_ONCE),
             is_leaving: AtomicBool::new(false),
             shares: Arc::default(),
         };
@@ -226,6 +231,29 @@ impl Worlds {
     pub fn check_room(&self, row: &WorldRow, address: Option<AddressKey>, now_us: i64) -> Result<(), VisitError> {
         let new = Loaded::new(Owned::of(row), address, now_us);
         room::giving_way(&new, &self.shared.loaded(), &self.shared.settings, now_us).map(drop)
+    }
+
+    /// Makes something of a world's newest picture for a client of this address: beside the runtime, and in turn by address, as it may take
+    /// milliseconds. `None` when the world has left memory.
+    pub async fn read_picture<T: Send + 'static>(
+        &self,
+        door: &Door,
+        address: Option<AddressKey>,
+        read: impl FnOnce(&Picture) -> T + Send + 'static,
+    ) -> Option<T> {
+        // A fresh one is waited for; which one is read is decided when it is this address's turn, so that who waits holds none.
+        drop(door.picture().await?);
+        let permit = self.shared.picture_permits.acquire(address).await;
+        let picture = door.last_picture()?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            read(&picture)
+        });
+        match reading.await {
+            Ok(read) => Some(read),
+            Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+            Err(_) => None,
+        }
     }
 
     /// The way into a world that is in this process's memory.

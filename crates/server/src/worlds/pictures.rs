@@ -65,6 +65,11 @@ impl Pictures {
         }
     }
 
+    /// The newest picture, however old.
+    pub(super) fn last(&self) -> Option<Arc<Picture>> {
+        self.newest.borrow().as_ref().map(|published| published.picture.clone())
+    }
+
     /// Whether somebody has looked since this was asked last.
     pub(super) fn take_wanted(&self) -> bool {
         self.is_wanted.swap(false, Ordering::Relaxed)

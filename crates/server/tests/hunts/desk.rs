@@ -111,7 +111,7 @@ async fn a_ticket_that_was_lost_gets_no_hunt_any_more() {
         tokio::task::yield_now().await;
     };
     assert_eq!((status, &told["code"]), (410, &json!("ticket_lost")), "{told}");
-    let hunts = other.call("GET /api/hunts").check("200").await.body;
+    let hunts = other.call("GET /api/hunts").by("operator").check("200").await.body;
     assert_eq!(hunts.as_array().unwrap().len(), 0, "{hunts}");
     take(&other, &ann, json!({}), "201").await;
 }

@@ -2,7 +2,7 @@
 
 use crate::gate::Gated;
 use crate::house::House;
-use crate::{Guest, open, open_on};
+use crate::{Guest, column, open, open_on};
 use engine::ids::TicketId;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -57,12 +57,28 @@ async fn those_who_suit_get_a_hunt_of_their_own() {
     assert_eq!((&first["state"], &second["state"]), (&json!("matched"), &json!("matched")));
     assert_eq!(first["hunt"], second["hunt"]);
     let hunt = format!("/api/hunts/{}", first["hunt"].as_str().unwrap());
-    for (person, may_enter) in [(ann, true), (ben, true), (cam, true), (dan, false)] {
+    let world = hunt.replace("/hunts/", "/worlds/");
+    for person in [ann, ben, cam] {
         let seen = house.call(&format!("GET {hunt}")).by(&person.token).check("200").await.body;
-        assert_eq!((&seen["may_enter"], &seen["players"]), (&json!(may_enter), &json!(3)));
+        assert_eq!((&seen["may_enter"], &seen["players"]), (&json!(true), &json!(3)));
         assert_eq!(seen["admission"], "matched");
+        house.call(&format!("POST {hunt}/join")).by(&person.token).check("409 hunt_not_open").await;
+        house.call(&format!("GET {world}/sections")).by(&person.token).check("409 world_asleep").await;
     }
-    house.call(&format!("POST {hunt}/join")).by(&dan.token).check("409 hunt_not_open").await;
+    // For others it is not there, but for operators.
+    for stranger in ["", &dan.token] {
+        for path in [&hunt, &format!("{hunt}/rounds")] {
+            house.call(&format!("GET {path}")).by(stranger).check("404 no_such_hunt").await;
+        }
+        for path in [&world, &format!("{world}/sections"), &format!("{world}/density"), &format!("{world}/stats")] {
+            house.call(&format!("GET {path}")).by(stranger).check("404 no_such_world").await;
+        }
+    }
+    house.call(&format!("POST {hunt}/join")).by(&dan.token).check("404 no_such_hunt").await;
+    assert_eq!(column(&house.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
+    house.call(&format!("GET {hunt}")).by("operator").check("200").await;
+    assert_eq!(column(&house.call("GET /api/hunts").by("operator").check("200").await.body, "name").len(), 1);
+    house.call(&format!("GET {world}/stats")).by("operator").check("409 world_asleep").await;
     // All of a party may look at its ticket; nobody else may.
     house.call(&format!("GET {}", place(&first))).by(&ben.token).check("200").await;
     house.call(&format!("GET {}", place(&first))).by(&cam.token).check("404 no_such_ticket").await;
@@ -263,7 +279,7 @@ async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
             let ended = end(&house, &ann, &ticket).await;
             assert_eq!(ended["state"], "matched");
         }
-        let hunts = house.call("GET /api/hunts").check("200").await.body;
+        let hunts = house.call("GET /api/hunts").by("operator").check("200").await.body;
         assert_eq!(hunts.as_array().unwrap().len(), 1, "given up: {is_given_up}: {hunts}");
     }
 }

@@ -1,9 +1,9 @@
 //! Worlds as those read them who do not move in one.
 
-use crate::client::{MEADOW, Tcp, at, open, step};
+use crate::client::{MEADOW, ORCHARD, Tcp, at, open, step};
 use crate::house::House;
 use serde_json::{Value, json};
-use wire::world::Step;
+use wire::world::{Register, Step};
 
 async fn get(house: &House, path: &str, want: &str) -> Value {
     house.call(&format!("GET /api/worlds{path}")).by("").check(want).await.body
@@ -55,6 +55,31 @@ async fn what_is_where_is_read_from_the_last_picture() {
 
     let stats = get(&open.house, "/meadow/stats", "200").await;
     assert_eq!((&stats["movers"], &stats["inputs"], &stats["actors"]), (&json!(1), &json!(1), &Value::Null));
+}
+
+/// Else nobody would need to look for chests, or to hide.
+#[tokio::test]
+async fn of_a_hunt_everybody_sees_the_terrain_and_operators_the_rest() {
+    let open = open().await;
+    let (_client, _) = Tcp::enter(open.address, Register { world: ORCHARD.to_owned(), ..at(1, 1) }).await;
+    let all = loop {
+        let all = open.house.call("GET /api/worlds/orchard/sections").by("operator").check("200").await.body;
+        // A round begins in a moment.
+        if all["items"] != json!([]) {
+            break all;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(all["movers"].as_array().map(Vec::len), Some(1));
+    let bins = open.house.call("GET /api/worlds/orchard/density?bin=1").by("operator").check("200").await.body;
+    assert_eq!(bins["counts"].as_array().map(Vec::len), Some(64));
+    for by in ["", "player"] {
+        let seen = open.house.call("GET /api/worlds/orchard/sections").by(by).check("200").await.body;
+        assert_eq!((&seen["movers"], &seen["items"], &seen["trees"]), (&json!([]), &json!([]), &all["trees"]));
+        let bins =
+            open.house.call("GET /api/worlds/orchard/density?x=1&y=1&w=1&h=1&bin=1").by(by).check("200").await.body;
+        assert_eq!((&bins["width"], &bins["counts"], &bins["movers"]), (&json!(8), &json!([1]), &json!(1)));
+    }
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use crate::gateway::auth::Operator;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::worlds::viewer::Viewer;
 use crate::hunts::entries_behind;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -63,11 +64,12 @@ async fn get_hunter(State(app): State<App>, Id(player): Id<PlayerId>) -> ApiResu
 ))]
 async fn list_rounds(
     State(app): State<App>,
+    viewer: Viewer,
     Id(name): Id<WorldName>,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<RoundView>>)> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after::<RoundCursor>()?.map(|RoundCursor(number)| number));
-    let id = lobby::named(&app, name.clone()).await?.row.id;
+    let id = lobby::known(&app, &viewer, name.clone()).await?.row.id;
     let rows = app.store.read(move |reader| reader.hunt_rounds(id, before, limit + 1)).await?;
     let (rows, has_more) = cut(rows, limit);
     let last = rows.last().filter(|_| has_more).map(|round| round.number);

@@ -8,7 +8,8 @@ use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::quota::Counted;
-use crate::gateway::stories::who::{Looking, Sitter};
+use crate::gateway::stories::who::Sitter;
+use crate::gateway::worlds::viewer::Viewer;
 use crate::hunts;
 use crate::quotas::{Exceeded, LiveHunt};
 use axum::Json as Answer;
@@ -32,18 +33,22 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 }
 
 /// List hunts that are not over, the one that ends last first
+///
+/// Those of players who were matched are left out, but for operators: a ticket names its hunt. A page may be shorter for that.
 #[utoipa::path(get, path = "/api/hunts", tag = "hunts", params(PageQuery), responses(
     (status = 200, description = "A page of hunts, 20 when no limit is given.", body = Vec<HuntView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 async fn list_hunts(
     State(app): State<App>,
+    viewer: Viewer,
     Queried(page): Queried<PageQuery>,
 ) -> ApiResult<(HeaderMap, Answer<Vec<HuntView>>)> {
     let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.clock.now());
     let entries = app.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
     let (entries, has_more) = cut(entries, limit);
     let last = entries.last().filter(|_| has_more).map(|entry| HuntCursor::of(&entry.row));
-    let hunts = legible(entries.into_iter().map(show::hunt));
+    let shown = entries.into_iter().filter(|entry| viewer.is_shown(&entry.row));
+    let hunts = legible(shown.map(show::hunt));
     Ok((link_to_next("/api/hunts", "", limit, last), Answer(hunts)))
 }
 
@@ -117,13 +122,9 @@ async fn count(app: &App, counted: Counted, hunt: LiveHunt) -> ApiResult<()> {
     (status = 200, description = "The hunt.", body = HuntState),
     (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_hunt(
-    State(app): State<App>,
-    Looking(viewer): Looking,
-    Id(name): Id<WorldName>,
-) -> ApiResult<Answer<HuntState>> {
-    let entry = named(&app, name).await?;
-    state(&app, entry, viewer).await.map(Answer)
+async fn get_hunt(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<HuntState>> {
+    let entry = known(&app, &viewer, name).await?;
+    state(&app, entry, viewer.player).await.map(Answer)
 }
 
 /// Join a hunt
@@ -134,8 +135,13 @@ async fn get_hunt(
     (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`hunt_full`, `hunt_not_open`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn join_hunt(State(app): State<App>, sitter: Sitter, Id(name): Id<WorldName>) -> ApiResult<Answer<HuntState>> {
-    let entry = named(&app, name.clone()).await?;
+async fn join_hunt(
+    State(app): State<App>,
+    sitter: Sitter,
+    viewer: Viewer,
+    Id(name): Id<WorldName>,
+) -> ApiResult<Answer<HuntState>> {
+    let entry = known(&app, &viewer, name.clone()).await?;
     let join = WorldCommand::Join { id: entry.row.id, player: sitter.player(), now: app.clock.now() };
     match app.store.commit(Command::World(join)).await? {
         Outcome::Done => state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer),
@@ -169,6 +175,12 @@ async fn leave_hunt(State(app): State<App>, sitter: Sitter, Id(name): Id<WorldNa
         Outcome::Missing => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
         refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
     }
+}
+
+/// The hunt of this name, if the viewer may know of it.
+pub(super) async fn known(app: &App, viewer: &Viewer, name: WorldName) -> ApiResult<WorldEntry> {
+    let entry = named(app, name).await?;
+    if viewer.may_know(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::Missing(Thing::Hunt)) }
 }
 
 /// The hunt of this name.

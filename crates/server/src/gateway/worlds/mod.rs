@@ -21,6 +21,7 @@ mod show;
 mod socket;
 #[cfg(test)]
 mod tests;
+pub(super) mod viewer;
 
 use super::admission::admit_line;
 use super::listener;

@@ -2,7 +2,9 @@
 //! from the store or from a world's last picture; nobody who looks waits for a writer, or wakes a world that sleeps.
 
 use super::show;
+use super::viewer::Viewer;
 use crate::app::App;
+use crate::gateway::admission::Client;
 use crate::gateway::extract::{Id, Queried};
 use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
@@ -11,12 +13,12 @@ use crate::worlds::{Door, VisitError};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
 use engine::ids::{WorldId, WorldName};
 use engine::limits::PAGE_DEFAULT;
-use engine::rows::WorldEntry;
-use engine::worlds::{Picture, Region, TooLarge};
+use engine::rows::{WorldEntry, WorldRow};
+use engine::worlds::{Detail, Picture, Region, TooLarge};
 use serde::Deserialize;
-use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{WorldDensity, WorldSection, WorldStats, WorldView};
@@ -56,8 +58,10 @@ async fn list_worlds(
     (status = 200, description = "The world.", body = WorldView),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_world(State(app): State<App>, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldView>> {
-    show::world(&app, named(&app, name).await?).map(Answer)
+async fn get_world(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldView>> {
+    let entry = named(&app, name).await?;
+    check_known(&app, &viewer, &entry.row).await?;
+    show::world(&app, entry).map(Answer)
 }
 
 /// A rectangle of a world; what is left out reaches to the edge.
@@ -88,7 +92,8 @@ impl RegionQuery {
 
 /// See what is in a part of a world
 ///
-/// As it was at most a tick ago; at most 65,536 cells.
+/// As it was at most a tick ago; at most 65,536 cells. Of a hunt, `movers` and `items` are shown to operators only; one of those who were
+/// matched is there for them and for operators.
 #[utoipa::path(get, path = "/api/worlds/{world}/sections", tag = "worlds", params(("world" = String, Path), RegionQuery), responses(
     (status = 200, description = "What lies and stands there.", body = WorldSection),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
@@ -97,12 +102,19 @@ impl RegionQuery {
 ))]
 async fn get_section(
     State(app): State<App>,
+    viewer: Viewer,
+    client: Client,
     Id(name): Id<WorldName>,
     Queried(query): Queried<RegionQuery>,
-) -> ApiResult<Answer<WorldSection>> {
-    let (_, picture) = picture(&app, &name).await?;
-    let section = picture.section(query.region()).map_err(|error| too_large(&error))?;
-    Ok(Answer(show::section(&name, &section)))
+) -> ApiResult<Response> {
+    let (door, region) = (door(&app, &viewer, &name).await?, query.region());
+    let detail = viewer.sees(&door.facts().settings);
+    let of = name.clone();
+    let read = move |picture: &Picture| {
+        let section = picture.section(region, detail).map_err(|error| too_large(&error))?;
+        Ok(Answer(show::section(&of, &section)).into_response())
+    };
+    read_picture(&app, &name, &door, client, read).await?
 }
 
 /// The sides of bins.
@@ -115,7 +127,7 @@ struct BinQuery {
 
 /// See how many movers are where
 ///
-/// As it was at most a tick ago, in bins, row by row.
+/// As it was at most a tick ago, in bins, row by row. Of a hunt, whoever is no operator gets one bin, whatever they ask for: the whole world.
 #[utoipa::path(get, path = "/api/worlds/{world}/density", tag = "worlds", params(("world" = String, Path), RegionQuery, BinQuery), responses(
     (status = 200, description = "Movers by bin.", body = WorldDensity),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
@@ -124,12 +136,20 @@ struct BinQuery {
 ))]
 async fn get_density(
     State(app): State<App>,
+    viewer: Viewer,
+    client: Client,
     Id(name): Id<WorldName>,
     Queried(query): Queried<RegionQuery>,
     Queried(bins): Queried<BinQuery>,
 ) -> ApiResult<Answer<WorldDensity>> {
-    let (_, picture) = picture(&app, &name).await?;
-    let density = picture.density(query.region(), bins.bin.unwrap_or_default()).map_err(|error| too_large(&error))?;
+    let door = door(&app, &viewer, &name).await?;
+    let settings = &door.facts().settings;
+    let (region, bin) = match viewer.sees(settings) {
+        Detail::Everything => (query.region(), bins.bin.unwrap_or_default()),
+        Detail::Terrain => (Region::whole(settings.size), settings.size.width.max(settings.size.height)),
+    };
+    let read = move |picture: &Picture| picture.density(region, bin).map_err(|error| too_large(&error));
+    let density = read_picture(&app, &name, &door, client, read).await??;
     Ok(Answer(show::density(&name, density)))
 }
 
@@ -140,8 +160,9 @@ async fn get_density(
     (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_stats(State(app): State<App>, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldStats>> {
-    let (door, picture) = picture(&app, &name).await?;
+async fn get_stats(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldStats>> {
+    let door = door(&app, &viewer, &name).await?;
+    let Some(picture) = door.picture().await else { return Err(not_here(&app, &name).await) };
     Ok(Answer(show::stats(&name, &picture, door.waiting(), app.worlds.actors(&name))))
 }
 
@@ -151,21 +172,48 @@ pub(super) async fn named(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
     found.ok_or(ApiError::Missing(Thing::World))
 }
 
-/// A world in memory and its picture; a world that sleeps is left asleep.
-async fn picture(app: &App, name: &WorldName) -> ApiResult<(Door, Arc<Picture>)> {
+async fn check_known(app: &App, viewer: &Viewer, world: &WorldRow) -> ApiResult<()> {
+    if viewer.may_know(app, world).await? { Ok(()) } else { Err(ApiError::Missing(Thing::World)) }
+}
+
+/// A world in memory that the viewer may know of; a world that sleeps is left asleep.
+async fn door(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<Door> {
     if let Some(door) = app.worlds.here(name) {
-        if let Some(picture) = door.picture().await {
-            return Ok((door, picture));
-        }
-        if app.worlds.here(name).is_some() {
-            return Err(VisitError::Busy.into());
-        }
+        check_known(app, viewer, &door.facts().row).await?;
+        return Ok(door);
     }
     let entry = named(app, name.clone()).await?;
-    Err(match entry.owner.filter(|_| app.worlds.here(name).is_none()) {
+    check_known(app, viewer, &entry.row).await?;
+    Err(not_in_memory(app, entry))
+}
+
+/// What this makes of the world's newest picture, when it is the client's turn.
+async fn read_picture<T: Send + 'static>(
+    app: &App,
+    name: &WorldName,
+    door: &Door,
+    client: Client,
+    read: impl FnOnce(&Picture) -> T + Send + 'static,
+) -> ApiResult<T> {
+    match app.worlds.read_picture(door, client.address_key(), read).await {
+        Some(read) => Ok(read),
+        None => Err(not_here(app, name).await),
+    }
+}
+
+/// Why there is no picture of a world that was in memory.
+async fn not_here(app: &App, name: &WorldName) -> ApiError {
+    if app.worlds.here(name).is_some() {
+        return VisitError::Busy.into();
+    }
+    named(app, name.clone()).await.map_or_else(|error| error, |entry| not_in_memory(app, entry))
+}
+
+fn not_in_memory(app: &App, entry: WorldEntry) -> ApiError {
+    match entry.owner.filter(|_| app.worlds.here(&entry.row.name).is_none()) {
         Some(owner) if !show::is_own(app, &owner.address) => VisitError::Elsewhere { address: owner.address }.into(),
         Some(_) | None => ApiError::WorldAsleep,
-    })
+    }
 }
 
 fn too_large(error: &TooLarge) -> ApiError {

@@ -415,7 +415,8 @@ impl Player {
     /// Sees how many chests lie there.
     pub(super) async fn chests(&self) -> Vec<Cell> {
         let picture = self.door.picture().await.unwrap();
-        let section = picture.section(engine::worlds::Region::whole(picture.size())).unwrap();
+        let section =
+            picture.section(engine::worlds::Region::whole(picture.size()), engine::worlds::Detail::Everything).unwrap();
         section.items.iter().map(|(cell, _)| *cell).collect()
     }
 }

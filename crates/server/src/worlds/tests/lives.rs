@@ -107,6 +107,33 @@ async fn of_a_full_memory_the_address_that_holds_most_gives_way() {
     assert!(node.worlds.here(&other).is_some(), "somebody does something in it");
 }
 
+/// Pictures are read beside the runtime, one at a time, and clients' addresses take turns.
+#[tokio::test]
+async fn whoever_reads_many_pictures_waits_behind_their_own() {
+    let house = House::with_world(false);
+    let node = Node::start(&house, "a");
+    let door = node.visit().await.unwrap();
+    let (go_on, held) = std::sync::mpsc::channel::<()>();
+    let (order, came) = std::sync::mpsc::channel();
+    let read = |host: u8, order: std::sync::mpsc::Sender<u8>| {
+        let (worlds, door) = (node.worlds.clone(), door.clone());
+        async move { worlds.read_picture(&door, address(host), move |_| order.send(host).unwrap()).await }
+    };
+    // While it is being read, this thread, which is all the runtime that there is, goes on.
+    let first = node.worlds.read_picture(&door, address(1), move |picture| {
+        held.recv().unwrap();
+        picture.size()
+    });
+    let others = join_all([1, 1, 1, 2].map(|host| read(host, order.clone())));
+    let release = async {
+        until("all wait", || node.worlds.shared.picture_permits.waiting() == 4).await;
+        go_on.send(()).unwrap();
+    };
+    let (first, others, ()) = tokio::join!(first, others, release);
+    assert!(first.is_some() && others.iter().all(Option::is_some));
+    assert_eq!(came.try_iter().collect::<Vec<_>>(), [1, 2, 1, 1]);
+}
+
 /// Visits that come before there is a lease are counted, too.
 #[tokio::test]
 async fn visits_at_once_bring_in_no_more_than_there_is_room_for() {
@@ -436,7 +463,8 @@ async fn actors_come_in_where_and_as_slowly_as_is_said_and_nowhere_else() {
     // The first comes at once, however many crews there are, and each pause is waited for.
     assert!(begun.elapsed() >= slow.start_delay * 19, "{:?}", begun.elapsed());
     let picture = node.visit().await.unwrap().picture().await.unwrap();
-    let section = picture.section(engine::worlds::Region::whole(picture.size())).unwrap();
+    let section =
+        picture.section(engine::worlds::Region::whole(picture.size()), engine::worlds::Detail::Everything).unwrap();
     let stands: Vec<_> = section.movers.iter().map(|(cell, _, count)| (*cell, *count)).collect();
     assert_eq!(stands, [(MIDDLE, 20)]);
 }
