@@ -45,6 +45,7 @@ mod worlds;
 
 pub(crate) use admission::Client;
 pub use front::{AnswerBody, Front};
+pub(crate) use worlds::pace::Pace;
 
 use crate::app::App;
 use crate::config::Serves;

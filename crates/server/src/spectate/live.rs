@@ -5,7 +5,7 @@ use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::gateway::Client;
 use crate::gateway::extract::Id;
-use crate::gateway::hangup::hang_up;
+use crate::gateway::hangup::{Ended, Unasked, hang_up};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use axum::extract::State as Shared;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
@@ -72,6 +72,8 @@ enum Closing {
     Over(Option<&'static str>),
     /// The viewer left, or takes nothing any more.
     Gone,
+    /// The viewer said what it must not, or too much: the status, and why.
+    Refused(u16, &'static str),
     /// This process leaves: the viewer should come back, to another.
     Draining,
     /// The game cannot be shown.
@@ -86,6 +88,7 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
     };
     let (events, code, reason) = match closing {
         Closing::Gone => return,
+        Closing::Refused(code, reason) => (vec![], code, reason),
         Closing::Over(None) => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
         Closing::Over(Some(why)) => (error_and_end(why), close_code::NORMAL, why),
         Closing::Draining => (vec![], close_code::RESTART, "the server restarts: connect again"),
@@ -117,6 +120,7 @@ async fn show(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) ->
     let mut bell = app.bells.watch(id);
     let look_every = if app.store.is_shared() { LOOK_EVERY_SHARED } else { LOOK_EVERY_OWN };
     let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
+    let mut unasked = Unasked::default();
     loop {
         match replay.next().await {
             Ok(slice) => {
@@ -137,7 +141,7 @@ async fn show(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) ->
             // The store is away: what is saved is still there when it is back.
             Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
         }
-        if let Some(closing) = wait(app, &mut bell, look_every, &mut ping, socket).await {
+        if let Some(closing) = wait(app, &mut bell, look_every, &mut ping, &mut unasked, socket).await {
             return closing;
         }
     }
@@ -149,6 +153,7 @@ async fn wait(
     bell: &mut crate::bell::Watch,
     look_every: Duration,
     ping: &mut Interval,
+    unasked: &mut Unasked,
     socket: &mut WebSocket,
 ) -> Option<Closing> {
     let look = sleep(look_every);
@@ -162,10 +167,10 @@ async fn wait(
             _ = ping.tick() => if let Err(gone) = send(socket, Message::Ping(Vec::new().into())).await {
                 return Some(gone);
             },
-            received = socket.recv() => match received {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Some(Closing::Gone),
-                // Viewers have nothing to say; pings are answered by the library.
-                Some(Ok(_)) => {}
+            received = socket.recv() => match unasked.received(received, app.clock.steady_us()) {
+                Some(Ended::Gone) => return Some(Closing::Gone),
+                Some(Ended::Refused(code, reason)) => return Some(Closing::Refused(code, reason)),
+                None => {}
             },
         }
     }

@@ -97,6 +97,11 @@ impl Socket {
         Self(client_async(request, TcpStream::connect(address).await.unwrap()).await.unwrap().0)
     }
 
+    /// Sends these bytes, whatever they are; where the server has closed it meanwhile, not all of them.
+    pub(crate) async fn send_raw(&mut self, bytes: &[u8]) {
+        let _ = self.0.get_mut().write_all(bytes).await;
+    }
+
     /// The code and the reason with which it is closed.
     pub(crate) async fn close(mut self) -> (u16, String) {
         loop {

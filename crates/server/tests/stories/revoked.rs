@@ -87,6 +87,26 @@ async fn token(house: &House) -> (String, String) {
     (text("id"), text("secret"))
 }
 
+/// A socket on which this is sent closes with this.
+async fn check_closed(bytes: &[u8], want: (u16, &str)) {
+    let node = Node::open(Arc::new(MemoryDatabase::new())).await;
+    let opened = node.house.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
+    let path = format!("/api/stories/tables/{}/socket?after={}", opened["table"].as_str().unwrap(), opened["seq"]);
+    let mut socket = Socket::open(node.address, &path, "").await;
+    socket.send_raw(bytes).await;
+    assert_eq!(socket.close().await, (want.0, want.1.to_owned()));
+}
+
+/// Masked with zeros: what stands there is what is meant.
+#[tokio::test]
+async fn a_socket_on_which_too_much_or_nonsense_comes_says_why_it_closes() {
+    check_closed(&[0x83, 0x80, 0, 0, 0, 0], (1002, "malformed")).await;
+    check_closed(&[0x81, 0x81, 0, 0, 0, 0, 0xff], (1007, "malformed")).await;
+    check_closed(&[0x82, 0xfe, 0x20, 0, 0, 0, 0, 0], (1009, "oversized")).await;
+    let pongs = [0x8a, 0x80, 0, 0, 0, 0].repeat(engine::limits::WORLD_FRAMES_BURST as usize + 2);
+    check_closed(&pongs, (1008, "too_fast")).await;
+}
+
 /// A table at `home`, followed at `front`, by a token that is deleted at `by`.
 async fn check(home: &Node, front: &Node, by: &Node) {
     let (id, secret) = token(&home.house).await;

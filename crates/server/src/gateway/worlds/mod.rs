@@ -12,7 +12,7 @@ mod linger;
 mod live;
 mod make;
 mod opening;
-mod pace;
+pub(super) mod pace;
 mod parting;
 mod read;
 mod register;

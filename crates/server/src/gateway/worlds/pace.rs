@@ -11,14 +11,14 @@ const AHEAD_US_MAX: i64 = FRAME_US * WORLD_FRAMES_BURST as i64;
 
 /// One connection's pace.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// When all frames so far have used up their time, in microseconds.
     paid_until_us: i64,
 }
 
 impl Pace {
     /// One more frame came now; whether it may.
-    pub(super) fn frame(&mut self, now_us: i64) -> bool {
+    pub(crate) fn frame(&mut self, now_us: i64) -> bool {
         self.paid_until_us = self.paid_until_us.max(now_us) + FRAME_US;
         self.paid_until_us - now_us <= AHEAD_US_MAX
     }

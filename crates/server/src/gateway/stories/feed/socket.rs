@@ -4,7 +4,7 @@ use super::{Reader, shape};
 use crate::app::App;
 use crate::gateway::extract::Queried;
 use crate::gateway::granted::Granted;
-use crate::gateway::hangup::hang_up;
+use crate::gateway::hangup::{Ended, Unasked, hang_up};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::tables::Waiting;
 use axum::extract::State;
@@ -33,7 +33,7 @@ pub(super) struct SocketQuery {
 ///
 /// The messages of the event stream, one a text frame: `news` when something happened, `view` first if there is no `after`, and
 /// whenever the cursor was too old. Send nothing. The close code 1008 says that the viewer's token was deleted (`token_unknown`) or has
-/// expired (`token_expired`), two seconds after that at most.
+/// expired (`token_expired`), two seconds after that at most, or that more than 200 frames a second came for a while (`too_fast`).
 #[utoipa::path(get, path = "/api/stories/tables/{table}/socket", tag = "stories",
     params(
         ("table" = String, Path),
@@ -79,6 +79,8 @@ pub(super) async fn open_socket(
 enum Closing {
     /// The client left, or takes nothing any more.
     Gone,
+    /// The client said what it must not, or too much: the status, and why.
+    Refused(u16, &'static str),
     /// This process leaves, or the table left it: the client should connect again.
     Elsewhere,
 }
@@ -93,6 +95,7 @@ async fn tell(
 ) {
     match granted.to(go_on(app, reader, first, waiting, &mut socket)).run().await {
         Ok(Closing::Gone) => {}
+        Ok(Closing::Refused(code, reason)) => hang_up(socket, code, reason).await,
         Ok(Closing::Elsewhere) => {
             hang_up(socket, close_code::RESTART, "the table is not here any more: connect again").await;
         }
@@ -113,6 +116,7 @@ async fn go_on(
         return gone;
     }
     let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_EVERY, FEED_HEARTBEAT_EVERY);
+    let mut unasked = Unasked::default();
     let mut leaving = std::pin::pin!(app.drain.sends_away());
     loop {
         let answer = tokio::select! {
@@ -124,10 +128,10 @@ async fn go_on(
                 }
                 continue;
             }
-            received = socket.recv() => match received {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Closing::Gone,
-                // Clients have nothing to say; pings are answered by the library.
-                Some(Ok(_)) => continue,
+            received = socket.recv() => match unasked.received(received, app.clock.steady_us()) {
+                Some(Ended::Gone) => return Closing::Gone,
+                Some(Ended::Refused(code, reason)) => return Closing::Refused(code, reason),
+                None => continue,
             },
         };
         let Ok(answer) = answer else { return Closing::Elsewhere };
