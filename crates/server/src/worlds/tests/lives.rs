@@ -113,6 +113,8 @@ async fn whoever_reads_many_pictures_waits_behind_their_own() {
     let house = House::with_world(false);
     let node = Node::start(&house, "a");
     let door = node.visit().await.unwrap();
+    // From here on there is one, and who reads it does not wait for it: they come in the order in which they are polled.
+    assert!(door.picture().await.is_some());
     let (go_on, held) = std::sync::mpsc::channel::<()>();
     let (order, came) = std::sync::mpsc::channel();
     let read = |host: u8, order: std::sync::mpsc::Sender<u8>| {
