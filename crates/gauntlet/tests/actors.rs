@@ -21,7 +21,7 @@ fn actors_begin_where_the_flags_say_and_all_of_them() {
     // With a period of an hour nobody goes anywhere meanwhile.
     let flags =
         "--actors 30 --actor-spawn 500,400 --actor-start-delay-ms 2 --actor-period-ms 3600000 --actor-threads 2";
-    let mut server = folder.serve(flags);
+    let mut server = folder.host(flags);
     let seen = stats(&server, 30);
     assert_eq!(
         (&seen["actors"]["planned"], &seen["actors"]["refused"], &seen["movers"]),

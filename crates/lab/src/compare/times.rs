@@ -145,7 +145,7 @@ impl Times {
         self.works.entry(row.work.clone()).or_default().push(moment);
     }
 
-    /// What an operation did while it was active: see [`OpTimes::active`].
+    /// What an operation did while it was active: see `OpTimes::active`.
     #[must_use]
     pub fn active(&self, op: &str) -> Option<(OpTimes, Vec<Counts>)> {
         let seconds = |unit: usize| (unit as u64 * self.unit_s..).take(self.unit_s as usize);

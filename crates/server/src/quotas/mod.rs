@@ -2,7 +2,7 @@
 //! hour. Guests cost nothing, so that limits by account alone bound nobody.
 //!
 //! Counts are soft: they live in this process's memory, and begin anew with it. Card tables, tickets and worlds in memory are counted
-//! where they are kept (`tables`, `hunts`, `worlds`), each by a [`crate::shares::Share`]; here are the rules, what is made in an
+//! where they are kept (`tables`, `hunts`, `worlds`), each by a `crate::shares::Share`; here are the rules, what is made in an
 //! hour, and the hunts that are not over. Who calls from loopback is not counted, unless `quotas.loopback` says so.
 
 mod live_hunts;

@@ -4,7 +4,7 @@
 //! registers at the match's bell first and reads log *and* state afterwards, again after every ring; a bell that was never
 //! heard only costs the time until the next look. Viewers have their own cursors, so a slow one is caught up, not cut off.
 //!
-//! All replays, of pages, of details and of live viewers, share threads and readers of their own ([`replay`]): strangers can ask for
+//! All replays, of pages, of details and of live viewers, share threads and readers of their own (`replay`): strangers can ask for
 //! more of them than there is time for, and matches, creations and readiness must not wait behind them.
 
 mod answer;

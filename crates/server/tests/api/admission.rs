@@ -295,7 +295,7 @@ async fn open_door(house: &House) -> SocketAddr {
 async fn first_line(address: SocketAddr, more: &str) -> String {
     let mut client = BufReader::new(TcpStream::connect(address).await.unwrap());
     let head = format!(
-        "POST /api/games HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n{more}\r\n"
+        "POST /api/games HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 16000\r\n{more}\r\n"
     );
     client.write_all(head.as_bytes()).await.unwrap();
     let mut line = String::new();

@@ -144,7 +144,8 @@ async fn bad_questions_are_refused_and_leave_nothing() {
     refused(post().json(&question(json!({"key": "k", "cost": u64::MAX}))), 422, "cost_exceeds_limit", "").await;
     refused(post().json(&json!({"key": ""})), 400, "bad_value", "/key").await;
     refused(post().json(&json!({"key": "k".repeat(1_025)})), 400, "bad_value", "/key").await;
-    refused(post().json(&json!({"key": "k".repeat(1_000_000)})), 400, "bad_value", "/key").await;
+    refused(post().json(&json!({"key": "k".repeat(60_000)})), 400, "bad_value", "/key").await;
+    refused(post().json(&json!({"key": "k".repeat(1_000_000)})), 413, "body_too_large", "").await;
     refused(post().json(&json!({"key": "k", "class": ""})), 400, "bad_value", "/class").await;
     refused(post().json(&json!({"key": "k", "class": "c".repeat(257)})), 400, "bad_value", "/class").await;
     refused(post().json(&json!({"key": "k", "class": "gateway.player.read"})), 400, "bad_value", "/class").await;
