@@ -61,8 +61,11 @@ class User:
 
     async def hunt(self):
         answer = json.loads(await self.request("POST", "/api/hunts", self.token, {}))
-        self.made.append(answer["name"])
-        await self.walk(answer["name"])
+        try:
+            await self.walk(answer["name"])
+        finally:
+            # Not before: whoever leaves a hunt cannot walk into it.
+            self.made.append(answer["name"])
 
     async def health(self):
         await self.request("GET", "/healthz")
