@@ -91,7 +91,7 @@ figures! {
     http_refused_address: Counter = "gauntlet_http_connections_refused_address_total",
         "Connections, and requests through proxies, that were refused because their client address had as many as it may have.";
     http_closed_for_room: Counter = "gauntlet_http_connections_closed_for_room_total",
-        "Idle connections on which nobody was known that were closed to make room.";
+        "Connections that were closed to make room: of unknown clients first, then of guests.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total",
         "Connections that could not be accepted, for want of files or memory.";

@@ -48,7 +48,7 @@ pub struct ConnectionStats {
     pub refused_full: u64,
     /// Refused because their client address had as many as it may have.
     pub refused_address: u64,
-    /// Idle ones on which nobody was known, closed to make room.
+    /// Closed to make room: of unknown clients first, then of guests.
     pub closed_for_room: u64,
 }
 
